@@ -5,13 +5,18 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
+from sandbox.cluster.templates import TEMPLATES
+from sandbox.kernel.errors import SandboxError
+from sandbox.simulation.claims import CLAIMS
 from sandbox.simulation.many import Tally, Work, run_many
 from sandbox.simulation.run import play
 from sandbox.simulation.script import PROFILES, write_script
+from sandbox.simulation.try_claim import stage_of, try_claim
 
 PROGRESS_EVERY_S = 10.0
 INTERRUPTED = 130
@@ -28,11 +33,17 @@ class Command(BaseCommand):
         parser.add_argument("--profile", choices=PROFILES, default="mixed", help="what is played most")
         parser.add_argument("--minutes", type=float, help="how long troubles last (default: as the seed says)")
         parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+        parser.add_argument("--claim", choices=CLAIMS, help="try this claim instead (docs/branches.md)")
+        parser.add_argument("--template", choices=TEMPLATES, default="orders", help="for a claim (default orders)")
+        parser.add_argument("--directory", type=Path, help="for a claim: of a recorded sandbox; its actions are done")
         parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["seeds"] < 1 or options["workers"] < 1 or (options["minutes"] or 1) <= 0:
             raise CommandError("--seeds, --workers and --minutes are above 0.")
+        if options["claim"] is not None:
+            self._claim(options)
+            return
         work = Work(options["profile"], options["minutes"])
         tally, began_s, interrupted = Tally(work), time.monotonic(), False
         try:
@@ -49,6 +60,17 @@ class Command(BaseCommand):
             self._print(figures)
         if figures["violations"] or interrupted:
             sys.exit(1 if figures["violations"] else INTERRUPTED)
+
+    def _claim(self, options: dict[str, Any]) -> None:
+        directory = options["directory"].resolve() if options["directory"] else None
+        try:
+            stage = stage_of(directory, options["template"], "sandbox")
+            found = try_claim(options["claim"], options["seeds"], stage, workers=options["workers"])
+        except (SandboxError, OSError) as why:
+            raise CommandError(str(why)) from why
+        self.stdout.write(json.dumps(found) if options["json"] else "\n".join(_said(found)))
+        if found["broken"]:
+            sys.exit(1)
 
     def _one(self, seed: int, tally: Tally, *, verbose: bool) -> None:
         script = write_script(seed, profile=tally.work.profile, minutes=tally.work.minutes)
@@ -79,3 +101,16 @@ class Command(BaseCommand):
             f"{figures['seeds']} seeds, {figures['virtual_hours']} virtual hours, {figures['events']} events in "
             f"{figures['took_s']} s: {figures['seeds_per_s']} seeds/s; {len(figures['violations'])} violations in "
             f"{seeds} seeds")
+
+
+def _said(found: dict[str, Any]) -> list[str]:
+    spread, said = found["distribution"], [f"{found['claim']}: {found['held']} of {found['seeds']} seeds hold"]
+    said.append(f"cases in a run: median {spread['median']:g}, 90 % between {spread['low']} and {spread['high']}")
+    if (shortest := found["counterexample"]) is not None:
+        said += [f"seed {shortest['seed']}: {shortest['sentence']}",
+                 *(f"  {act['at_ms'] / 1000:8.3f} s  {act['action']} {json.dumps(act['fields'])}"
+                   for act in shortest["acts"])]
+    if not found["looked_at"]:
+        said.append("Nothing in these runs could contradict it.")
+    hours = f"{found['virtual_s'] / 3600:.1f} virtual hours"
+    return [*said, f"{hours} in {found['took_s']} s, {found['workers']} processes"]

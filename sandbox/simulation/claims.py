@@ -1,0 +1,138 @@
+"""Claims about a run, each tried with many seeds: what is done besides, and what would contradict it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sandbox.journal.schema import Row
+from sandbox.kernel.chance import Chance
+from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.simulation.recipe import Act
+
+FIRST_MS, LAST_MS = 15_000, 45_000  # when something is done to a member
+AFTER_MS = 90_000  # locks of a crashed member expire after 60 s, the next one asks every 20 s
+
+Place = tuple[str, str, str, int, int]  # group, topic, broker, queue, offset
+
+
+class Found(NamedTuple):
+    """`looked_at`: how many things could have contradicted the claim; `cases`: a sentence for each that did."""
+
+    looked_at: int
+    cases: list[str]
+
+
+class Claim(NamedTuple):
+    """`draw`: what is done to members, from the seed."""
+
+    name: str
+    draw: Callable[[Chance, list[str]], list[Act]]
+    against: Callable[[list[Row], Snapshot], Found]
+
+
+def _one(action: str) -> Callable[[Chance, list[str]], list[Act]]:
+    return lambda chance, members: [Act(_moment(chance), action, {"actor": chance.choice(members)})]
+
+
+def _several(chance: Chance, members: list[str]) -> list[Act]:
+    """Ends of members, each in its own way, and starts again."""
+    acts: list[Act] = []
+    for _ in range(2 + chance.below(2)):
+        member, at_ms = chance.choice(members), _moment(chance)
+        end, start = chance.choice((("CrashActor", "RestartActor"), ("StopActor", "RestartActor"),
+                                    ("HangActor", "ResumeActor")))
+        acts += [Act(at_ms, end, {"actor": member}),
+                 Act(at_ms + 5_000 + chance.below(30_000), start, {"actor": member})]
+    return sorted(acts, key=lambda act: act.at_ms)
+
+
+def _moment(chance: Chance) -> int:
+    return FIRST_MS + chance.below(LAST_MS - FIRST_MS)
+
+
+def came_again(ended: str) -> Callable[[list[Row], Snapshot], Found]:
+    """Messages that a member had finished when it ended in that state, and that another process got later."""
+
+    def against(rows: list[Row], last: Snapshot) -> Found:
+        shared = _clustering(last)
+        gone = {row["client_id"] for row in rows if row["type"] == "MemberStateChanged" and row["state"] == ended}
+        finished: dict[Place, str] = {}
+        found: list[str] = []
+        for row in rows:
+            if row["type"] != "MessagesConsumed" or row["group"] not in shared:
+                continue
+            for place in _places(row):
+                before = finished.get(place)
+                if before in gone and before != row["client_id"]:
+                    found.append(f"{_called(place)}: {before} had finished it, {row['client_id']} got it again")
+                    del finished[place]
+                elif row["outcome"] == "SUCCESS":
+                    finished.setdefault(place, row["client_id"])
+        return Found(sum(client_id in gone for client_id in finished.values()) + len(found), found)
+
+    return against
+
+
+def several_owners(rows: list[Row], last: Snapshot) -> Found:
+    """Two processes that worked on messages of one queue at the same time."""
+    shared = _clustering(last)
+    busy: dict[tuple[str, str, str, int], list[tuple[int, int, str]]] = {}
+    for row in rows:
+        if row["type"] == "MessagesConsumed" and row["group"] in shared:
+            queue = (row["group"], row["topic"], row["broker"], row["queue_id"])
+            busy.setdefault(queue, []).append((row["started_ms"], row["at_ms"], row["client_id"]))
+    found: list[str] = []
+    for (_, topic, broker, queue_id), spans in busy.items():
+        ends_ms, owner = 0, ""
+        for began_ms, ended_ms, client_id in sorted(spans):
+            if client_id != owner and began_ms < ends_ms:
+                found.append(f"{topic}/{broker}/{queue_id}: {client_id} began while {owner} was at work")
+            if ended_ms >= ends_ms:
+                ends_ms, owner = ended_ms, client_id
+    return Found(sum(map(len, busy.values())), found)
+
+
+def out_of_order(rows: list[Row], last: Snapshot) -> Found:
+    """Messages of one key and queue that were finished for the first time after a later one."""
+    shared = _clustering(last)
+    furthest: dict[tuple[str, str, str, int, str], int] = {}
+    seen: set[Place] = set()
+    found: list[str] = []
+    for row in rows:
+        if row["type"] != "MessagesConsumed" or row["outcome"] != "SUCCESS" or row["group"] not in shared:
+            continue
+        for place, key in zip(_places(row), row["sharding"], strict=True):
+            if not key or place in seen or place[1].startswith("%"):
+                continue
+            seen.add(place)
+            way = (*place[:4], key)
+            if place[4] < furthest.get(way, -1):
+                found.append(f"{_called(place)} of {key} was finished after offset {furthest[way]}")
+            furthest[way] = max(place[4], furthest.get(way, -1))
+    return Found(len(seen), found)
+
+
+def _clustering(last: Snapshot) -> set[str]:
+    return {group["group"] for group in last["groups"] if group["model"] != "BROADCASTING"}
+
+
+def _places(row: Row) -> list[Place]:
+    return [(row["group"], row["topic"], row["broker"], row["queue_id"], offset) for offset in row["offsets"]]
+
+
+def _called(place: Place) -> str:
+    _, topic, broker, queue_id, offset = place
+    return f"{topic}/{broker}/{queue_id} offset {offset}"
+
+
+CLAIMS: dict[str, Claim] = {claim.name: claim for claim in (
+    Claim("no-duplicates-after-a-clean-stop", _one("StopActor"), came_again("stopped")),
+    Claim("no-duplicates-after-a-crash", _one("CrashActor"), came_again("crashed")),
+    Claim("at-most-one-owner", _several, several_owners),
+    Claim("order-per-key", _several, out_of_order),
+)}
+
+
+def case(claim: Claim, seed: int, members: list[str], acts: tuple[Act, ...]) -> tuple[Act, ...]:
+    """What is done in the run of this seed: what was seen, and the claim's own."""
+    drawn = claim.draw(Chance(f"claim {seed}"), members)
+    return (*acts, *drawn)

@@ -1,0 +1,86 @@
+"""A run as a recipe: what it is made of, its seed, and what is done when; played in virtual time."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.new_sandbox import new_record
+from sandbox.cluster.origin import Origin, load_origin, save_origin
+from sandbox.hosting.rerun import Rerun
+from sandbox.journal.schema import CAME, Row
+from sandbox.journal.segments import rows_since
+from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.simulation.world import BEGIN_MS
+
+OF_TIME = ("SetRate", "Step")  # a recipe is played at rate 1: its moments are those of the sandbox's clock
+
+
+class Act(NamedTuple):
+    """`at_ms`: since the beginning."""
+
+    at_ms: int
+    action: str
+    fields: dict[str, Any]
+
+
+class Recipe(NamedTuple):
+    origin: Origin
+    seed: str
+    acts: tuple[Act, ...]
+    until_ms: int
+
+    def row(self) -> dict[str, Any]:
+        record = self.origin.record
+        return {"template": record["template"], "preset": record["preset"], "seed": self.seed,
+                "acts": [act._asdict() for act in self.acts], "until_ms": self.until_ms}
+
+
+class PlayedRecipe(NamedTuple):
+    rows: list[Row]
+    last: Snapshot
+
+
+def origin_of(template: str, preset: str) -> Origin:
+    """Of a sandbox that nothing was changed in.  Raises ActionRefused (422)."""
+    with tempfile.TemporaryDirectory(prefix="recipe-") as home:
+        config = HostConfig(repeatable=True)
+        record = new_record("recipe", template, preset=preset, seed=0, changes=None, limits=None, config=config,
+                            ports_taken=set(), now_ms=BEGIN_MS)
+        records.save(Path(home), record)
+        save_origin(Path(home), config)
+        return load_origin(Path(home))
+
+
+def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
+    """What was done to a recorded run in its first `until_ms`, without changes of its clock's rate."""
+    acts: list[Act] = []
+    began_ms: int | None = None
+    for row in rows_since(journal, 0):
+        began_ms = row["at_ms"] if began_ms is None else began_ms
+        if row["at_ms"] - began_ms > until_ms:
+            break
+        if row["type"] == "ActionTaken" and CAME in row and row["action"] not in OF_TIME:
+            acts.append(Act(row["at_ms"] - began_ms, row["action"], row["fields"]))
+    return tuple(acts)
+
+
+def play(recipe: Recipe) -> PlayedRecipe:
+    """An act that is refused is left out."""
+    origin = recipe.origin._replace(record={**recipe.origin.record, "seed": recipe.seed})
+    with (tempfile.TemporaryDirectory(prefix="recipe-") as home,
+          Rerun(origin, [], _rows(recipe), home=Path(home), free=True) as rerun):
+        rerun.run()
+        assert rerun.sandbox is not None
+        return PlayedRecipe(rerun.written(), rerun.sandbox.snapshot())
+
+
+def _rows(recipe: Recipe) -> list[Row]:
+    """As if a journal had them."""
+    opened = [{"seq": 0, "at_ms": BEGIN_MS, "type": "SandboxOpened"},
+              {"seq": 1, "at_ms": BEGIN_MS, "type": "ClockChanged", "reason": "wake", "wall_ms": BEGIN_MS}]
+    acts = [{"seq": seq, "at_ms": BEGIN_MS + act.at_ms, "type": "ActionTaken", "action": act.action,
+             "fields": act.fields, "by": "owner", CAME: [0, act.at_ms]}
+            for seq, act in enumerate(sorted(recipe.acts, key=lambda act: act.at_ms), 2)]
+    return [*opened, *acts, {"seq": len(acts) + 2, "at_ms": BEGIN_MS + recipe.until_ms, "type": "Keyframe"}]

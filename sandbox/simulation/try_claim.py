@@ -1,0 +1,149 @@
+"""Tries a claim with many seeds in several processes, and shortens what contradicts it.
+
+`python -m sandbox.simulation.try_claim` reads {"claim", "directory" or "template" and "preset", "seeds", "workers"} and
+prints {"progress"}, then {"result"}.
+"""
+
+import multiprocessing
+import os
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import Origin, load_origin
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.simulation.claims import AFTER_MS, CLAIMS, LAST_MS, case
+from sandbox.simulation.recipe import Act, Recipe, acts_of, origin_of, play
+
+NICENESS = 10  # behind the server
+SEEN_MS = 120_000  # of what was done to the run
+PROBE_MS = 12_000  # until all members of the template are there
+SHORTENED = 3  # of the cases with the fewest acts
+
+
+class Stage(NamedTuple):
+    """What all seeds have in common."""
+
+    origin: Origin
+    acts: tuple[Act, ...]
+    members: tuple[str, ...]
+
+
+class Tried(NamedTuple):
+    """`cases`: how often the run of this seed contradicts the claim, of `looked_at`."""
+
+    seed: int
+    recipe: Recipe
+    looked_at: int
+    cases: int
+    sentence: str | None
+
+
+def stage_of(directory: Path | None, template: str, preset: str) -> Stage:
+    """Raises ActionRefused (422) where there is no member."""
+    origin = load_origin(directory) if directory is not None else origin_of(template, preset)
+    acts = acts_of(directory / DIRECTORY, SEEN_MS) if directory is not None else ()
+    probe = Recipe(origin, "0", tuple(act for act in acts if act.at_ms <= PROBE_MS), PROBE_MS)
+    members = sorted({member["actor"] for group in play(probe).last["groups"] for member in group["members"]
+                      if member["actor"]})
+    if not members:
+        raise ActionRefused(422, "There is no consumer to try this with.", "Add a consumer first.")
+    return Stage(origin, acts, tuple(members))
+
+
+def try_seed(name: str, seed: int, stage: Stage, acts: tuple[Act, ...] | None = None) -> Tried:
+    """`acts`: instead of all that belong to the seed."""
+    claim = CLAIMS[name]
+    done = case(claim, seed, list(stage.members), stage.acts) if acts is None else acts
+    ends_ms = max((act.at_ms for act in done), default=LAST_MS) + AFTER_MS
+    recipe = Recipe(stage.origin, str(seed), done, ends_ms)
+    played = play(recipe)
+    found = claim.against(played.rows, played.last)
+    return Tried(seed, recipe, found.looked_at, len(found.cases), found.cases[0] if found.cases else None)
+
+
+def shorten(name: str, tried: Tried, stage: Stage) -> Tried:
+    """Without the acts that are not needed."""
+    place = 0
+    while place < len(tried.recipe.acts):
+        fewer = tried.recipe.acts[:place] + tried.recipe.acts[place + 1:]
+        again = try_seed(name, tried.seed, stage, fewer)
+        tried, place = (again, place) if again.cases else (tried, place + 1)
+    return tried
+
+
+def try_claim(name: str, seeds: int, stage: Stage, *, workers: int,
+              progress: Callable[[float], None] = lambda share: None) -> dict[str, Any]:
+    began_s = time.monotonic()
+    tried: list[Tried] = []
+    for one in _each(name, range(seeds), stage, workers):
+        tried.append(one)
+        progress(len(tried) / seeds)
+    broken = sorted((one for one in tried if one.cases), key=lambda one: (len(one.recipe.acts), one.seed))
+    shortened = [shorten(name, one, stage) for one in broken[:SHORTENED]]
+    shortest = min(shortened, key=lambda one: (len(one.recipe.acts), one.seed), default=None)
+    return {"claim": name, "seeds": seeds, "held": seeds - len(broken), "broken": len(broken),
+            "looked_at": sum(one.looked_at for one in tried),
+            "counterexample": shortest and {**shortest.recipe.row(), "cases": shortest.cases,
+                                            "sentence": shortest.sentence},
+            "distribution": _distribution([one.cases for one in tried]),
+            "took_s": round(time.monotonic() - began_s, 1), "workers": workers,
+            "virtual_s": sum(one.recipe.until_ms for one in tried) // 1000}
+
+
+def _each(name: str, seeds: Iterable[int], stage: Stage, workers: int) -> Iterator[Tried]:
+    """As they come; an interruption waits for the seeds that run."""
+    if workers <= 1:
+        yield from (try_seed(name, seed, stage) for seed in seeds)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"), initializer=_be_quiet)
+    try:
+        for done in as_completed([pool.submit(try_seed, name, seed, stage) for seed in seeds]):
+            yield done.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _distribution(cases: list[int]) -> dict[str, float]:
+    """Of the cases in a run; 90 % lie between `low` and `high`."""
+    ordered = sorted(cases)
+    low, high = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.05, 0.95))
+    return {"median": statistics.median(ordered), "low": low, "high": high, "most": ordered[-1]}
+
+
+def _be_quiet() -> None:
+    """Signals are the parent's, which cancels what has not started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def main() -> None:
+    os.nice(NICENESS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves the pool in order
+    order = orjson.loads(sys.stdin.buffer.readline())
+    directory = Path(order["directory"]) if order.get("directory") else None
+    try:
+        stage = stage_of(directory, order.get("template", ""), order.get("preset", ""))
+        found = try_claim(order["claim"], order["seeds"], stage, workers=order["workers"],
+                          progress=lambda share: _say({"progress": round(share, 3)}))
+        _say({"result": found})
+    except ActionRefused as why:
+        _say({"refused": {"message": why.message, "values": why.values}})
+    except (SandboxError, OSError) as why:
+        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
+
+
+def _say(line: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Claims, tried with seeds: what holds, what falls, and the shortest run that contradicts it."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from sandbox.simulation.claims import came_again, out_of_order, several_owners
+from sandbox.simulation.recipe import play
+from sandbox.simulation.try_claim import shorten, stage_of, try_claim, try_seed
+from tests.sim.recorded_stage import Recorded
+
+SEEDS = 6
+ALL_SEEDS = 200
+
+
+def consumed(offset: int, client_id: str, at_ms: int, *, began_ms: int = 0, key: str = "k",
+             outcome: str = "SUCCESS") -> dict[str, Any]:
+    return {"type": "MessagesConsumed", "group": "g", "topic": "t", "broker": "b", "queue_id": 0, "offsets": [offset],
+            "sharding": [key], "client_id": client_id, "at_ms": at_ms, "started_ms": began_ms, "outcome": outcome}
+
+
+LAST: Any = {"groups": [{"group": "g", "model": "CLUSTERING"}]}
+ENDED = {"type": "MemberStateChanged", "client_id": "A", "state": "crashed"}
+
+
+def test_what_a_crashed_member_had_finished_comes_again() -> None:
+    rows = [consumed(1, "A", 10), consumed(2, "A", 20, outcome="INTERRUPTED"), ENDED, consumed(1, "B", 30),
+            consumed(2, "B", 40)]
+    found = came_again("crashed")(rows, LAST)
+    assert (found.looked_at, found.cases) == (1, ["t/b/0 offset 1: A had finished it, B got it again"])
+    assert came_again("stopped")(rows, LAST).cases == []
+
+
+def test_two_owners_are_two_that_work_at_the_same_time() -> None:
+    rows = [consumed(1, "A", 50, began_ms=10), consumed(2, "B", 60, began_ms=50), consumed(3, "A", 70, began_ms=55)]
+    assert several_owners(rows, LAST).cases == ["t/b/0: A began while B was at work"]
+
+
+def test_order_is_of_first_successes_of_one_key() -> None:
+    rows = [consumed(5, "A", 1), consumed(4, "A", 2, key="other"), consumed(3, "B", 3), consumed(5, "B", 4)]
+    assert out_of_order(rows, LAST).cases == ["t/b/0 offset 3 of k was finished after offset 5"]
+    assert out_of_order([consumed(1, "A", 1, key="")], LAST).looked_at == 0
+
+
+def test_no_duplicates_holds_after_a_stop_and_falls_after_a_crash_with_one_act() -> None:
+    stage = stage_of(None, "orders", "sandbox")
+    held = try_claim("no-duplicates-after-a-clean-stop", SEEDS, stage, workers=1)
+    assert (held["held"], held["counterexample"], held["looked_at"] > 0) == (SEEDS, None, True)
+    fallen = try_claim("no-duplicates-after-a-crash", SEEDS, stage, workers=1)
+    assert fallen["broken"] > 0
+    assert [act["action"] for act in fallen["counterexample"]["acts"]] == ["CrashActor"]
+    assert fallen["distribution"]["low"] <= fallen["distribution"]["median"] <= fallen["distribution"]["high"]
+
+
+def test_a_counterexample_is_played_again_and_has_no_act_too_many(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "orders", seed=5, luck=3)
+    stage.run(5)
+    stage.act("CreateTopic", topic="beside")
+    stage.run(5)
+    stage.close()
+    seen = stage_of(stage.directory, "", "")
+    assert [act.action for act in seen.acts] == ["CreateTopic"]
+    tried = next(one for one in (try_seed("no-duplicates-after-a-crash", seed, seen) for seed in range(9)) if one.cases)
+    assert [act.action for act in tried.recipe.acts] == ["CreateTopic", "CrashActor"]
+    short = shorten("no-duplicates-after-a-crash", tried, seen)
+    assert [act.action for act in short.recipe.acts] == ["CrashActor"]
+    assert play(short.recipe).rows == play(short.recipe).rows
+    assert len(came_again("crashed")(play(short.recipe).rows, play(short.recipe).last).cases) == short.cases
+
+
+def test_the_command_ends_with_one_where_a_claim_falls() -> None:
+    out = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("simulate", claim="no-duplicates-after-a-crash", seeds=2, workers=2, json=True, stdout=out)
+    assert (ended.value.code, json.loads(out.getvalue())["seeds"]) == (1, 2)
+    said = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("simulate", claim="no-duplicates-after-a-crash", seeds=2, workers=1, stdout=said)
+    assert "CrashActor" in said.getvalue()
+
+
+@pytest.mark.nightly
+def test_the_claims_over_all_seeds() -> None:
+    stage = stage_of(None, "orders", "sandbox")
+    assert try_claim("no-duplicates-after-a-clean-stop", ALL_SEEDS, stage, workers=2)["broken"] == 0
+    assert try_claim("no-duplicates-after-a-crash", ALL_SEEDS, stage, workers=2)["broken"] > ALL_SEEDS // 2
