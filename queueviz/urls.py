@@ -6,7 +6,20 @@ from django.views.i18n import set_language
 
 from queueviz import api_clusters, api_replay, api_runs, slugs  # noqa: F401 they add routes to `api`
 from queueviz.api import api
-from queueviz.pages import accounts, audit, branch, compare, fidelity, health, history, home, keep, pipeline, sandbox
+from queueviz.pages import (
+    accounts,
+    audit,
+    branch,
+    claims,
+    compare,
+    fidelity,
+    health,
+    history,
+    home,
+    keep,
+    pipeline,
+    sandbox,
+)
 
 register_converter(slugs.AttachedName, "attached")
 
@@ -31,6 +44,8 @@ urlpatterns = [
     path("s/<slug:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="message"),
     path("s/<slug:slug>/branch/", branch.branch, name="branch"),
     path("s/<slug:slug>/branching/", branch.branching, name="branching"),
+    path("s/<slug:slug>/claims/", claims.choose, name="claims"),
+    path("s/<slug:slug>/claims/<slug:play>/", claims.tried, name="claim-tried"),
     path("s/<slug:slug>/compare/", compare.choose, name="compare"),
     path("s/<slug:slug>/compare/<slug:play>/", compare.compared, name="compared"),
     path("s/<slug:slug>/audit/", audit.audit, name="audit"),

@@ -29,7 +29,7 @@ PROBE_MS = 12_000  # until all members of the template are there
 SHORTENED = 3  # of the cases with the fewest acts
 
 
-class Stage(NamedTuple):
+class Basis(NamedTuple):
     """What all seeds have in common."""
 
     origin: Origin
@@ -47,7 +47,7 @@ class Tried(NamedTuple):
     sentence: str | None
 
 
-def stage_of(directory: Path | None, template: str, preset: str) -> Stage:
+def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
     """Raises ActionRefused (422) where there is no member."""
     origin = load_origin(directory) if directory is not None else origin_of(template, preset)
     acts = acts_of(directory / DIRECTORY, SEEN_MS) if directory is not None else ()
@@ -56,39 +56,39 @@ def stage_of(directory: Path | None, template: str, preset: str) -> Stage:
                       if member["actor"]})
     if not members:
         raise ActionRefused(422, "There is no consumer to try this with.", "Add a consumer first.")
-    return Stage(origin, acts, tuple(members))
+    return Basis(origin, acts, tuple(members))
 
 
-def try_seed(name: str, seed: int, stage: Stage, acts: tuple[Act, ...] | None = None) -> Tried:
+def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = None) -> Tried:
     """`acts`: instead of all that belong to the seed."""
     claim = CLAIMS[name]
-    done = case(claim, seed, list(stage.members), stage.acts) if acts is None else acts
+    done = case(claim, seed, list(basis.members), basis.acts) if acts is None else acts
     ends_ms = max((act.at_ms for act in done), default=LAST_MS) + AFTER_MS
-    recipe = Recipe(stage.origin, str(seed), done, ends_ms)
+    recipe = Recipe(basis.origin, str(seed), done, ends_ms)
     played = play(recipe)
     found = claim.against(played.rows, played.last)
     return Tried(seed, recipe, found.looked_at, len(found.cases), found.cases[0] if found.cases else None)
 
 
-def shorten(name: str, tried: Tried, stage: Stage) -> Tried:
+def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
     """Without the acts that are not needed."""
     place = 0
     while place < len(tried.recipe.acts):
         fewer = tried.recipe.acts[:place] + tried.recipe.acts[place + 1:]
-        again = try_seed(name, tried.seed, stage, fewer)
+        again = try_seed(name, tried.seed, basis, fewer)
         tried, place = (again, place) if again.cases else (tried, place + 1)
     return tried
 
 
-def try_claim(name: str, seeds: int, stage: Stage, *, workers: int,
+def try_claim(name: str, seeds: int, basis: Basis, *, workers: int,
               progress: Callable[[float], None] = lambda share: None) -> dict[str, Any]:
     began_s = time.monotonic()
     tried: list[Tried] = []
-    for one in _each(name, range(seeds), stage, workers):
+    for one in _each(name, range(seeds), basis, workers):
         tried.append(one)
         progress(len(tried) / seeds)
     broken = sorted((one for one in tried if one.cases), key=lambda one: (len(one.recipe.acts), one.seed))
-    shortened = [shorten(name, one, stage) for one in broken[:SHORTENED]]
+    shortened = [shorten(name, one, basis) for one in broken[:SHORTENED]]
     shortest = min(shortened, key=lambda one: (len(one.recipe.acts), one.seed), default=None)
     return {"claim": name, "seeds": seeds, "held": seeds - len(broken), "broken": len(broken),
             "looked_at": sum(one.looked_at for one in tried),
@@ -99,14 +99,14 @@ def try_claim(name: str, seeds: int, stage: Stage, *, workers: int,
             "virtual_s": sum(one.recipe.until_ms for one in tried) // 1000}
 
 
-def _each(name: str, seeds: Iterable[int], stage: Stage, workers: int) -> Iterator[Tried]:
+def _each(name: str, seeds: Iterable[int], basis: Basis, workers: int) -> Iterator[Tried]:
     """As they come; an interruption waits for the seeds that run."""
     if workers <= 1:
-        yield from (try_seed(name, seed, stage) for seed in seeds)
+        yield from (try_seed(name, seed, basis) for seed in seeds)
         return
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"), initializer=_be_quiet)
     try:
-        for done in as_completed([pool.submit(try_seed, name, seed, stage) for seed in seeds]):
+        for done in as_completed([pool.submit(try_seed, name, seed, basis) for seed in seeds]):
             yield done.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -130,8 +130,8 @@ def main() -> None:
     order = orjson.loads(sys.stdin.buffer.readline())
     directory = Path(order["directory"]) if order.get("directory") else None
     try:
-        stage = stage_of(directory, order.get("template", ""), order.get("preset", ""))
-        found = try_claim(order["claim"], order["seeds"], stage, workers=order["workers"],
+        basis = basis_of(directory, order.get("template", ""), order.get("preset", ""))
+        found = try_claim(order["claim"], order["seeds"], basis, workers=order["workers"],
                           progress=lambda share: _say({"progress": round(share, 3)}))
         _say({"result": found})
     except ActionRefused as why:

@@ -53,6 +53,8 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/messages/<str:id>/": [Ask("GET", "see", {"id": "0" * 32})],
     "s/<slug:slug>/branch/": [*SEE, Ask("POST", "see", body={"at": "1"})],
     "s/<slug:slug>/branching/": [*SEE, Ask("POST", "share")],
+    "s/<slug:slug>/claims/": [*SEE, Ask("POST", "see", body={"claim": "none"})],
+    "s/<slug:slug>/claims/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
     "s/<slug:slug>/compare/": [Ask("GET", "see", finds=False), Ask("POST", "see", body={"seq": "1"}, finds=False)],
     "s/<slug:slug>/compare/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
     "s/<slug:slug>/audit/": SEE,

@@ -16,7 +16,7 @@ from sandbox.simulation.claims import CLAIMS
 from sandbox.simulation.many import Tally, Work, run_many
 from sandbox.simulation.run import play
 from sandbox.simulation.script import PROFILES, write_script
-from sandbox.simulation.try_claim import stage_of, try_claim
+from sandbox.simulation.try_claim import basis_of, try_claim
 
 PROGRESS_EVERY_S = 10.0
 INTERRUPTED = 130
@@ -64,8 +64,8 @@ class Command(BaseCommand):
     def _claim(self, options: dict[str, Any]) -> None:
         directory = options["directory"].resolve() if options["directory"] else None
         try:
-            stage = stage_of(directory, options["template"], "sandbox")
-            found = try_claim(options["claim"], options["seeds"], stage, workers=options["workers"])
+            basis = basis_of(directory, options["template"], "sandbox")
+            found = try_claim(options["claim"], options["seeds"], basis, workers=options["workers"])
         except (SandboxError, OSError) as why:
             raise CommandError(str(why)) from why
         self.stdout.write(json.dumps(found) if options["json"] else "\n".join(_said(found)))

@@ -7,7 +7,7 @@ import { sentence } from "./words.js";
 setUpTheme();
 const rows = json("rows") ?? [], said = (row) => sentence(row, (id) => id, (key) => key);
 for (const node of $$("[data-fact]")) text(node, said(rows[node.dataset.fact]));
-$$("#acts li").forEach((line, at) => {
+$$("#acts li:has(time)").forEach((line, at) => {
   text(line.querySelector("time"), clock(Number(rows[at].at_ms)));
   text(line.querySelector(".said"), said(rows[at]));
 });

@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from sandbox.simulation.claims import came_again, out_of_order, several_owners
 from sandbox.simulation.recipe import play
-from sandbox.simulation.try_claim import shorten, stage_of, try_claim, try_seed
+from sandbox.simulation.try_claim import basis_of, shorten, try_claim, try_seed
 from tests.sim.recorded_stage import Recorded
 
 SEEDS = 6
@@ -47,7 +47,7 @@ def test_order_is_of_first_successes_of_one_key() -> None:
 
 
 def test_no_duplicates_holds_after_a_stop_and_falls_after_a_crash_with_one_act() -> None:
-    stage = stage_of(None, "orders", "sandbox")
+    stage = basis_of(None, "orders", "sandbox")
     held = try_claim("no-duplicates-after-a-clean-stop", SEEDS, stage, workers=1)
     assert (held["held"], held["counterexample"], held["looked_at"] > 0) == (SEEDS, None, True)
     fallen = try_claim("no-duplicates-after-a-crash", SEEDS, stage, workers=1)
@@ -62,7 +62,7 @@ def test_a_counterexample_is_played_again_and_has_no_act_too_many(tmp_path: Path
     stage.act("CreateTopic", topic="beside")
     stage.run(5)
     stage.close()
-    seen = stage_of(stage.directory, "", "")
+    seen = basis_of(stage.directory, "", "")
     assert [act.action for act in seen.acts] == ["CreateTopic"]
     tried = next(one for one in (try_seed("no-duplicates-after-a-crash", seed, seen) for seed in range(9)) if one.cases)
     assert [act.action for act in tried.recipe.acts] == ["CreateTopic", "CrashActor"]
@@ -85,6 +85,6 @@ def test_the_command_ends_with_one_where_a_claim_falls() -> None:
 
 @pytest.mark.nightly
 def test_the_claims_over_all_seeds() -> None:
-    stage = stage_of(None, "orders", "sandbox")
+    stage = basis_of(None, "orders", "sandbox")
     assert try_claim("no-duplicates-after-a-clean-stop", ALL_SEEDS, stage, workers=2)["broken"] == 0
     assert try_claim("no-duplicates-after-a-crash", ALL_SEEDS, stage, workers=2)["broken"] > ALL_SEEDS // 2

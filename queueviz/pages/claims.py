@@ -1,0 +1,72 @@
+"""Test my claim: 200 runs of this sandbox with other seeds, in a process beside the server."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from queueviz import access, acting, plays, refusals, visitor
+from queueviz.boards.js_texts import texts
+from queueviz.slugs import root_of
+from sandbox.kernel.errors import ActionRefused
+
+TRY = "sandbox.simulation.try_claim"
+SEEDS = 200
+WORKERS = 2
+
+CLAIMS: dict[str, Any] = {
+    "no-duplicates-after-a-clean-stop": _("No duplicates after a clean stop"),
+    "no-duplicates-after-a-crash": _("No duplicates after a crash"),
+    "at-most-one-owner": _("At most one owner of a queue at a time"),
+    "order-per-key": _("Messages of one key are finished in their order"),
+}
+
+
+@require_http_methods(["GET", "POST"])
+def choose(request: HttpRequest, slug: str) -> HttpResponse:
+    """The claims; POST tries one."""
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "see")
+    if request.method == "POST":
+        claim = request.POST.get("claim", "")
+        if claim not in CLAIMS:
+            raise ActionRefused(422, "There is no such claim.", "Choose one of the list.")
+        acting.ACTIONS.demand(access.counted_as(who))
+        directory = Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug
+        order = {"claim": claim, "directory": str(directory), "seeds": SEEDS, "workers": WORKERS}
+        play = plays.begin(plays.Play(slug, "claim", [TRY], order))
+        return redirect("claim-tried", slug, play.id)
+    return render(request, "queueviz/pages/claims.html",
+                  {"sandbox": sandbox, "root": root_of(slug), "claims": CLAIMS, "seeds": SEEDS})  # fmt: skip
+
+
+@require_http_methods(["GET", "POST"])
+def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
+    """How far it is, then what came out.  POST cancels it."""
+    sandbox = access.sandbox_for(visitor.of_request(request), slug, "see")
+    found = plays.find(slug, play)
+    if request.method == "POST":
+        found.cancel()
+        return redirect("claims", slug)
+    context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "play": found, "seeds": SEEDS,
+                               "claim": CLAIMS.get(found.order.get("claim", ""), ""),
+                               "percent": int(found.progress * 100), "texts": texts()}  # fmt: skip
+    if found.refused is not None:
+        context["why"] = refusals.filled(found.refused["message"], found.refused["values"])
+    if getattr(request, "htmx", False):
+        if found.is_over:
+            answer = HttpResponse(status=204)
+            answer["HX-Refresh"] = "true"
+            return answer
+        return render(request, "queueviz/partials/playing.html", context)
+    if (result := found.result) is not None:
+        shortest = result["counterexample"]
+        context |= {"result": result, "shortest": shortest, "rows": [
+            {"seq": str(number), "at_ms": act["at_ms"], "type": "ActionTaken", "action": act["action"],
+             "fields": act["fields"], "by": "owner"} for number, act in enumerate(shortest["acts"])
+        ] if shortest else []}  # fmt: skip
+    return render(request, "queueviz/pages/claim_tried.html", context)

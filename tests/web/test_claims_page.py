@@ -1,0 +1,57 @@
+"""Test a claim, on its pages: the list, the wait, the verdict with its counterexample."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz import plays
+from queueviz.pages import claims
+from sandbox.simulation.claims import CLAIMS
+from tests.web.fake_port import FakePort
+
+FALLEN = {"seeds": 200, "held": 3, "broken": 197, "looked_at": 900, "virtual_s": 24_000, "took_s": 120.0, "workers": 2,
+          "distribution": {"median": 7, "low": 3, "high": 12, "most": 15},
+          "counterexample": {"seed": "4", "sentence": "orders/broker-a/2 offset 24: A had finished it", "cases": 2,
+                             "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}]}}
+HELD = {**FALLEN, "held": 200, "broken": 0, "counterexample": None}
+
+
+def shown(visitor: Client, slug: str, result: dict[str, Any] | None, state: str = "done") -> str:
+    play = plays.Play(slug, "claim", [], {"claim": "no-duplicates-after-a-crash"})
+    play.state, play.result = state, result
+    plays._plays[play.id] = play
+    return visitor.get(f"/s/{slug}/claims/{play.id}/").content.decode()
+
+
+def test_every_claim_has_words() -> None:
+    assert set(claims.CLAIMS) == set(CLAIMS)
+
+
+def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine: str) -> None:
+    page = shown(visitor, mine, FALLEN)
+    assert "contradicted in 197 of 200 runs" in page
+    assert "median 7, 90 % between 3 and 12 of 200 runs" in page
+    assert "seed 4" in page
+    assert "CrashActor" in page
+
+
+def test_a_claim_that_held_says_of_how_many_cases(visitor: Client, mine: str) -> None:
+    assert "Held in all 200 runs; 900 cases" in shown(visitor, mine, HELD)
+    assert "nothing in these runs could contradict it" in shown(visitor, mine, {**HELD, "looked_at": 0})
+
+
+def test_one_that_runs_shows_how_far_it_is_and_can_be_cancelled(visitor: Client, mine: str) -> None:
+    assert "<progress" in shown(visitor, mine, None, "running")
+    assert "It was cancelled." in shown(visitor, mine, None, "cancelled")
+
+
+def test_choosing_one_begins_a_play_of_this_sandbox(visitor: Client, mine: str, port: FakePort,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    begun: list[plays.Play] = []
+    monkeypatch.setattr(plays, "begin", lambda play: begun.append(play) or play)
+    assert visitor.get(f"/s/{mine}/claims/").content.count(b'name="claim"') == len(CLAIMS)
+    visitor.post(f"/s/{mine}/claims/", {"claim": "order-per-key"})
+    assert begun[0].order["claim"] == "order-per-key"
+    assert begun[0].order["directory"].endswith(f"sandboxes/{mine}")
+    assert visitor.post(f"/s/{mine}/claims/", {"claim": "x"}).status_code == 422
