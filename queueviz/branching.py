@@ -6,8 +6,8 @@ from typing import Any
 from queueviz import access, acting, engine, owners
 from queueviz.visitor import Visitor
 from sandbox.control.actions import Action, parse_action
+from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.rights import allows
-from sandbox.hosting.branching import BranchOrder
 from sandbox.kernel.errors import ActionRefused
 
 MOST_DIGITS = 18

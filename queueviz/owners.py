@@ -16,8 +16,8 @@ from queueviz.slugs import new_slug
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
 from sandbox.control.access_keys import Keys
+from sandbox.control.branch_orders import BranchOrder, RecipeOrder
 from sandbox.control.limits import HostLimits
-from sandbox.hosting.branching import BranchOrder
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 TOKEN_PREFIX = "qv_"
@@ -60,6 +60,13 @@ def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
     sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset, seed=parent.seed,
                       branch_of=parent.slug, branch_at=order.at)  # fmt: skip
+    return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
+
+
+def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Created:
+    """A new sandbox of the visitor's: a run of the parent's template with that seed.  Raises as `branch`."""
+    name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · {order.seed[:18]}"
+    sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset)
     return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 

@@ -9,9 +9,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, acting, plays, refusals, visitor
+from queueviz import access, acting, owners, plays, refusals, visitor
 from queueviz.boards.js_texts import texts
+from queueviz.models import Sandbox
 from queueviz.slugs import root_of
+from queueviz.visitor import Visitor
+from sandbox.control.actions import parse_action
+from sandbox.control.branch_orders import Done, RecipeOrder
 from sandbox.kernel.errors import ActionRefused
 
 TRY = "sandbox.simulation.try_claim"
@@ -47,8 +51,11 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     """How far it is, then what came out.  POST cancels it."""
-    sandbox = access.sandbox_for(visitor.of_request(request), slug, "see")
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "see")
     found = plays.find(slug, play)
+    if request.method == "POST" and found.result is not None:
+        return _open(who, sandbox, found.result["counterexample"])
     if request.method == "POST":
         found.cancel()
         return redirect("claims", slug)
@@ -70,3 +77,13 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
              "fields": act["fields"], "by": "owner"} for number, act in enumerate(shortest["acts"])
         ] if shortest else []}  # fmt: skip
     return render(request, "queueviz/pages/claim_tried.html", context)
+
+
+def _open(who: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> HttpResponse:
+    """The counterexample as a sandbox of the visitor's own, which goes on from its end."""
+    if shortest is None:
+        raise ActionRefused(409, "There is no counterexample.", "Try another claim.")
+    done = tuple(Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]}))
+                 for act in shortest["acts"])  # fmt: skip
+    order = RecipeOrder(parent=sandbox.slug, seed=shortest["seed"], done=done, until_ms=shortest["until_ms"])
+    return redirect("branching", owners.from_recipe(who, sandbox, order).sandbox.slug)

@@ -66,7 +66,8 @@ class HostLimits:
     slice_ms: float = 5.0  # one sandbox's turn of the engine's time, while others wait
     branches_at_once: int = 2  # made by executing their parents' runs again
     branch_events: int = 300_000  # of the parent, up to where it is branched
-    branch_changes: int = 50  # actions left out or replaced
+    branch_changes: int = 50  # actions left out or replaced, or of a recipe
+    recipe_s: int = 600  # of the sandbox, until it goes on
     plays_at_once: int = 1  # comparisons and claims, each in a process of its own beside the server
     plays_waiting: int = 4
     play_s: float = 600.0  # then it is cancelled

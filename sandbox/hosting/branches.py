@@ -10,7 +10,15 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
-from sandbox.hosting.branching import MARK, Branching, BranchOrder, prepare, read_run
+from sandbox.control.branch_orders import BranchOrder, RecipeOrder
+from sandbox.hosting.branching import (
+    MARK,
+    Branching,
+    Run,
+    prepare,
+    read_recipe,
+    read_run,
+)
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -29,7 +37,7 @@ class Branches:
         self._demand_room = demand_room
         self._make_room = make_room
 
-    async def begin(self, slug: str, order: BranchOrder) -> dict[str, Any]:
+    async def begin(self, slug: str, order: BranchOrder | RecipeOrder) -> dict[str, Any]:
         """Begin to make a sandbox of another one's run; its state is `branching` until it goes on."""
         parent, directory = self._registry.get(order.parent), self._registry.directory(order.parent)
         if sum(slot.branching is not None for slot in self._registry.all()) >= self._config.limits.branches_at_once:
@@ -38,7 +46,7 @@ class Branches:
         await self._make_room()
         if parent.sandbox is not None:
             parent.sandbox.cluster.journal_files.show()
-        run = await self._environment.run_blocking(lambda: read_run(directory, order, self._config.limits))
+        run = await self._environment.run_blocking(lambda: self._read(directory, order))
         place = self._registry.directory(slug)
         try:
             record = prepare(place, directory, run, slug, order)
@@ -52,6 +60,11 @@ class Branches:
         slot.state, slot.branching = "branching", branching
         slot.change = self._environment.loop.create_task(self._make(slot, branching))
         return slot.row()
+
+    def _read(self, directory: Path, order: BranchOrder | RecipeOrder) -> Run:
+        if isinstance(order, RecipeOrder):
+            return read_recipe(directory, order, self._config.limits)
+        return read_run(directory, order, self._config.limits)
 
     def cancel(self, slug: str) -> None:
         """One that is complete stays."""

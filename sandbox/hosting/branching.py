@@ -1,11 +1,9 @@
 """Makes a sandbox from another one's recorded run: it is executed again up to an event, and goes on from there."""
 
 import asyncio
-import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,10 +14,11 @@ from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import ORIGIN_NAME, Origin, load_origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import SandboxRecord
-from sandbox.control.actions import Action
+from sandbox.control.actions import fields_of, name_of
+from sandbox.control.branch_orders import BranchOrder, RecipeOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.paced_sandbox import PacedSandbox
-from sandbox.hosting.rerun import Rerun
+from sandbox.hosting.rerun import NO_CHANGES, Rerun
 from sandbox.hosting.stretches import stretches_of
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
@@ -27,24 +26,43 @@ from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 THREAD_S = 0.001  # until a thread is asked again whether it is done
+RECIPE_MS = 1_795_000_000_000  # when all recipes begin
 MARK = "branching"  # a file: the directory is not complete
 
 
-@dataclass(frozen=True, kw_only=True)
-class BranchOrder:
-    """The run of `parent` up to event `at`; `changes`: seq of an action → what is done instead, None: nothing."""
-
-    parent: str
-    at: int
-    changes: Mapping[int, Action | None] = field(default_factory=dict)
-
-
 class Run(NamedTuple):
-    """What a branch is made of: the lines of a journal up to an event."""
+    """What a branch is made of: the lines of a journal up to an event.  `free`: they are no journal's."""
 
     origin: Origin
     lines: list[bytes]
     rows: list[Row]
+    free: bool = False
+
+
+def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, Any]]], until_ms: int) -> Run:
+    """As if a journal had it; `done`: moment, name and fields of each action."""
+    begin_ms = RECIPE_MS
+    rows: list[Row] = [{"type": "SandboxOpened"}, {"type": "ClockChanged", "reason": "wake", "wall_ms": begin_ms}]
+    rows += [{"type": "ActionTaken", "action": action, "fields": fields, "by": "owner", CAME: [0, at_ms]}
+             for at_ms, action, fields in sorted(done, key=lambda one: one[0])]
+    rows.append({"type": "Keyframe"})
+    numbered = [{"seq": seq, "at_ms": begin_ms + row.get(CAME, (0, 0))[1], **row} for seq, row in enumerate(rows)]
+    numbered[-1]["at_ms"] = begin_ms + until_ms
+    return Run(origin._replace(record={**origin.record, "seed": seed}), [], numbered, free=True)
+
+
+def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
+    """Raises ActionRefused: 409 there is no origin, 422 too much is done."""
+    if len(order.done) > limits.branch_changes or order.until_ms > limits.recipe_s * 1000:
+        raise ActionRefused(422, "A recipe has at most {most} actions and {seconds} s.", "Leave some out.",
+                            most=limits.branch_changes, seconds=limits.recipe_s)
+    try:
+        origin = load_origin(directory)
+    except (SandboxError, OSError) as why:
+        raise ActionRefused(409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.",
+                            why=str(why)) from why
+    done = [(one.at_ms, name_of(one.action), fields_of(one.action, whole=True)) for one in order.done]
+    return recipe_run(origin, order.seed, done, order.until_ms)
 
 
 def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
@@ -86,12 +104,14 @@ def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
                                 "template.", seq=seq)
 
 
-def prepare(directory: Path, parent: Path, run: Run, slug: str, order: BranchOrder) -> SandboxRecord:
-    """Its first files; the record names the parent, the origin is the parent's own."""
-    branch_of = {"slug": order.parent, "at": order.at, "run": run.origin.record["slug"]}
+def prepare(directory: Path, parent: Path, run: Run, slug: str, order: BranchOrder | RecipeOrder) -> SandboxRecord:
+    """Its first files; the record names the parent, the origin is the parent's own but for its seed."""
+    branch_of = {"slug": order.parent, "at": order.at if isinstance(order, BranchOrder) else None,
+                 "run": run.origin.record["slug"]}
     directory.mkdir(parents=True)
     (directory / MARK).touch()
-    shutil.copyfile(parent / ORIGIN_NAME, directory / ORIGIN_NAME)
+    origin = orjson.loads((parent / ORIGIN_NAME).read_bytes())
+    records.replace_file(directory / ORIGIN_NAME, orjson.dumps({**origin, "record": run.origin.record}))
     values = {**run.origin.record, "slug": slug, "engine": ENGINE, "branch_of": branch_of}
     records.replace_file(directory / records.FILE_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
     return records.load(directory)
@@ -100,9 +120,10 @@ def prepare(directory: Path, parent: Path, run: Run, slug: str, order: BranchOrd
 class Branching(Rerun):
     """Of one branch, in slices; `cancelled` ends it.  The last of its sandboxes goes on with the machine's time."""
 
-    def __init__(self, directory: Path, run: Run, order: BranchOrder, config: HostConfig, machine: Environment, *,
-                 home: Path) -> None:
-        super().__init__(run.origin, run.lines, run.rows, home=home, directory=directory, changes=order.changes)
+    def __init__(self, directory: Path, run: Run, order: BranchOrder | RecipeOrder, config: HostConfig,
+                 machine: Environment, *, home: Path) -> None:
+        super().__init__(run.origin, run.lines, run.rows, home=home, directory=directory, free=run.free,
+                         changes=order.changes if isinstance(order, BranchOrder) else NO_CHANGES)
         self._config = config
         self._machine = machine
         self.cancelled = False

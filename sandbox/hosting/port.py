@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.attached.settings import AttachedSettings
     from sandbox.commands.reset.undo import UndoPoint
     from sandbox.control.access_keys import Keys
-    from sandbox.hosting.branching import BranchOrder
+    from sandbox.control.branch_orders import BranchOrder, RecipeOrder
     from sandbox.hosting.host import Host
     from sandbox.queries.rows.snapshot import Snapshot
     from sandbox.queries.state_at import StateAt
@@ -43,7 +43,7 @@ class EnginePort:
         return self._run(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
                                                      limits=limits))
 
-    def branch(self, slug: str, order: "BranchOrder") -> "Future[dict[str, Any]]":
+    def branch(self, slug: str, order: "BranchOrder | RecipeOrder") -> "Future[dict[str, Any]]":
         """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.
 
         404 no such sandbox or event, 409 that run cannot be executed again, 422 no such action, 503 no room.

@@ -16,8 +16,9 @@ import orjson
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.control.actions import Action, parse_action
+from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.limits import HostLimits
-from sandbox.hosting.branching import BranchOrder, read_run
+from sandbox.hosting.branching import read_run
 from sandbox.hosting.rerun import Rerun
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.schema import CAME, Row

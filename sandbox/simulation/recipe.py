@@ -8,6 +8,7 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import Origin, load_origin, save_origin
+from sandbox.hosting.branching import recipe_run
 from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import rows_since
@@ -68,19 +69,9 @@ def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
 
 def play(recipe: Recipe) -> PlayedRecipe:
     """An act that is refused is left out."""
-    origin = recipe.origin._replace(record={**recipe.origin.record, "seed": recipe.seed})
+    run = recipe_run(recipe.origin, recipe.seed, recipe.acts, recipe.until_ms)
     with (tempfile.TemporaryDirectory(prefix="recipe-") as home,
-          Rerun(origin, [], _rows(recipe), home=Path(home), free=True) as rerun):
+          Rerun(run.origin, run.lines, run.rows, home=Path(home), free=True) as rerun):
         rerun.run()
         assert rerun.sandbox is not None
         return PlayedRecipe(rerun.written(), rerun.sandbox.snapshot())
-
-
-def _rows(recipe: Recipe) -> list[Row]:
-    """As if a journal had them."""
-    opened = [{"seq": 0, "at_ms": BEGIN_MS, "type": "SandboxOpened"},
-              {"seq": 1, "at_ms": BEGIN_MS, "type": "ClockChanged", "reason": "wake", "wall_ms": BEGIN_MS}]
-    acts = [{"seq": seq, "at_ms": BEGIN_MS + act.at_ms, "type": "ActionTaken", "action": act.action,
-             "fields": act.fields, "by": "owner", CAME: [0, act.at_ms]}
-            for seq, act in enumerate(sorted(recipe.acts, key=lambda act: act.at_ms), 2)]
-    return [*opened, *acts, {"seq": len(acts) + 2, "at_ms": BEGIN_MS + recipe.until_ms, "type": "Keyframe"}]

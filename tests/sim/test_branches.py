@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.control.actions import Action, parse_action
-from sandbox.hosting.branching import BranchOrder
+from sandbox.control.branch_orders import BranchOrder
 from sandbox.journal.segments import lines, rows_since
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.replay import replay

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from sandbox.control.actions import parse_action
+from sandbox.control.branch_orders import Done, RecipeOrder
+from sandbox.journal.segments import rows_since
 from sandbox.simulation.claims import came_again, out_of_order, several_owners
 from sandbox.simulation.recipe import play
+from sandbox.simulation.replay import replay
 from sandbox.simulation.try_claim import basis_of, shorten, try_claim, try_seed
-from tests.sim.recorded_stage import Recorded
+from tests.sim.recorded_stage import SLUG, Recorded
 
 SEEDS = 6
 ALL_SEEDS = 200
@@ -70,6 +74,30 @@ def test_a_counterexample_is_played_again_and_has_no_act_too_many(tmp_path: Path
     assert [act.action for act in short.recipe.acts] == ["CrashActor"]
     assert play(short.recipe).rows == play(short.recipe).rows
     assert len(came_again("crashed")(play(short.recipe).rows, play(short.recipe).last).cases) == short.cases
+
+
+def test_a_counterexample_is_opened_as_a_sandbox_with_the_same_journal(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "orders", seed=5, luck=3)
+    stage.run(5)
+    basis = basis_of(stage.directory, "", "")
+    every = (try_seed("no-duplicates-after-a-crash", seed, basis) for seed in range(9))
+    tried = next(one for one in every if one.cases)
+    played = play(tried.recipe).rows
+    order = RecipeOrder(parent=SLUG, seed=tried.recipe.seed, until_ms=tried.recipe.until_ms,
+                        done=tuple(Done(act.at_ms, parse_action({"action": act.action, **act.fields}))
+                                   for act in tried.recipe.acts))
+    stage.machine.sim.run(stage.host.branches.begin("opened", order))
+    while (change := stage.host._registry.get("opened").change) is not None:
+        stage.machine.sim.run(_over(change))
+    stage.run(3)
+    stage.close()
+    directory = stage.directory.with_name("opened")
+    assert list(rows_since(directory / "journal", 0))[: len(played)] == played
+    assert replay(directory).first_difference is None
+
+
+async def _over(change: Any) -> None:
+    await change
 
 
 def test_the_command_ends_with_one_where_a_claim_falls() -> None:

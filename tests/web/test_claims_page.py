@@ -7,12 +7,14 @@ from django.test import Client
 
 from queueviz import plays
 from queueviz.pages import claims
+from sandbox.control.actions import CrashActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import FakePort
 
 FALLEN = {"seeds": 200, "held": 3, "broken": 197, "looked_at": 900, "virtual_s": 24_000, "took_s": 120.0, "workers": 2,
           "distribution": {"median": 7, "low": 3, "high": 12, "most": 15},
           "counterexample": {"seed": "4", "sentence": "orders/broker-a/2 offset 24: A had finished it", "cases": 2,
+                             "until_ms": 123_761,
                              "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}]}}
 HELD = {**FALLEN, "held": 200, "broken": 0, "counterexample": None}
 
@@ -55,3 +57,17 @@ def test_choosing_one_begins_a_play_of_this_sandbox(visitor: Client, mine: str, 
     assert begun[0].order["claim"] == "order-per-key"
     assert begun[0].order["directory"].endswith(f"sandboxes/{mine}")
     assert visitor.post(f"/s/{mine}/claims/", {"claim": "x"}).status_code == 422
+
+
+def test_the_counterexample_is_opened_as_a_sandbox_of_one_s_own(visitor: Client, mine: str, port: FakePort) -> None:
+    play = plays.Play(mine, "claim", [], {})
+    play.state, play.result = "done", FALLEN
+    plays._plays[play.id] = play
+    answer = visitor.post(f"/s/{mine}/claims/{play.id}/")
+    assert answer["Location"].endswith("/branching/")
+    order = port.branched[0]
+    assert (order.seed, order.until_ms, [(one.at_ms, one.action) for one in order.done]) == (
+        "4", 123_761, [(33_761, CrashActor(actor="A"))])
+    assert visitor.get(answer["Location"]).status_code == 200
+    play.result = HELD
+    assert visitor.post(f"/s/{mine}/claims/{play.id}/").status_code == 409
