@@ -1,18 +1,32 @@
-"""The JSON API of the past: a sandbox as it was at an event."""
+"""The JSON API of the past: a sandbox as it was at an event, and its recording."""
 
 from typing import Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Router, Schema
+from ninja.params.functions import Query
+from pydantic import ConfigDict
 
-from queueviz import access, engine, visitor
+from queueviz import access, engine, ranges, recordings, visitor
 from queueviz.api import JSON, REFUSALS, api
 from queueviz.rates import Rate
 from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
 
 LIMITS = HostLimits()
 STATES = Rate(LIMITS.states_per_s, LIMITS.states_per_s, what="states")
+RECORDINGS = Rate(LIMITS.recordings_per_hour / 3_600, LIMITS.recordings_per_hour, what="recordings")
+
+
+class Wait(Schema):
+    """`progress`: 0 to 1."""
+
+    model_config = ConfigDict(extra="allow")  # `from` is no name of Python's
+
+    progress: float
+    to: str
+
 
 router = Router(tags=["replay"])
 
@@ -30,6 +44,29 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     said = {"seq": str(found.seq), "keyframe": str(found.keyframe), "exact": not found.of_keyframe,
             "carried": found.carried, "of_keyframe": found.of_keyframe, "snapshot": whole}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)
+
+
+@router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Its recording, as a file")
+def recording(request: HttpRequest, slug: str, first: int = Query(0, alias="from"),
+              last: int | None = Query(None, alias="to")) -> HttpResponse:  # fmt: skip
+    """202 while it is made: ask again with `from` and `to` as they stand in the answer. Then the file
+    (docs/recording.md), by ranges where they are asked for. Without `to`, up to the newest event."""
+    who = visitor.of_request(request)
+    access.sandbox_for(who, slug, "see")
+    kept = engine.answer(engine.port().kept(slug))
+    last = kept.newest if last is None else last
+    if not 0 <= first <= last <= kept.newest:
+        raise ActionRefused(422, "A recording of events {first} to {last} cannot be made.",
+                            "Choose events between {oldest} and {newest}.", field="from", first=first, last=last,
+                            oldest=kept.oldest, newest=kept.newest)
+    first = max(first, kept.oldest)
+    found = recordings.of_server().find(slug, first, last, lambda: RECORDINGS.demand(access.counted_as(who)))
+    if isinstance(found, recordings.Making):
+        said = {"progress": round(found.progress, 3), "from": str(first), "to": str(last)}
+        return HttpResponse(orjson.dumps(said), status=202, content_type=JSON)
+    response = ranges.answer(request, found, "application/octet-stream")
+    response["Content-Disposition"] = f'attachment; filename="{slug}-{first}-{last}.qvr"'
+    return response
 
 
 api.add_router("/sandboxes", router)

@@ -76,6 +76,12 @@ class HostLimits:
     unpacked_bytes: int = 4 * MIB  # of a compressed body when shown; of a longer one only the beginning is shown
     folded_events: int = 50_000  # between a keyframe and an event whose state is asked for
     states_per_s: int = 20  # at events, per visitor
+    recordings_at_once: int = 1  # being made, each by a process of low priority
+    recordings_waiting: int = 20  # with those being made
+    recordings_per_hour: int = 20  # made for one visitor
+    recording_s: float = 600.0  # then making it is given up
+    recording_unasked_s: float = 60.0  # likewise, when no request came for it so long
+    recordings_bytes: int = 1024 * MIB  # kept; those not asked for longest are removed
     pipeline_runs_waiting: int = 20
     pipeline_runs_per_visitor: int = 2  # waiting or running
     pipeline_run_s: float = 600.0  # then it is cancelled

@@ -12,7 +12,7 @@ from sandbox.control.readings import Entries, LookedBack
 from sandbox.hosting.registry import Registry
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.state_at import StateAt, state_at
+from sandbox.queries.state_at import Kept, StateAt, kept_in, state_at
 
 
 class Past:
@@ -42,16 +42,23 @@ class Past:
         return await self._environment.run_blocking(
             lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
 
+    async def kept(self, slug: str) -> Kept:
+        _, files = self._shown(slug)
+        return await self._environment.run_blocking(lambda: kept_in(files))
+
     async def state_at(self, slug: str, at: int | None) -> StateAt:
+        kept, files = self._shown(slug)
+        most, held_from_ms = self._limits.folded_events, kept.journal.held_from_ms if kept is not None else None
+        return await self._environment.run_blocking(lambda: state_at(files, at, most=most, held_from_ms=held_from_ms))
+
+    def _shown(self, slug: str) -> tuple[JournalFiles | None, Path]:
+        """The journal and its files, which have all of it."""
         if is_attached(slug):
             raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
         kept = self._kept(slug)
-        held_from_ms = None
         if kept is not None:
             kept.show()
-            held_from_ms = kept.journal.held_from_ms
-        files, most = self._files(slug), self._limits.folded_events
-        return await self._environment.run_blocking(lambda: state_at(files, at, most=most, held_from_ms=held_from_ms))
+        return kept, self._files(slug)
 
     def _files(self, slug: str) -> Path:
         return self._registry.directory(slug) / DIRECTORY

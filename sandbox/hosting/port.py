@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandbox.control.branch_orders import BranchOrder, RecipeOrder
     from sandbox.hosting.host import Host
     from sandbox.queries.rows.snapshot import Snapshot
-    from sandbox.queries.state_at import StateAt
+    from sandbox.queries.state_at import Kept, StateAt
 
 T = TypeVar("T")
 
@@ -149,6 +149,10 @@ class EnginePort:
                   most: int = 100) -> "Future[LookedBack]":
         """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
         return self._run(lambda: self._host.past.look_back(slug, wanted, before=before, after=after, most=most))
+
+    def kept(self, slug: str) -> "Future[Kept]":
+        """The oldest and the newest event of the journal's files.  410 there is none."""
+        return self._run(lambda: self._host.past.kept(slug))
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
         """The snapshot at event `at` (without it, at the newest), from the journal's files.

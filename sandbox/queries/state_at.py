@@ -29,14 +29,27 @@ class StateAt(NamedTuple):
     of_keyframe: dict[str, list[str]]
 
 
+class Kept(NamedTuple):
+    """The events of a journal's files."""
+
+    oldest: int
+    newest: int
+
+
+def kept_in(files: Path) -> Kept:
+    """Raises ActionRefused (410) where there are none."""
+    oldest, newest = segments.first_seq(files), segments.last_seq(files)
+    if oldest is None or newest is None:
+        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake it first.")
+    return Kept(oldest, newest)
+
+
 def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None = None) -> StateAt:
     """`at`: None for the newest event; `most`: entries read; `held_from_ms`: since when the valve holds events back.
 
     Raises ActionRefused: 422 no such event, 410 it is no longer kept.
     """
-    oldest, newest = segments.first_seq(files), segments.last_seq(files)
-    if oldest is None or newest is None:
-        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake it first.")
+    oldest, newest = kept_in(files)
     at = newest if at is None else at
     if not 0 <= at <= newest:
         raise ActionRefused(422, "There is no event {at}: the newest is {newest}.",

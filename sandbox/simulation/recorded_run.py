@@ -60,14 +60,17 @@ class RecordedRun:
         return journal_range.facts(for_browser(row) for row in self._rows if row["type"] in FACT_NAMES)
 
     def _all_frames(self, progress: Progress) -> Iterator[Frame]:
-        if self._again:
-            yield from self._executed(progress)
-        yield from journal_range.keyframes(self._rows[self._again:])
+        is_exact = False
+        for frame in self._executed(progress) if self._again else ():
+            is_exact = True
+            yield frame
+        yield from journal_range.keyframes(self._rows[self._again if is_exact else 0:])
 
     def _executed(self, progress: Progress) -> Iterator[Frame]:
         """What the boards showed each `pace_ms` of the sandbox's clock; from a difference on, keyframes stand in."""
         rows = self._rows[: self._again]
-        next_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
+        begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
+        next_ms = 0
         with Rerun(load_origin(self._directory), self._lines[: self._again], rows,
                    home=self._directory.parents[1]) as rerun:
             for _ in rerun.turns():
@@ -78,5 +81,6 @@ class RecordedRun:
                 if now_ms >= next_ms and rerun.is_between_instants:
                     next_ms = now_ms - now_ms % self._pace_ms + self._pace_ms
                     progress(rerun.compared / len(rows))
-                    yield frame_of(sandbox.cluster, self._channels(sandbox.cluster))
+                    if now_ms >= begins_ms:
+                        yield frame_of(sandbox.cluster, self._channels(sandbox.cluster))
             self._again = rerun.compared

@@ -38,7 +38,7 @@ OFFSETS = ("ResetOffsets", "UndoReset")  # all that is ever done to a cluster
 
 @pytest.fixture
 def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPatch) -> World:
-    for rate in (acting.ACTIONS, acting.QUESTIONS, api_replay.STATES):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, api_replay.STATES, api_replay.RECORDINGS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
     port.answers = {"rows": []}
     return world(port)

@@ -128,3 +128,10 @@ def test_a_sandbox_that_recorded_no_run_has_its_keyframes(watched: Watched, tmp_
     assert found
     assert {*map(tuple, (frame.state["channels"] for frame in found))} == {(SNAPSHOT,)}
     assert RecordedRun(box, 0, END).about("test").pace_ms is None
+
+
+def test_one_that_fell_asleep_at_once_has_its_keyframes(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "orders", seed=1, luck=1)
+    stage.sleep()
+    stage.close()
+    assert {*map(tuple, (frame.state["channels"] for frame in frames(stage.directory)))} == {(SNAPSHOT,)}

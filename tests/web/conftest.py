@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import acting, api_replay, demo, engine
+from queueviz import acting, api_replay, demo, engine, recordings
 from queueviz.pages import accounts
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Job
 from tests import ports
 from tests.web.fake_port import FakePort
+from tests.web.fake_recordings import FakeRecordings
 from tests.web.stage import Stage
 
 
@@ -28,7 +29,8 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_rates() -> None:
     """No one has done anything yet."""
-    for rate in (acting.ACTIONS, acting.QUESTIONS, api_replay.STATES, demo.PRESSES, accounts.ATTEMPTS):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, api_replay.STATES, api_replay.RECORDINGS, demo.PRESSES,
+                 accounts.ATTEMPTS):  # fmt: skip
         rate.forget()
 
 
@@ -38,6 +40,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> FakePort:
     monkeypatch.setattr(engine, "port", lambda: fake)
     monkeypatch.setattr(engine, "is_running", lambda: True)
     monkeypatch.setattr(engine, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(recordings, "of_server", lambda: FakeRecordings(fake))
     return fake
 
 

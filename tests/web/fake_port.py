@@ -11,7 +11,7 @@ from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
 from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.state_at import StateAt
+from sandbox.queries.state_at import Kept, StateAt
 
 SNAPSHOT: dict[str, Any] = {
     "epoch": "7f3a", "seq": "18402", "at_ms": 1_795_142_537_350, "wall_ms": 1_795_142_537_350, "rate": 1,
@@ -66,6 +66,7 @@ class FakePort:
         self.costs_s: dict[str, float] = {}  # channel -> how long reading it takes
         self.call_later: Callable[[float, Callable[[], Any]], Any] | None = None  # of a loop, where that takes time
         self.notices: dict[str, list[dict[str, Any]]] = {}  # by slug
+        self.recordings: dict[str, Any] = {}  # slug -> the file; others are half made
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
@@ -200,6 +201,9 @@ class FakePort:
             return LookedBack(fitting[:most], rest, None, self.first_seq)
 
         return self._do("look_back", work)
+
+    def kept(self, slug: str) -> "Future[Kept]":
+        return self._do("kept", lambda: Kept(self.first_seq, int(SNAPSHOT["seq"])) if self._known(slug) else None)
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
         def work() -> StateAt:

@@ -1,9 +1,12 @@
 """`manage.py recording export|import|check`: recordings as files (docs/recording.md)."""
 
 import argparse
+import os
+import signal
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from django.core.management import BaseCommand, CommandError
 
 from queueviz import __version__
 from sandbox.cluster.templates import TEMPLATES
+from sandbox.control.limits import HostLimits
 from sandbox.journal.schema import Row
 from sandbox.kernel.errors import BadRecording, CorruptRecord
 from sandbox.recording import folder, journal_range
@@ -22,6 +26,7 @@ from sandbox.simulation.recorded_run import RecordedRun
 from sandbox.simulation.world import World
 
 END = 2**53
+NICENESS = 10  # of a process beside the server
 
 
 class Command(BaseCommand):
@@ -38,6 +43,8 @@ class Command(BaseCommand):
         export.add_argument("--seed", default="0", help="with --play (default 0)")
         export.add_argument("--minutes", type=float, default=1.0, help="with --play (default 1)")
         export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"between two readings (default {PACE_MS})")
+        export.add_argument("--beside", action="store_true",
+                            help="with --directory, for the server: of low priority, for a limited time")
         export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
         export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
         unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
@@ -70,8 +77,9 @@ class Command(BaseCommand):
             kept = in_range(frames, options["first"], options["last"])
             data = write_recording(about, kept, facts)
         file.write_bytes(data)
-        with file.open("rb") as written:
-            self._print(file, Recording(written))
+        if not options["beside"]:
+            with file.open("rb") as written:
+                self._print(file, Recording(written))
 
     def _print(self, file: Path, recording: Recording) -> None:
         head = recording.head
@@ -97,4 +105,23 @@ def _source(options: dict[str, Any]) -> Iterator[Source]:
         yield folder.about_of(directory), folder.frames_of(directory), folder.facts_of(directory)
     else:
         run = RecordedRun(directory.resolve(), options["first"], options["last"], pace_ms=options["pace_ms"])
-        yield run.about(__version__), run.frames(), run.facts()
+        yield run.about(__version__), run.frames(_step_back() if options["beside"] else _say_nothing), run.facts()
+
+
+def _say_nothing(done: float) -> None:
+    return None
+
+
+def _step_back() -> Callable[[float], None]:
+    """Others go first, and the time is limited; returns what says the progress, each percent a line."""
+    os.nice(NICENESS)
+    signal.alarm(ceil(HostLimits().recording_s))
+    said = -1.0
+
+    def say(done: float) -> None:
+        nonlocal said
+        if done >= said + 0.01:
+            said = done
+            print(f"{done:.3f}", flush=True)
+
+    return say

@@ -1,0 +1,186 @@
+"""Recordings of sandboxes: each made by a process beside the server, and kept until others need the space.
+
+They are no files of the sandbox: they can be made again as long as its journal is kept.
+"""
+
+import atexit
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
+
+from queueviz import __version__
+from queueviz.models import Sandbox
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+log = logging.getLogger(__name__)
+
+FOLDER = "recordings"
+UNASKED = "it was not asked for any more"
+LAST_WORDS_BYTES = 2_000
+COMMAND = [sys.executable, "-m", "django", "recording", "export", "--beside"]
+
+
+class Making:
+    """A recording that is made, or waits for its turn.  `progress`: 0 to 1; `why` it failed, once it has."""
+
+    def __init__(self, path: Path, now_s: float) -> None:
+        self.path = path
+        self.asked_s = now_s  # for it, the last time
+        self.progress = 0.0
+        self.why: str | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+
+class Recordings:
+    """Of one data home.  `admit` of `find` raises where this visitor may have no more made."""
+
+    def __init__(self, home: Path, limits: HostLimits | None = None, *, command: list[str] = COMMAND,
+                 now: Callable[[], float] = time.monotonic) -> None:
+        self._home = home
+        self._limits = limits or HostLimits()
+        self._command = command
+        self._now = now
+        self._lock = Lock()
+        self._made: dict[Path, Making] = {}
+        self.pool = ThreadPoolExecutor(self._limits.recordings_at_once, "recordings")
+        for left in (home / FOLDER).glob("*/*.part"):  # by a server that was killed
+            left.unlink(missing_ok=True)
+
+    def find(self, slug: str, first: int, last: int, admit: Callable[[], None]) -> Path | Making:
+        """The file, or how far it is.  Raises ActionRefused: 409 it could not be made, 503 too many wait."""
+        path = self._home / FOLDER / slug / f"{first}-{last}-{__version__}.qvr"
+        with self._lock:
+            for old in [old for old, making in self._made.items() if making.why is not None and old != path]:
+                if self._is_forgotten(self._made[old]):
+                    del self._made[old]
+            making = self._made.get(path)
+            if making is None and path.exists():
+                os.utime(path, ns=(time.time_ns(), time.time_ns()))
+                return path
+            if making is not None and making.why is not None:
+                del self._made[path]
+                raise ActionRefused(409, "The recording could not be made: {why}.",
+                                    "Try again, or ask for a shorter range.", why=making.why)
+            if making is None:
+                if len(self._made) >= self._limits.recordings_waiting:
+                    raise ActionRefused(503, "Too many recordings are being made.", "Try again in a minute.")
+                admit()
+                making = self._made[path] = Making(path, self._now())
+                self.pool.submit(self._make, making, self._home / "sandboxes" / slug, first, last)
+            making.asked_s = self._now()
+            return making
+
+    def forget(self, slug: str) -> None:
+        """Its sandbox is gone."""
+        self._drop([path for path in list(self._made) if path.parent.name == slug])
+        shutil.rmtree(self._home / FOLDER / slug, ignore_errors=True)
+
+    def stop(self) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        self._drop(list(self._made))
+
+    def _drop(self, paths: list[Path]) -> None:
+        for path in paths:
+            with self._lock:
+                making = self._made.pop(path, None)
+            if making is not None and making.process is not None:
+                making.process.kill()
+
+    def _make(self, making: Making, directory: Path, first: int, last: int) -> None:
+        part = making.path.with_suffix(".part")
+        try:
+            making.why = self._written(making, part, directory, first, last)
+            with self._lock:
+                if making.why in (None, UNASKED) and self._made.get(making.path) is making:
+                    del self._made[making.path]
+                    if making.why is None:
+                        part.replace(making.path)
+        except OSError as why:
+            making.why = (why.strerror or str(why)).lower()
+        except Exception:
+            log.exception("making %s failed", making.path)
+            making.why = "something broke on our side"
+        part.unlink(missing_ok=True)
+        self._make_room(making.path)
+
+    def _written(self, making: Making, part: Path, directory: Path, first: int, last: int) -> str | None:
+        """Why it was not."""
+        if self._is_forgotten(making):
+            return UNASKED
+        part.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile() as words:
+            process = making.process = subprocess.Popen(
+                [*self._command, str(part), "--directory", str(directory), "--from", str(first), "--to", str(last)],
+                stdout=subprocess.PIPE, stderr=words, start_new_session=True, env=_surroundings(self._home))
+            assert process.stdout is not None
+            if self._is_forgotten(making):  # before there was a process to be ended
+                process.kill()
+            with process, process.stdout as said:
+                for line in said:
+                    making.progress = float(line)
+                    if self._is_forgotten(making):
+                        process.kill()
+            if process.returncode == 0:
+                return None
+            return UNASKED if self._is_forgotten(making) else _reason(process.returncode, words)
+
+    def _is_forgotten(self, making: Making) -> bool:
+        """Not asked for any more, or dropped."""
+        late = self._now() - making.asked_s > self._limits.recording_unasked_s
+        return late or self._made.get(making.path) is not making
+
+    def _make_room(self, newest: Path) -> None:
+        """Remove those that were not asked for longest."""
+        sizes = sorted((found.stat().st_mtime, found.stat().st_size, found)
+                       for found in (self._home / FOLDER).glob("*/*.qvr") if found != newest)
+        left = self._limits.recordings_bytes - (newest.stat().st_size if newest.exists() else 0)
+        for _, size, path in reversed(sizes):
+            left -= size
+            if left < 0:
+                path.unlink(missing_ok=True)
+
+
+def _surroundings(home: Path) -> dict[str, str]:
+    """Of the process: the same settings, in the same data home."""
+    return os.environ | {"DJANGO_SETTINGS_MODULE": "queueviz.settings", "QUEUEVIZ_HOME": str(home),
+                         "PYTHONPATH": os.pathsep.join(path for path in (str(settings.BASE_DIR), *sys.path) if path)}
+
+
+def _reason(code: int, words: Any) -> str:
+    if code < 0:
+        return f"its process was ended by signal {-code}"
+    words.seek(max(0, words.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
+    said = words.read().decode(errors="replace").strip().splitlines()
+    named = [line.removeprefix("CommandError: ") for line in said if line.startswith("CommandError: ")]
+    return named[-1].rstrip(".") if named else f"its process ended with code {code}"
+
+
+@cache
+def recordings_in(home: Path) -> Recordings:
+    found = Recordings(home)
+    atexit.register(found.stop)
+    return found
+
+
+def of_server() -> Recordings:
+    return recordings_in(Path(settings.QUEUEVIZ_HOME))
+
+
+@receiver(post_delete, sender=Sandbox)
+def _forget(sender: object, instance: Sandbox, **kwargs: object) -> None:
+    of_server().forget(instance.slug)
