@@ -1,12 +1,15 @@
 """Runs the virtual loop of one sandbox forward with the machine's time, a slice at a time.
 
-Slices are callbacks of the engine's loop, which runs them in the order in which they were asked for: a sandbox that has
-more to do than fits a slice asks again, behind all others and what readers asked for.
+Slices are callbacks of the engine's loop.  What is due begins at once, with a short slice; a sandbox that has more to
+do than fits waits for its turn among those that are behind, one of which has a whole slice in each round of the loop.
+So the others and the readers wait for one slice, however many are behind.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.paced import PacedEnvironment
@@ -18,6 +21,29 @@ T = TypeVar("T")
 BEHIND_S = 0.25  # more than this is not made up: virtual time falls behind
 MEASURED_S = 2.0  # of the machine's time, for the share that was reached
 WHOLE = 0.95  # a share from here on counts as all
+SHORT = 0.2  # of a slice, for what has just become due
+
+
+class Behind:
+    """Sandboxes of one engine that have more to do than fits a slice."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._call_soon = loop.call_soon
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def ask(self, slice_of_one: Callable[[], None]) -> None:
+        self._waiting.append(slice_of_one)
+        if len(self._waiting) == 1:
+            self._call_soon(self._next)
+
+    def _next(self) -> None:
+        slice_of_one = self._waiting.popleft()
+        if self._waiting:
+            self._call_soon(self._next)
+        slice_of_one()
+
+
+_BEHIND: WeakKeyDictionary[asyncio.AbstractEventLoop, Behind] = WeakKeyDictionary()  # one of each engine's loop
 
 
 class Hurried(NamedTuple):
@@ -34,6 +60,7 @@ class Pace:
         self._paced = paced
         self._machine = machine
         self._slice_s = slice_ms / 1000
+        self._behind = _BEHIND.setdefault(machine.loop, Behind(machine.loop))
         self._began_s = machine.wall.monotonic()  # moved on by what is not made up
         self._alarm: TimerHandle | None = None
         self._asked = False
@@ -90,11 +117,18 @@ class Pace:
             self._alarm = None
 
     def _ask(self) -> None:
-        """For a slice, behind all others."""
+        """For what is due."""
         self._disarm()
         if not self._asked and not self._over:
             self._asked = True
-            self._machine.loop.call_soon(self._slice)
+            self._machine.loop.call_soon(lambda: self._slice(SHORT))
+
+    def _ask_for_more(self) -> None:
+        self._asked = True
+        if self._hurried is not None:
+            self._machine.loop.call_soon(lambda: self._slice(1))
+        else:
+            self._behind.ask(lambda: self._slice(1))
 
     def _on_late(self) -> None:
         """A thread's work is done."""
@@ -104,12 +138,12 @@ class Pace:
             except RuntimeError:  # the engine has stopped
                 return
 
-    def _slice(self) -> None:
+    def _slice(self, share: float) -> None:
         self._asked = self._waits = False
         if self._over:
             return
         wall = self._machine.wall
-        until_s = wall.monotonic() + self._slice_s
+        until_s = wall.monotonic() + self._slice_s * share
         if self._hurried is not None:
             done = self._hurry(self._hurried, lambda: wall.monotonic() < until_s)
         else:
@@ -119,7 +153,7 @@ class Pace:
             self._waits = True
             if not self._paced.waits:  # asked after the flag is set: a thread may end in between
                 self._waits = False
-                self._ask()
+                self._ask_for_more()
         elif not self._over and (due_s := self._paced.sim.next_time()) is not None:
             self._alarm = wall.call_later(max(0.0, self._began_s + due_s - wall.monotonic()), self._ask)
 
