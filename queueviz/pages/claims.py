@@ -28,6 +28,12 @@ CLAIMS: dict[str, Any] = {
     "at-most-one-owner": _("At most one owner of a queue at a time"),
     "order-per-key": _("Messages of one key are finished in their order"),
 }
+AGAIN = _("{place}: {before} had finished it, {after} got it again")
+CASES: dict[str, Any] = {
+    "no-duplicates-after-a-clean-stop": AGAIN, "no-duplicates-after-a-crash": AGAIN,
+    "at-most-one-owner": _("{queue}: {after} began while {before} was at work"),
+    "order-per-key": _("{place} of {key} was finished after {offset}"),
+}  # fmt: skip
 
 
 @require_http_methods(["GET", "POST"])
@@ -72,6 +78,8 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
         return render(request, "queueviz/partials/playing.html", context)
     if (result := found.result) is not None:
         shortest = result["counterexample"]
+        if shortest:
+            context["case"] = str(CASES[result["claim"]]).format(**shortest["values"])
         context |= {"result": result, "shortest": shortest, "rows": [
             {"seq": str(number), "at_ms": act["at_ms"], "type": "ActionTaken", "action": act["action"],
              "fields": act["fields"], "by": "owner"} for number, act in enumerate(shortest["acts"])

@@ -11,14 +11,28 @@ from sandbox.simulation.recipe import Act
 FIRST_MS, LAST_MS = 15_000, 45_000  # when something is done to a member
 AFTER_MS = 90_000  # locks of a crashed member expire after 60 s, the next one asks every 20 s
 
+AGAIN = "{place}: {before} had finished it, {after} got it again"
+TWO = "{queue}: {after} began while {before} was at work"
+LATER = "{place} of {key} was finished after {offset}"
+
 Place = tuple[str, str, str, int, int]  # group, topic, broker, queue, offset
 
 
+class Case(NamedTuple):
+    """What contradicts a claim: a sentence with its values."""
+
+    pattern: str
+    values: dict[str, str]
+
+    def __str__(self) -> str:
+        return self.pattern.format(**self.values)
+
+
 class Found(NamedTuple):
-    """`looked_at`: how many things could have contradicted the claim; `cases`: a sentence for each that did."""
+    """`looked_at`: how many things could have contradicted the claim."""
 
     looked_at: int
-    cases: list[str]
+    cases: list[Case]
 
 
 class Claim(NamedTuple):
@@ -56,14 +70,14 @@ def came_again(ended: str) -> Callable[[list[Row], Snapshot], Found]:
         shared = _clustering(last)
         gone = {row["client_id"] for row in rows if row["type"] == "MemberStateChanged" and row["state"] == ended}
         finished: dict[Place, str] = {}
-        found: list[str] = []
+        found: list[Case] = []
         for row in rows:
             if row["type"] != "MessagesConsumed" or row["group"] not in shared:
                 continue
             for place in _places(row):
                 before = finished.get(place)
-                if before in gone and before != row["client_id"]:
-                    found.append(f"{_called(place)}: {before} had finished it, {row['client_id']} got it again")
+                if before is not None and before in gone and before != row["client_id"]:
+                    found.append(Case(AGAIN, {"place": _called(place), "before": before, "after": row["client_id"]}))
                     del finished[place]
                 elif row["outcome"] == "SUCCESS":
                     finished.setdefault(place, row["client_id"])
@@ -80,12 +94,12 @@ def several_owners(rows: list[Row], last: Snapshot) -> Found:
         if row["type"] == "MessagesConsumed" and row["group"] in shared:
             queue = (row["group"], row["topic"], row["broker"], row["queue_id"])
             busy.setdefault(queue, []).append((row["started_ms"], row["at_ms"], row["client_id"]))
-    found: list[str] = []
+    found: list[Case] = []
     for (_, topic, broker, queue_id), spans in busy.items():
         ends_ms, owner = 0, ""
         for began_ms, ended_ms, client_id in sorted(spans):
             if client_id != owner and began_ms < ends_ms:
-                found.append(f"{topic}/{broker}/{queue_id}: {client_id} began while {owner} was at work")
+                found.append(Case(TWO, {"queue": f"{topic}/{broker}/{queue_id}", "after": client_id, "before": owner}))
             if ended_ms >= ends_ms:
                 ends_ms, owner = ended_ms, client_id
     return Found(sum(map(len, busy.values())), found)
@@ -96,7 +110,7 @@ def out_of_order(rows: list[Row], last: Snapshot) -> Found:
     shared = _clustering(last)
     furthest: dict[tuple[str, str, str, int, str], int] = {}
     seen: set[Place] = set()
-    found: list[str] = []
+    found: list[Case] = []
     for row in rows:
         if row["type"] != "MessagesConsumed" or row["outcome"] != "SUCCESS" or row["group"] not in shared:
             continue
@@ -106,7 +120,7 @@ def out_of_order(rows: list[Row], last: Snapshot) -> Found:
             seen.add(place)
             way = (*place[:4], key)
             if place[4] < furthest.get(way, -1):
-                found.append(f"{_called(place)} of {key} was finished after offset {furthest[way]}")
+                found.append(Case(LATER, {"place": _called(place), "key": key, "offset": str(furthest[way])}))
             furthest[way] = max(place[4], furthest.get(way, -1))
     return Found(len(seen), found)
 
@@ -121,7 +135,7 @@ def _places(row: Row) -> list[Place]:
 
 def _called(place: Place) -> str:
     _, topic, broker, queue_id, offset = place
-    return f"{topic}/{broker}/{queue_id} offset {offset}"
+    return f"{topic}/{broker}/{queue_id} @{offset}"
 
 
 CLAIMS: dict[str, Claim] = {claim.name: claim for claim in (

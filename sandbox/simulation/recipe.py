@@ -27,10 +27,13 @@ class Act(NamedTuple):
 
 
 class Recipe(NamedTuple):
+    """`home`: where prepared feeds are; None: they are prepared for this run."""
+
     origin: Origin
     seed: str
     acts: tuple[Act, ...]
     until_ms: int
+    home: Path | None = None
 
     def row(self) -> dict[str, Any]:
         record = self.origin.record
@@ -70,8 +73,8 @@ def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
 def play(recipe: Recipe) -> PlayedRecipe:
     """An act that is refused is left out."""
     run = recipe_run(recipe.origin, recipe.seed, recipe.acts, recipe.until_ms)
-    with (tempfile.TemporaryDirectory(prefix="recipe-") as home,
-          Rerun(run.origin, run.lines, run.rows, home=Path(home), free=True) as rerun):
+    with (tempfile.TemporaryDirectory(prefix="recipe-") as scratch,
+          Rerun(run.origin, run.lines, run.rows, home=recipe.home or Path(scratch), free=True) as rerun):
         rerun.run()
         assert rerun.sandbox is not None
         return PlayedRecipe(rerun.written(), rerun.sandbox.snapshot())

@@ -35,6 +35,7 @@ class Basis(NamedTuple):
     origin: Origin
     acts: tuple[Act, ...]
     members: tuple[str, ...]
+    home: Path | None = None  # see Recipe
 
 
 class Tried(NamedTuple):
@@ -45,18 +46,20 @@ class Tried(NamedTuple):
     looked_at: int
     cases: int
     sentence: str | None
+    values: dict[str, str]
 
 
 def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
     """Raises ActionRefused (422) where there is no member."""
     origin = load_origin(directory) if directory is not None else origin_of(template, preset)
     acts = acts_of(directory / DIRECTORY, SEEN_MS) if directory is not None else ()
-    probe = Recipe(origin, "0", tuple(act for act in acts if act.at_ms <= PROBE_MS), PROBE_MS)
+    home = directory.parents[1] if directory is not None else None
+    probe = Recipe(origin, "0", tuple(act for act in acts if act.at_ms <= PROBE_MS), PROBE_MS, home)
     members = sorted({member["actor"] for group in play(probe).last["groups"] for member in group["members"]
                       if member["actor"]})
     if not members:
         raise ActionRefused(422, "There is no consumer to try this with.", "Add a consumer first.")
-    return Basis(origin, acts, tuple(members))
+    return Basis(origin, acts, tuple(members), home)
 
 
 def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = None) -> Tried:
@@ -64,10 +67,11 @@ def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = 
     claim = CLAIMS[name]
     done = case(claim, seed, list(basis.members), basis.acts) if acts is None else acts
     ends_ms = max((act.at_ms for act in done), default=LAST_MS) + AFTER_MS
-    recipe = Recipe(basis.origin, str(seed), done, ends_ms)
+    recipe = Recipe(basis.origin, str(seed), done, ends_ms, basis.home)
     played = play(recipe)
     found = claim.against(played.rows, played.last)
-    return Tried(seed, recipe, found.looked_at, len(found.cases), found.cases[0] if found.cases else None)
+    first = found.cases[0] if found.cases else None
+    return Tried(seed, recipe, found.looked_at, len(found.cases), first and str(first), first.values if first else {})
 
 
 def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
@@ -93,7 +97,7 @@ def try_claim(name: str, seeds: int, basis: Basis, *, workers: int,
     return {"claim": name, "seeds": seeds, "held": seeds - len(broken), "broken": len(broken),
             "looked_at": sum(one.looked_at for one in tried),
             "counterexample": shortest and {**shortest.recipe.row(), "cases": shortest.cases,
-                                            "sentence": shortest.sentence},
+                                            "sentence": shortest.sentence, "values": shortest.values},
             "distribution": _distribution([one.cases for one in tried]),
             "took_s": round(time.monotonic() - began_s, 1), "workers": workers,
             "virtual_s": sum(one.recipe.until_ms for one in tried) // 1000}

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Done, RecipeOrder
 from sandbox.journal.segments import rows_since
-from sandbox.simulation.claims import came_again, out_of_order, several_owners
+from sandbox.simulation.claims import Found, came_again, out_of_order, several_owners
 from sandbox.simulation.recipe import play
 from sandbox.simulation.replay import replay
 from sandbox.simulation.try_claim import basis_of, shorten, try_claim, try_seed
@@ -27,6 +27,10 @@ def consumed(offset: int, client_id: str, at_ms: int, *, began_ms: int = 0, key:
             "sharding": [key], "client_id": client_id, "at_ms": at_ms, "started_ms": began_ms, "outcome": outcome}
 
 
+def said(found: Found) -> list[str]:
+    return [str(case) for case in found.cases]
+
+
 LAST: Any = {"groups": [{"group": "g", "model": "CLUSTERING"}]}
 ENDED = {"type": "MemberStateChanged", "client_id": "A", "state": "crashed"}
 
@@ -35,18 +39,18 @@ def test_what_a_crashed_member_had_finished_comes_again() -> None:
     rows = [consumed(1, "A", 10), consumed(2, "A", 20, outcome="INTERRUPTED"), ENDED, consumed(1, "B", 30),
             consumed(2, "B", 40)]
     found = came_again("crashed")(rows, LAST)
-    assert (found.looked_at, found.cases) == (1, ["t/b/0 offset 1: A had finished it, B got it again"])
+    assert (found.looked_at, said(found)) == (1, ["t/b/0 @1: A had finished it, B got it again"])
     assert came_again("stopped")(rows, LAST).cases == []
 
 
 def test_two_owners_are_two_that_work_at_the_same_time() -> None:
     rows = [consumed(1, "A", 50, began_ms=10), consumed(2, "B", 60, began_ms=50), consumed(3, "A", 70, began_ms=55)]
-    assert several_owners(rows, LAST).cases == ["t/b/0: A began while B was at work"]
+    assert said(several_owners(rows, LAST)) == ["t/b/0: A began while B was at work"]
 
 
 def test_order_is_of_first_successes_of_one_key() -> None:
     rows = [consumed(5, "A", 1), consumed(4, "A", 2, key="other"), consumed(3, "B", 3), consumed(5, "B", 4)]
-    assert out_of_order(rows, LAST).cases == ["t/b/0 offset 3 of k was finished after offset 5"]
+    assert said(out_of_order(rows, LAST)) == ["t/b/0 @3 of k was finished after 5"]
     assert out_of_order([consumed(1, "A", 1, key="")], LAST).looked_at == 0
 
 
@@ -67,7 +71,7 @@ def test_a_counterexample_is_played_again_and_has_no_act_too_many(tmp_path: Path
     stage.run(5)
     stage.close()
     seen = basis_of(stage.directory, "", "")
-    assert [act.action for act in seen.acts] == ["CreateTopic"]
+    assert ([act.action for act in seen.acts], seen.home) == (["CreateTopic"], tmp_path)
     tried = next(one for one in (try_seed("no-duplicates-after-a-crash", seed, seen) for seed in range(9)) if one.cases)
     assert [act.action for act in tried.recipe.acts] == ["CreateTopic", "CrashActor"]
     short = shorten("no-duplicates-after-a-crash", tried, seen)
@@ -105,10 +109,10 @@ def test_the_command_ends_with_one_where_a_claim_falls() -> None:
     with pytest.raises(SystemExit) as ended:
         call_command("simulate", claim="no-duplicates-after-a-crash", seeds=2, workers=2, json=True, stdout=out)
     assert (ended.value.code, json.loads(out.getvalue())["seeds"]) == (1, 2)
-    said = io.StringIO()
+    words = io.StringIO()
     with pytest.raises(SystemExit):
-        call_command("simulate", claim="no-duplicates-after-a-crash", seeds=2, workers=1, stdout=said)
-    assert "CrashActor" in said.getvalue()
+        call_command("simulate", claim="no-duplicates-after-a-crash", seeds=2, workers=1, stdout=words)
+    assert "CrashActor" in words.getvalue()
 
 
 @pytest.mark.nightly

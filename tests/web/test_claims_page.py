@@ -11,9 +11,11 @@ from sandbox.control.actions import CrashActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import FakePort
 
-FALLEN = {"seeds": 200, "held": 3, "broken": 197, "looked_at": 900, "virtual_s": 24_000, "took_s": 120.0, "workers": 2,
+FALLEN = {"claim": "no-duplicates-after-a-crash", "seeds": 200, "held": 3,
+          "broken": 197, "looked_at": 900, "virtual_s": 24_000, "took_s": 120.0, "workers": 2,
           "distribution": {"median": 7, "low": 3, "high": 12, "most": 15},
-          "counterexample": {"seed": "4", "sentence": "orders/broker-a/2 offset 24: A had finished it", "cases": 2,
+          "counterexample": {"seed": "4", "sentence": "", "cases": 2,
+                             "values": {"place": "orders/broker-a/2 @24", "before": "A", "after": "B"},
                              "until_ms": 123_761,
                              "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}]}}
 HELD = {**FALLEN, "held": 200, "broken": 0, "counterexample": None}
@@ -27,13 +29,14 @@ def shown(visitor: Client, slug: str, result: dict[str, Any] | None, state: str 
 
 
 def test_every_claim_has_words() -> None:
-    assert set(claims.CLAIMS) == set(CLAIMS)
+    assert set(claims.CLAIMS) == set(claims.CASES) == set(CLAIMS)
 
 
 def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine: str) -> None:
     page = shown(visitor, mine, FALLEN)
     assert "contradicted in 197 of 200 runs" in page
     assert "median 7, 90 % between 3 and 12 of 200 runs" in page
+    assert "orders/broker-a/2 @24: A had finished it, B got it again" in page
     assert "seed 4" in page
     assert "CrashActor" in page
 
