@@ -8,14 +8,13 @@ from ninja import Router, Schema
 from ninja.params.functions import Query
 from pydantic import ConfigDict
 
-from queueviz import access, engine, ranges, recordings, visitor
+from queueviz import access, engine, ranges, recordings, replaying, visitor
 from queueviz.api import JSON, REFUSALS, api
 from queueviz.rates import Rate
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
 LIMITS = HostLimits()
-STATES = Rate(LIMITS.states_per_s, LIMITS.states_per_s, what="states")
 RECORDINGS = Rate(LIMITS.recordings_per_hour / 3_600, LIMITS.recordings_per_hour, what="recordings")
 
 
@@ -36,14 +35,7 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     """Without `at`, at the newest. `seq` is the newest event at or before `at`. The `snapshot` is folded from the
     keyframe `keyframe`: `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the
     event, `of_keyframe` those that are as old as the keyframe; under `snapshot`, the lists and fields beside both."""
-    who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "see")
-    STATES.demand(access.counted_as(who))
-    found = engine.answer(engine.port().state_at(slug, at))
-    whole = {**found.snapshot, "sandbox": {**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name}}
-    said = {"seq": str(found.seq), "keyframe": str(found.keyframe), "exact": not found.of_keyframe,
-            "carried": found.carried, "of_keyframe": found.of_keyframe, "snapshot": whole}  # fmt: skip
-    return HttpResponse(orjson.dumps(said), content_type=JSON)
+    return HttpResponse(orjson.dumps(replaying.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
 @router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Its recording, as a file")

@@ -26,6 +26,7 @@ WORDS: dict[str, Any] = {
     "journal.further": _("Look further back"),
     "journal.nothing_fits": _("No event fits: {filters}."),
     "journal.branch": _("branch"),
+    "journal.board": pgettext("as it was at an event", "board"),
     "journal.f_search": _("search “{text}”"),
     "journal.f_causes": _("only causes"),
     "journal.f_steps": _("without steps"),

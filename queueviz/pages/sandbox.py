@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz import access, acting, attaching, engine, forms, owners, refusals, undoing, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
-from queueviz.pages import reading
+from queueviz.pages import reading, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
@@ -33,6 +33,8 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     visit = access.visit_at(who, slug, "see")
     board = _shown(BOARDS.get(tab), visit)
     access.note_visit(visit)
+    if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
+        return replay.page(request, board, shell(request, visit, tab, wake=False))
     context = shell(request, visit, tab)
     if context["snapshot"]["sandbox"]["state"] == "branching":
         return redirect("branching", slug)

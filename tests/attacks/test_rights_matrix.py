@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.db import transaction
 
-from queueviz import acting, api_replay
+from queueviz import acting, api_replay, replaying
 from queueviz.asgi import application
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
@@ -38,7 +38,7 @@ OFFSETS = ("ResetOffsets", "UndoReset")  # all that is ever done to a cluster
 
 @pytest.fixture
 def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPatch) -> World:
-    for rate in (acting.ACTIONS, acting.QUESTIONS, api_replay.STATES, api_replay.RECORDINGS):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
     port.answers = {"rows": []}
     return world(port)

@@ -66,11 +66,6 @@ def test_a_page_is_given_its_tab_its_rights_and_its_sandbox(visitor: Client, min
     assert {page["snapshot"]["sandbox"]["slug"] for page in reported.values()} == {mine}
 
 
-def test_the_scrubber_says_that_it_only_shows(visitor: Client, mine: str) -> None:
-    page = visitor.get(f"/s/{mine}/").content.decode()
-    assert 'class="scrub" title="The newest events of the last five minutes, up to now. It only shows' in page
-
-
 def test_a_viewer_sees_the_page_and_may_do_nothing(anonymous: Client, mine: str) -> None:
     page = anonymous.get(f"/s/{mine}/")
     assert page.status_code == 200

@@ -4,7 +4,7 @@ import { $, $$, around, hide } from "./dom.js";
 const OFF = "queueviz:letters";
 const letters = () => localStorage.getItem(OFF) !== "off";
 
-/** actions: what a page adds, by key name as in `event.key` (letters in lower case, `Shift+T` with its modifier). */
+/** actions: what a page adds, by key name as in `event.key` (letters in lower case, `Shift+T` with its modifier); what is returned may be added to. */
 export function setUpKeys(actions) {
   const all = { ...actions };
   for (const [i, tab] of $$(".tabs a").entries()) all[String((i + 1) % 10)] ??= () => tab.click();
@@ -20,6 +20,7 @@ export function setUpKeys(actions) {
     event.preventDefault();
     all[name](event);
   });
+  return all;
 }
 
 /** The list names what works on this page, and nothing else. */

@@ -53,7 +53,8 @@ const recent = async () => {
   const answer = await fetch(`${config.api}/ask/recent-lag?${asked}`);
   return answer.ok ? answer.json() : null; // asleep, or not to be asked so often
 };
-const history = new History(`${config.slug}/${config.group}/${config.topic}`, config.attached || !config.group || !config.topic ? null : recent);
+const past = Boolean(config.replay);
+const history = new History(`${past ? "past/" : ""}${config.slug}/${config.group}/${config.topic}`, past || config.attached || !config.group || !config.topic ? null : recent);
 const drawn = BigInt(config.seq);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
 const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
@@ -89,7 +90,7 @@ function paint(whole, jump) {
   const window = (strips = nextWindow(strips, lags, performance.now(), now)).size;
   heat?.paint(whole.queues, queues, shortNames(Object.keys(whole.queues)), rows.selected);
   text($("#window"), heat ? t("heat.head", { n: Object.keys(queues).length, all: Object.keys(whole.queues).length }) : t(lags.some((lag) => lag > WIDEST) ? "strip.head_beyond" : "strip.head", { n: number(window) }));
-  if (history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(data, now);
+  if (!past && history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(data, now);
   shareWindow(window);
   rows.paint(data, { now, captions, jump, history });
   cards.paint(data, now, rows.shorts);
@@ -217,3 +218,4 @@ $("#add")?.addEventListener("click", ({ currentTarget }) => {
   }, currentTarget);
 });
 setUpResetDialog({ config, clock, live: page.live, board: () => board });
+if (past) import("./replay.js").then(({ startReplay }) => startReplay(page, { paint, rows, who }));

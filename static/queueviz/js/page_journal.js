@@ -13,7 +13,9 @@ const PAGE = 100, AROUND = 60, TYPED_MS = 300, SEARCHED_MS = 1000;
 const { names, at, api, attached } = json("live");
 const short = (id) => names[id] ?? String(id).split("#")[0];
 /** A fact about a client leads to its page; an event without a sentence shows its fields. */
-const more = (row) => (attached ? [seen(row)] : [seen(row), el("a", { class: "small fork", href: `../branch/?at=${row.seq}` }, t("journal.branch"))]);
+const more = (row) => (attached ? [seen(row)] : [seen(row), forks(row)]);
+/** The Board as it was at the event, and a sandbox that goes on from there. */
+const forks = ({ seq }) => el("span", { class: "small forks" }, el("a", { href: `../?at=${seq}` }, t("journal.board")), " · ", el("a", { href: `../branch/?at=${seq}` }, t("journal.branch")));
 const seen = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
 const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`;
 const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);

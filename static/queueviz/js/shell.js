@@ -65,7 +65,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   live.addEventListener("ended", ({ detail }) => detail === "asleep" || live.ended || toast(t(`end.${detail}`)));
   live.addEventListener("reopened", answered);
   const has = (selector, key, act) => ($(selector) ? { [key]: act } : {});
-  setUpKeys({
+  const pressed = setUpKeys({
     "?": () => openAsk("help"),
     " ": () => transport.freeze(!painter.frozen),
     ...has("#world:enabled", "Shift+Space", () => transport.stopWorld()),
@@ -78,8 +78,8 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
     ...has("[data-ask=fault]:enabled", "f", () => openAsk("fault")),
     ...keys,
   });
-  live.connect();
-  return (globalThis.queueviz = { config, clock, painter, live, actions, transport }); // for the console
+  if (!config.replay) live.connect();
+  return (globalThis.queueviz = { config, clock, painter, live, actions, transport, keys: pressed }); // for the console
 }
 
 /** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */

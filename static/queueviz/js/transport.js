@@ -19,6 +19,7 @@ export class Transport {
     this.now = $("#clock .now");
     this.seq = $("#clock .seq");
     this.wall = $("#clock .wall");
+    this.back = $("#back");
     this.reached = $("#reached");
     this.world = $("#world");
     this.play.onclick = () => this.freeze(!painter.frozen);
@@ -76,6 +77,7 @@ export class Transport {
     }
     if (this.reached) this.speed();
     text(this.seq, t("time.event", { seq: number(this.live.seq) }));
+    if (this.back) attr(this.back, "href", `${this.back.pathname}?at=${this.live.seq}`);
     if (this.rate === this.clock.rate) return;
     this.rate = this.clock.rate;
     for (const button of $$("[data-rate]")) attr(button, "aria-pressed", String(Number(button.dataset.rate) === this.rate));

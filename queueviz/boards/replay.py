@@ -1,0 +1,69 @@
+"""The Board at an event: what is there at once, and the words of its script.  `static/queueviz/js/replay.js` draws."""
+
+from typing import Any, cast
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.board import STRATEGIES, live_config, names_of
+from queueviz.boards.counted import forms
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Place, topics_of
+from sandbox.queries.rows.snapshot import GroupRow, Snapshot
+
+FOLLOWS = "board"  # the view that can be drawn of the past
+
+WORDS: dict[str, Any] = {
+    "replay.at": _("Event #{seq}"),
+    "replay.of": _("of {newest} · {age} ago"),
+    "replay.of_newest": _("of {newest} · the newest"),
+    "replay.cause": _("Caused by #{seq} “{said}”, {n} events earlier"),
+    "replay.no_cause": _("Nothing in the journal caused it."),
+    "replay.grey": _("grey: as of keyframe #{seq}, {n} events earlier"),
+    "replay.exact": _("all values are of this event"),
+    "replay.off": _("The past cannot be changed. Branch to act from here."),
+    "replay.around": _("Events around #{seq}"),
+    "replay.since": _("Since the fact before, #{seq}"),
+    "replay.first": _("No fact lies before this event."),
+    "replay.same": _("Nothing that this board shows has changed."),
+    "replay.more": _("{n} more values changed."),
+    "replay.lag": _("Lag"),
+    "replay.committed": _("{queue} committed"),
+    "replay.max": _("{queue} newest"),
+    "replay.min": _("{queue} oldest"),
+    "replay.owner": _("{queue} owner"),
+    "replay.failed": _("This event could not be read. Choose another one, or try again."),
+    "replay.slider": _("Event {seq} of {newest}, {at}"),
+    "replay.partly": _("The line has no facts before #{seq}; there are too many. Find older ones in the Journal."),
+    "replay.play": _("Play"),
+    "replay.pause": _("Pause"),
+}
+
+
+def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
+    """`now`: the newest snapshot; `found`: the state at the event, which is drawn of it."""
+    then = cast(Snapshot, found["snapshot"])
+    place = Place(found["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
+    group = place.group()
+    topic = place.topic(group)
+    config = live_config(
+        place, {}, {}, tab="board", group=group["group"] if group else None, topic=topic, sel=query.get("sel"),
+        subscription=[], replay={"state": found, "newest": now.get("seq", found["seq"]), "newest_ms": now.get("at_ms")},
+    )  # fmt: skip
+    config["names"] = names_of(then) | config["names"]
+    given = texts()
+    given["texts"] |= {key: forms(text) for key, text in WORDS.items()}
+    return {"groups": place.groups, "group_row": group, "group": group["group"] if group else None, "topic": topic,
+            "topics": topics_of(group), "header": {}, "queues": [], "strips": [], "members": [], "side": [],
+            "strategies": STRATEGIES, "found": found, "newest": now.get("seq"), "live": config,
+            "texts": given}  # fmt: skip
+
+
+def present(now: Snapshot, slug: str) -> dict[str, Any]:
+    """For a view that cannot show the past: what its frame needs."""
+    return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts()}
+
+
+def _groups(now: Snapshot, then: Snapshot) -> list[GroupRow]:
+    """Those of the event, and those that came later."""
+    known = {group["group"]: group for group in [*now.get("groups", ()), *then.get("groups", ())]}
+    return list(known.values())

@@ -1,0 +1,21 @@
+"""What was at an event, as API and pages hand it out."""
+
+from typing import Any
+
+from queueviz import access, engine
+from queueviz.rates import Rate
+from queueviz.visitor import Visitor
+from sandbox.control.limits import HostLimits
+
+LIMITS = HostLimits()
+STATES = Rate(LIMITS.states_per_s, LIMITS.states_per_s, what="states")
+
+
+def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
+    """At the newest event where `at` is None.  Raises `NotFound`, `ActionRefused`."""
+    sandbox = access.sandbox_for(visitor, slug, "see")
+    STATES.demand(access.counted_as(visitor))
+    found = engine.answer(engine.port().state_at(slug, at))
+    whole = {**found.snapshot, "sandbox": {**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name}}
+    return {"seq": str(found.seq), "keyframe": str(found.keyframe), "exact": not found.of_keyframe,
+            "carried": found.carried, "of_keyframe": found.of_keyframe, "snapshot": whole}  # fmt: skip

@@ -1,0 +1,169 @@
+/* Replay on the Board: the page as it was at an event of the address, moved by the line at its foot. Nothing is heard of
+   the present here; actions are off. */
+import { $, $$, attr, el, hide, text } from "./dom.js";
+import { clock as clockText, duration, number } from "./format.js";
+import { JournalList } from "./journal_list.js";
+import { boardOf, greyOf } from "./replay_board.js";
+import { changesOf, listed, queueRows } from "./replay_changes.js";
+import { ReplayLine } from "./replay_line.js";
+import { Refused, States, newestWins } from "./replay_states.js";
+import { sentence, t } from "./words.js";
+
+const SETTLED_MS = 300; // while the line is dragged, the event is not read out
+const AROUND = 4; // events listed on each side
+const PLAYED_MS = [120, 1000]; // between two facts
+
+export function startReplay(page, { paint, rows, who }) {
+  const { config, clock, keys } = page, { newest, newest_ms, state } = config.replay;
+  const last = Number(newest), app = $(".app"), states = new States(config.api, state), twin = $("#twin");
+  const queue = (key) => rows.shorts.get(key) ?? key;
+  const board = (answer) => boardOf(answer, config);
+  const list = new Around($("#r-journal"), { keep: 2 * AROUND + 1, who, queue });
+  let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
+
+  const line = new ReplayLine($("#r-line"), { facts, first: 0, last, onChange: (seq, { dragging }) => seek(seq, dragging) });
+  attr(line.input, "aria-label", t("replay.at", { seq: "" }).trim());
+
+  /** The address and the line move at once, the board with the answer. */
+  function seek(seq, dragging = false) {
+    at = seq;
+    line.set(seq);
+    clearTimeout(settled);
+    draw({ seq, dragging });
+  }
+
+  const draw = newestWins(async ({ seq, dragging }, overtaken) => {
+    try {
+      const answer = await states.at(seq);
+      shown(answer);
+      if (overtaken()) return;
+      if (dragging) settled = setTimeout(() => draw({ seq, dragging: false }), SETTLED_MS);
+      else await tell(answer, overtaken);
+    } catch (error) {
+      line.set((at = seen));
+      text($("#r-said"), error instanceof Refused ? error.message : t("replay.failed"));
+      text($("#r-cause"), "");
+    }
+  });
+
+  /** The board, and the numbers beside it. */
+  function shown(answer) {
+    const { snapshot } = answer, seq = Number(answer.seq), grey = greyOf(answer, config.group);
+    clock.hold();
+    clock.hear(snapshot.at_ms, 0);
+    seen = seq;
+    drawn = board(answer);
+    paint(drawn, true);
+    if (!twin.hidden) $("#r-queues").replaceChildren(...queueRows(drawn));
+    attr(app, "data-grey", grey.join(" ") || null);
+    text($("#r-grey"), answer.exact ? t("replay.exact") : t("replay.grey", { seq: number(answer.keyframe), n: number(seq - Number(answer.keyframe)) }));
+    text($("#r-at"), t("replay.at", { seq: number(seq) }));
+    text($("#r-of"), seq >= last ? t("replay.of_newest", { newest: number(newest) }) : t("replay.of", { newest: number(newest), age: duration(Math.max(0, newest_ms - snapshot.at_ms)) }));
+    text($("#r-clock"), clockText(snapshot.at_ms));
+    text($("#r-seq"), t("time.event", { seq: number(seq) }));
+    line.set(at, t("replay.slider", { seq: number(seq), newest: number(newest), at: clockText(snapshot.at_ms) }));
+    for (const button of $$(".cons footer button")) attr(button, "title", t("replay.off"));
+    remember(seq);
+  }
+
+  /** What the event says, what lies around it, what changed. */
+  async function tell(answer, overtaken) {
+    const seq = Number(answer.seq);
+    const { rows: near } = await states.rows({ before: seq + AROUND + 1, most: 2 * AROUND + 1 });
+    if (overtaken()) return;
+    const fact = near.find((row) => Number(row.seq) === seq) ?? null;
+    cause = fact?.cause ? Number(fact.cause) : null;
+    text($("#r-said"), fact ? sentence(fact, who, queue) : "");
+    text($("#r-around"), t("replay.around", { seq: number(seq) }));
+    list.show(near, seq);
+    attr($("#r-go"), "disabled", cause === null);
+    const why = cause === null ? null : await states.row(cause);
+    if (overtaken()) return;
+    const from = why && { seq: number(why.seq), said: sentence(why, who, queue), n: number(seq - cause) };
+    text($("#r-cause"), from ? t("replay.cause", from) : t("replay.no_cause"));
+    await compare(answer, seq, overtaken);
+  }
+
+  async function compare(answer, seq, overtaken) {
+    const before = facts.findLast((fact) => fact.seq < seq)?.seq;
+    text($("#r-since"), before === undefined ? t("replay.first") : t("replay.since", { seq: number(before) }));
+    const then = before === undefined ? null : await states.at(before).catch(() => null);
+    if (overtaken()) return;
+    const { rows: changed, said } = then ? listed(changesOf(board(then), board(answer), who)) : { rows: [], said: "" };
+    $("#r-changes tbody").replaceChildren(...changed);
+    hide($("#r-changes"), !changed.length);
+    text($("#r-none"), said);
+  }
+
+  function remember(seq) {
+    const address = new URL(location.href);
+    address.searchParams.set("at", String(seq));
+    history.replaceState(null, "", address);
+    for (const link of $$(".tabs a, .menu a, .gtabs a, #r-open")) {
+      const to = new URL(link.href);
+      to.searchParams.set("at", String(seq));
+      link.href = to.href;
+    }
+    $("#r-branch").elements.at.value = String(seq);
+  }
+
+  function play(on = !playing) {
+    clearTimeout(playing);
+    playing = 0;
+    attr($("#r-play"), "aria-label", t(on ? "replay.pause" : "replay.play"));
+    attr($("#r-play"), "aria-pressed", String(on));
+    const next = facts.find((fact) => fact.seq > at), now_ms = clock.now();
+    if (!on) return;
+    if (!next) return play(false);
+    const wait = Math.min(PLAYED_MS[1], Math.max(PLAYED_MS[0], next.at_ms - now_ms));
+    playing = setTimeout(() => {
+      seek(next.seq);
+      play(true);
+    }, wait);
+  }
+
+  const to_cause = () => cause !== null && seek(cause);
+  for (const [id, act] of [["#r-prev", line.keys[","]], ["#r-next", line.keys["."]], ["#r-play", () => play()], ["#r-go", to_cause]]) $(id).addEventListener("click", () => act());
+  Object.assign(keys, line.keys, {
+    " ": () => play(), c: to_cause, b: () => $("#r-branch button").click(), l: () => $("#r-live").click(),
+    Enter: ({ target }) => to_row(target.dataset?.queue),
+  });
+  delete keys["Shift+Space"];
+
+  /** What changed the chosen queue last. */
+  function to_row(key) {
+    const found = drawn?.queues[key]?.cause;
+    if (found) seek(Number(found));
+  }
+
+  twin.addEventListener("twin:open", () => $("#r-queues").replaceChildren(...queueRows(drawn)));
+
+  $("#r-journal").addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-seq]");
+    if (!link || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    seek(Number(link.dataset.seq));
+  });
+  seek(at);
+  states.facts(last, (found, first, end) => {
+    facts = line.facts = found;
+    hide($("#r-partly"), end);
+    text($("#r-partly"), end ? "" : t("replay.partly", { seq: number(found[0]?.seq) }));
+    if (end) line.begin(first);
+  }).then(() => seek(at), () => {});
+}
+
+class Around extends JournalList {
+  show(rows, seq) {
+    this.seq = seq;
+    this.rows = rows.toReversed();
+    this.paint();
+  }
+
+  line(row) {
+    const line = super.line(row), place = line.firstChild;
+    place.replaceChildren(el("a", { href: `?at=${row.seq}`, "data-seq": row.seq }, number(row.seq)));
+    if (Number(row.seq) === this.seq) line.setAttribute("aria-current", "true");
+    return line;
+  }
+}

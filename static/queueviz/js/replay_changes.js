@@ -1,0 +1,39 @@
+/* What changed on the board between two events, as a table. */
+import { el } from "./dom.js";
+import { change, number, UNKNOWN } from "./format.js";
+import { inOrder, shortNames } from "./names.js";
+import { gap, offset } from "./offsets.js";
+import { t } from "./words.js";
+
+const MOST = 12;
+const OFFSETS = ["committed", "max", "min"];
+
+/** [{name, before, now, by}]: `by` is null where there is no difference to count. */
+export function changesOf(before, now, who) {
+  const keys = inOrder(new Set([...Object.keys(before.queues), ...Object.keys(now.queues)])), shorts = shortNames(keys), found = [];
+  const add = (name, a, b, counted) => (a ?? null) !== (b ?? null) && found.push({ name, before: a ?? null, now: b ?? null, by: counted ? gap(offset(a), offset(b)) : null });
+  for (const key of keys) {
+    const a = before.queues[key] ?? {}, b = now.queues[key] ?? {}, queue = shorts.get(key);
+    for (const field of OFFSETS) add(t(`replay.${field}`, { queue }), a[field], b[field], true);
+    add(t("replay.owner", { queue }), a.owner && who(a.owner), b.owner && who(b.owner), false);
+  }
+  add(t("replay.lag"), before.header.lag, now.header.lag, true);
+  return found;
+}
+
+/** The rows of the table, and the sentence below it. */
+export function listed(changes) {
+  const cell = (value) => el("td", {}, value === null ? UNKNOWN : /^\d+$/.test(value) ? number(value) : value);
+  const rows = changes.slice(0, MOST).map(({ name, before, now, by }) => el("tr", {}, el("th", { scope: "row" }, name), cell(before), cell(now), el("td", {}, by === null ? "" : change(by))));
+  return { rows, said: changes.length > MOST ? t("replay.more", { n: changes.length - MOST }) : changes.length ? "" : t("replay.same") };
+}
+
+/** The rows of the table that says what the strips draw. */
+export function queueRows({ queues, members }) {
+  const keys = inOrder(Object.keys(queues)), shorts = shortNames(keys);
+  return keys.map((key) => {
+    const row = queues[key], owner = row.owner ? (members[row.owner]?.letter ?? row.owner) : UNKNOWN;
+    const numbers = [row.min, row.committed, row.in_memory, row.next_pull, row.max, gap(offset(row.committed), offset(row.max))];
+    return el("tr", {}, el("th", { scope: "row" }, shorts.get(key)), el("td", {}, owner), ...numbers.map((value) => el("td", { class: "r" }, number(value))));
+  });
+}

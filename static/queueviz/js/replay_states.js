@@ -1,0 +1,84 @@
+/* Asking for what was: states at events, kept; one request at a time, of which the newest wins; rows of the journal. */
+
+const KEPT = 240;
+const APART_MS = 60; // the server answers 20 states a second
+const FACTS = 10_000; // on the line, the newest
+const PAGE = 1000;
+
+const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
+
+/** What the server says of an event that it cannot show. */
+export class Refused extends Error {}
+
+export class States {
+  /** @type {Map<number, any>} */
+  #kept = new Map();
+  #asked = 0;
+
+  constructor(api, first) {
+    this.api = api;
+    this.keep(Number(first.seq), first);
+  }
+
+  keep(seq, answer) {
+    this.#kept.delete(seq);
+    this.#kept.set(seq, answer);
+    if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value);
+    return answer;
+  }
+
+  has(seq) {
+    return this.#kept.has(seq);
+  }
+
+  async at(seq) {
+    const kept = this.#kept.get(seq);
+    if (kept) return this.keep(seq, kept);
+    const wait = this.#asked + APART_MS - performance.now();
+    if (wait > 0) await pause(wait);
+    this.#asked = performance.now();
+    const answer = await fetch(`${this.api}/state?at=${seq}`);
+    if (!answer.ok) throw new Refused((await answer.json()).error);
+    return this.keep(seq, await answer.json());
+  }
+
+  /** Rows of the journal before `before`, newest first. */
+  async rows({ before, most, show = "all" }) {
+    const answer = await fetch(`${this.api}/journal?${new URLSearchParams({ show, before: String(before), most: String(most) })}`);
+    if (!answer.ok) throw new Error(`the journal answered ${answer.status}`);
+    return answer.json();
+  }
+
+  async row(seq) {
+    return (await this.rows({ before: seq + 1, most: 1 })).rows.find((row) => Number(row.seq) === seq) ?? null;
+  }
+
+  /** Every fact up to `last`, oldest first, page by page: `heard(facts, first, end)`; `end`: nothing older is left. */
+  async facts(last, heard) {
+    const facts = [];
+    let before = last + 1;
+    while (facts.length < FACTS) {
+      const found = await this.rows({ before, most: PAGE, show: "told" });
+      facts.unshift(...found.rows.map((row) => ({ seq: Number(row.seq), at_ms: Number(row.at_ms), type: row.type })).reverse());
+      before = found.before === null ? null : Number(found.before);
+      heard(facts, Number(found.first_seq), before === null);
+      if (before === null) return;
+    }
+  }
+}
+
+/** Calls with the newest value only, one at a time. */
+export function newestWins(work) {
+  let wanted = null, busy = false;
+  return async (value) => {
+    wanted = { value };
+    if (busy) return;
+    busy = true;
+    while (wanted) {
+      const { value: mine } = wanted;
+      wanted = null;
+      await work(mine, () => wanted !== null);
+    }
+    busy = false;
+  };
+}

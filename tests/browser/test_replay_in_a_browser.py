@@ -1,0 +1,98 @@
+"""Replay on the Board: what is drawn is the state at the event of the address, and nothing can be done to it."""
+
+import json
+import re
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Kept, Site
+
+A_RUN = "orders, for a replay"  # a sandbox these tests share; its clock is stopped
+
+
+@pytest.fixture
+def newest(site: Site, kept: Kept) -> int:
+    """The number of the newest event, some hundred after a crash."""
+    if A_RUN not in kept:
+        site.start("orders")
+        site.until("queueviz.live.seq > 600")
+        assert site.act(action="CrashActor", actor="A") == 204
+        site.until("queueviz.live.seq > 1200")
+        site.stand_still()
+        kept[A_RUN] = (site.slug, site.page.context.cookies())
+    site.visit(A_RUN)
+    return int(site.snapshot()["seq"])
+
+
+def ask(site: Site, path: str) -> Any:
+    with urlopen(f"{site.base_url}/api/sandboxes/{site.slug}/{path}") as answer:
+        return json.load(answer)
+
+
+def open_at(site: Site, seq: int) -> Page:
+    site.page.goto(f"{site.base_url}/s/{site.slug}/?at={seq}")
+    shown(site, seq)
+    return site.page
+
+
+def shown(site: Site, seq: int) -> None:
+    expect(site.page.locator("#r-seq")).to_have_text(re.compile(rf"#{seq:,}".replace(",", "\u2009")))
+
+
+def test_the_board_shows_the_state_at_the_event(site: Site, newest: int) -> None:
+    at = newest - 150
+    page = open_at(site, at)
+    site.until("document.querySelectorAll('#rows .q').length === 8")
+    page.keyboard.press("Shift+T")
+    cells = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent.replaceAll('\\u2009', '')))"
+    table = page.locator("#r-queues tr").evaluate_all(cells)
+    state = ask(site, f"state?at={at}")["snapshot"]
+    topic = next(topic for topic in state["topics"] if topic["topic"] == "orders")
+    group = next(group for group in state["groups"] if group["group"] == "order-svc")
+    committed = {(row["broker"], row["queue_id"]): row["committed"] for row in group["queues"]}
+    ends = [(committed[row["broker"], row["queue_id"]] or "–", row["max"]) for row in topic["queues"]]
+    assert [(row[3], row[6]) for row in table] == ends
+    expect(page.locator("#replay-pill")).to_have_text("Replay")
+    expect(page.locator("#conn")).to_have_count(0)
+
+
+def test_nothing_can_be_done_to_the_past_but_to_branch(site: Site, newest: int) -> None:
+    page = open_at(site, newest - 150)
+    buttons = page.locator(".cons footer button")
+    assert buttons.count()
+    assert all(button.is_disabled() for button in buttons.all())
+    assert "The past cannot be changed" in (buttons.first.get_attribute("title") or "")
+    assert page.locator("#r-branch input[name=at]").input_value() == str(newest - 150)
+
+
+def test_keys_go_to_facts_to_the_cause_and_back_to_live(site: Site, newest: int) -> None:
+    crash = next(int(row["seq"]) for row in ask(site, "journal?show=actions")["rows"] if row["action"] == "CrashActor")
+    died = min(int(row["seq"]) for row in ask(site, f"journal?show=told&after={crash}")["rows"])
+    page = open_at(site, died)
+    expect(page.locator("#r-go")).to_be_enabled()
+    site.until("document.querySelector('#r-since').textContent.includes('#')")
+    page.keyboard.press("c")
+    shown(site, crash)
+    page.keyboard.press(".")
+    shown(site, died)
+    assert page.url.endswith(f"?at={died}"), "the address goes along"
+    page.keyboard.press("l")
+    site.wait_connected()
+    assert "at=" not in page.url
+
+
+def test_an_event_without_a_state_says_so_and_the_board_stays(site: Site, newest: int) -> None:
+    page = open_at(site, newest)
+    page.keyboard.press("Home")
+    expect(page.locator("#r-said")).to_contain_text("The journal holds no keyframe before event 0")
+    assert page.url.endswith(f"?at={newest}")
+
+
+def test_on_a_phone_nothing_is_cut_off(site: Site, newest: int) -> None:
+    site.page.set_viewport_size(PHONE)
+    page = open_at(site, newest - 150)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    expect(page.locator("#r-live")).to_be_in_viewport()
