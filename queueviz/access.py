@@ -141,7 +141,7 @@ def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
     return Forbidden("Your link to this sandbox does not allow this.")
 
 
-def _has_expired(sandbox: Sandbox) -> bool:
+def has_expired(sandbox: Sandbox) -> bool:
     """Kept for a week more, for its owner alone: his next visit gives it a new life."""
     return sandbox.expires_at is not None and sandbox.expires_at < timezone.now()
 
@@ -251,7 +251,7 @@ def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> Ro
     """The strongest role: owner by account, session or token; editor by grant; viewer by address.  An expired sandbox
     is its owner's alone."""
     role = _role_ever(visitor, sandbox, set(granted))
-    return role if role == "owner" or not _has_expired(sandbox) else None
+    return role if role == "owner" or not has_expired(sandbox) else None
 
 
 def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | None:

@@ -67,6 +67,8 @@ class Grant(models.Model):
     holder = models.CharField(max_length=DIGEST_LENGTH, blank=True, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
     label = models.CharField(max_length=80, blank=True)
+    shows = models.JSONField(default=dict, blank=True)  # of a share link: `sharing.Shown`
+    used_at = models.DateTimeField(null=True, blank=True)  # of a share link, to the minute
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def answer(request: HttpRequest, path: Path, content_type: str) -> HttpResponse:

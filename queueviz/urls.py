@@ -19,6 +19,7 @@ from queueviz.pages import (
     keep,
     pipeline,
     sandbox,
+    share,
 )
 
 register_converter(slugs.AttachedName, "attached")
@@ -48,6 +49,9 @@ urlpatterns = [
     path("s/<slug:slug>/claims/<slug:play>/", claims.tried, name="claim-tried"),
     path("s/<slug:slug>/compare/", compare.choose, name="compare"),
     path("s/<slug:slug>/compare/<slug:play>/", compare.compared, name="compared"),
+    path("s/<slug:slug>/share/", share.share, name="share"),
+    path("s/<slug:slug>/share/links/", share.links, name="share-links"),
+    path("s/<slug:slug>/share/revoke/", share.revoke, name="share-revoke"),
     path("s/<slug:slug>/audit/", audit.audit, name="audit"),
     path("s/<slug:slug>/history/", history.history, name="history"),
     path("s/<slug:slug>/pipeline/", pipeline.pipeline, name="pipeline"),
@@ -58,6 +62,11 @@ urlpatterns = [
     path("k/<attached:slug>/part/<slug:name>/", sandbox.part, name="cluster-part"),
     path("k/<attached:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="cluster-message"),
     path("k/<attached:slug>/<slug:tab>/", sandbox.page, name="cluster-page"),
+    path("v/<slug:secret>/", share.shared, name="shared"),
+    path("v/<slug:secret>/recording.qvr", share.recording, name="shared-recording"),
+    path("e/<slug:secret>/recording.qvr", share.recording, name="embedded-recording"),
+    path("e/<slug:secret>/<slug:part>/", share.embedded, name="embedded"),
+    path("oembed", share.oembed, name="oembed"),
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),
     path("healthz/live", health.live, name="healthz-live"),

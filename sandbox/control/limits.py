@@ -82,6 +82,14 @@ class HostLimits:
     recording_s: float = 600.0  # then making it is given up
     recording_unasked_s: float = 60.0  # likewise, when no request came for it so long
     recordings_bytes: int = 1024 * MIB  # kept; those not asked for longest are removed
+    share_links_per_sandbox: int = 50  # that are good
+    share_links_waiting: int = 8  # whose recordings are still to be made
+    share_events: int = 200_000  # in the range of a link
+    share_bytes: int = 16 * MIB  # of its recording
+    share_notes: int = 20
+    share_note_chars: int = 400
+    unknown_links: int = 20  # of one address at once
+    unknown_links_per_s: float = 0.5
     pipeline_runs_waiting: int = 20
     pipeline_runs_per_visitor: int = 2  # waiting or running
     pipeline_run_s: float = 600.0  # then it is cancelled

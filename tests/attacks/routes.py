@@ -37,7 +37,8 @@ RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
 OPEN = {"", "places/", "new/", "claim/<str:token>/", "fidelity/", "theme/", "language/", "accounts/login/",
         "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "api/",
-        "api/openapi.json", "api/docs", "api/sandboxes"}  # fmt: skip
+        "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/", "v/<slug:secret>/recording.qvr",
+        "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed"}  # fmt: skip
 """Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
 NEEDS: dict[str, list[Ask]] = {
@@ -57,6 +58,9 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/claims/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
     "s/<slug:slug>/compare/": [Ask("GET", "see", finds=False), Ask("POST", "see", body={"seq": "1"}, finds=False)],
     "s/<slug:slug>/compare/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
+    "s/<slug:slug>/share/": [Ask("GET", "share"), Ask("POST", "share")],
+    "s/<slug:slug>/share/links/": [Ask("GET", "share")],
+    "s/<slug:slug>/share/revoke/": [Ask("POST", "share", body={"link": "1"})],
     "s/<slug:slug>/audit/": SEE,
     "s/<slug:slug>/history/": SEE,
     "s/<slug:slug>/pipeline/": [*SEE, Ask("POST", "act", body={"job": "latency"})],

@@ -10,9 +10,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import BaseCommand, CommandError
+from django.utils import translation
 
 from queueviz import __version__
+from queueviz.offline_page import offline_page
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.journal.schema import Row
@@ -50,6 +53,11 @@ class Command(BaseCommand):
         unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
         unpack.add_argument("file", type=Path)
         unpack.add_argument("directory", type=Path, help="a new one")
+        page = kinds.add_parser("page", help="put a recording and its player into one HTML file that asks for nothing")
+        page.add_argument("file", type=Path)
+        page.add_argument("page", type=Path, help="the HTML file to write")
+        page.add_argument("--title", default="QueueViz")
+        page.add_argument("--language", choices=[code for code, _ in settings.LANGUAGES], default="en")
         check = kinds.add_parser("check", help="read all of a recording")
         check.add_argument("file", type=Path)
 
@@ -64,6 +72,8 @@ class Command(BaseCommand):
                         folder.unpack(recording, options["directory"])
                     else:
                         recording.check()
+                    if what == "page":
+                        self._page(file, options)
                     self._print(file, recording)
         except (BadRecording, CorruptRecord) as why:
             raise CommandError(str(why)) from why
@@ -80,6 +90,11 @@ class Command(BaseCommand):
         if not options["beside"]:
             with file.open("rb") as written:
                 self._print(file, Recording(written))
+
+    def _page(self, file: Path, options: dict[str, Any]) -> None:
+        with translation.override(options["language"]):
+            text = offline_page(file.read_bytes(), title=options["title"], language=options["language"])
+        options["page"].write_text(text, "utf-8")
 
     def _print(self, file: Path, recording: Recording) -> None:
         head = recording.head

@@ -4,6 +4,8 @@
 const HEAD_BYTES = 32 * 1024;
 const PART_BYTES = 16 * 1024 * 1024; // unpacked
 const VERSION = 1;
+const KEPT_EVERY = 50; // frames
+const KEPT_CHUNKS = 12;
 const GONE = Symbol("gone");
 
 export class BadRecording extends Error {}
@@ -81,13 +83,29 @@ class Chunk {
       const values = unpackColumn([kind, packed]);
       sums(numbers).forEach((number, at) => this.changes[number].push([path, values[at]]));
     }
+    for (const [path, value] of this.changes[0]) put(this.state, path, value);
+    /** States of some frames: a seek goes on from the nearest. */
+    this.kept = new Map([[0, this.state]]);
   }
 
   at(seq) {
-    const last = Math.max(0, lastUpTo(this.seqs, seq));
-    const state = copied(this.state);
-    for (const changes of this.changes.slice(0, last + 1)) for (const [path, value] of changes) put(state, path, value);
-    return { seq: this.seqs[last], at_ms: this.times[last], state };
+    return this.frame(Math.max(0, lastUpTo(this.seqs, seq)));
+  }
+
+  atTime(at_ms) {
+    return this.frame(Math.max(0, lastUpTo(this.times, at_ms)));
+  }
+
+  /** Goes on from the frame asked for before, else from the nearest one kept. */
+  frame(number) {
+    const kept = Math.max(...[...this.kept.keys()].filter((one) => one <= number));
+    if (this.reached === undefined || this.reached > number || this.reached < kept) [this.reached, this.now] = [kept, copied(this.kept.get(kept))];
+    for (let at = this.reached + 1; at <= number; at++) {
+      for (const [path, value] of this.changes[at]) put(this.now, path, value);
+      if (at % KEPT_EVERY === 0 && !this.kept.has(at)) this.kept.set(at, copied(this.now));
+    }
+    this.reached = number;
+    return { seq: this.seqs[number], at_ms: this.times[number], state: copied(this.now) };
   }
 }
 
@@ -113,6 +131,7 @@ export class Recording {
     this.read = read;
     this.head = head;
     this.seqs = sums(directory.seq);
+    this.times = sums(directory.at_ms);
     this.chunks = new Map();
     this.places = this.seqs.map((_, at) => {
       const keyframe = begins;
@@ -128,6 +147,12 @@ export class Recording {
   /** The newest frame at or before event `seq`: `{seq, at_ms, state}`. */
   async at(seq) {
     return (await this.chunk(this.chunkOf(seq))).at(seq);
+  }
+
+  /** The newest frame at or before a moment; `last`: there is none after it. */
+  async atTime(at_ms) {
+    const at = Math.max(0, lastUpTo(this.times, at_ms)), chunk = await this.chunk(at), frame = chunk.atTime(at_ms);
+    return { ...frame, last: at === this.times.length - 1 && frame.at_ms === chunk.times.at(-1) };
   }
 
   /** Facts with `first` <= seq <= `last`, in their order. */
@@ -161,6 +186,7 @@ export class Recording {
     if (!this.chunks.has(at)) {
       const { keyframe, deltas, facts } = this.places[at];
       const bytes = await this.bytes(keyframe, facts);
+      if (this.chunks.size >= KEPT_CHUNKS) this.chunks.delete(this.chunks.keys().next().value);
       this.chunks.set(at, new Chunk(await unpackPart(bytes.subarray(0, deltas - keyframe)), await unpackPart(bytes.subarray(deltas - keyframe))));
     }
     return this.chunks.get(at);

@@ -1,0 +1,93 @@
+"""Recordings of share links: made beside the server (`recordings`), then kept as long as their link is good."""
+
+import logging
+import threading
+from pathlib import Path
+
+import orjson
+from django.db import connection
+
+from queueviz import recordings, sharing
+from queueviz.models import Grant
+from queueviz.sharing import Share
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+log = logging.getLogger(__name__)
+
+LIMITS = HostLimits()
+ASK_EVERY_S = 1.0
+FAILED = "failed"  # in `Grant.shows`
+
+_lock = threading.Lock()
+_waiting: set[str] = set()  # digests of links
+_over = threading.Event()
+
+
+def demand_room() -> None:
+    """Raises ActionRefused (429) when too many wait."""
+    if (waiting := len(_waiting)) >= LIMITS.share_links_waiting:
+        raise ActionRefused(429, "{waiting} recordings are being made.", "Wait a minute and try again.",
+                            waiting=waiting)  # fmt: skip
+
+
+def begin(share: Share) -> None:
+    """As soon as there is room; `state` asks again."""
+    digest = str(share.grant.digest)
+    with _lock:
+        if digest in _waiting or len(_waiting) >= LIMITS.share_links_waiting:
+            return
+        _waiting.add(digest)
+    threading.Thread(target=_follow, args=(share,), name="queueviz-share", daemon=True).start()
+
+
+def state(share: Share) -> str:
+    """`ready`, `making` or `failed`.  What its server left unfinished is begun again."""
+    if share.is_ready:
+        return "ready"
+    if share.grant.shows.get(FAILED):
+        return "failed"
+    begin(share)
+    return "making"
+
+
+def _follow(share: Share) -> None:
+    """Ask for it until it is there: one that no request comes for is given up."""
+    try:
+        while not _over.wait(ASK_EVERY_S) and not _made(share):
+            continue
+    except (ActionRefused, OSError) as why:
+        log.warning("the recording of a share link was not made: %s", why)
+        Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
+    finally:
+        connection.close()
+        _waiting.discard(str(share.grant.digest))
+
+
+def _made(share: Share) -> bool:
+    shown = share.shown
+    try:
+        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None)
+    except ActionRefused as refused:
+        if refused.status == 503:  # too many are being made
+            return False
+        raise
+    if isinstance(found, Path):
+        _keep(share, found.read_bytes())
+        return True
+    return False
+
+
+def _keep(share: Share, recording: bytes) -> None:
+    if len(recording) > LIMITS.share_bytes:
+        raise OSError(f"it has more than {LIMITS.share_bytes} bytes")
+    sharing.directory().mkdir(parents=True, exist_ok=True)
+    unfinished = share.file.with_suffix(".new")
+    unfinished.write_bytes(_unnamed(recording))
+    unfinished.replace(share.file)
+
+
+def _unnamed(recording: bytes) -> bytes:
+    """Without the seed, in which the sandbox's address is (docs/recording.md: the first line is JSON)."""
+    line, _, rest = recording.partition(b"\n")
+    return orjson.dumps(orjson.loads(line) | {"seed": None}) + b"\n" + rest

@@ -1,0 +1,59 @@
+"""A recording and its player as one HTML file that asks for nothing: for mail, slides, machines without a network."""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.utils.safestring import mark_safe
+
+from queueviz.boards.js_texts import texts
+from queueviz.module_graph import imported
+
+MAIN = "page_offline.js"
+STYLES = ("tokens", "base", "strip", "board", "player")
+FROM = re.compile(r"""(\bfrom|\bimport)\s*(["'])\./(\w+\.js)\2""")
+FAMILY = re.compile(r"""["`](\w+)\.""")  # of `strip.head`
+FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")
+COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
+INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n", re.MULTILINE)
+LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is written as it is
+
+
+def offline_page(recording: bytes, *, title: str, language: str) -> str:
+    """The whole file.  Modules find each other by an import map of data addresses."""
+    modules = {f"queueviz/{name}": _address(name) for name in (MAIN, *imported(MAIN))}
+    context = {"title": title, "language": language, "main": f"queueviz/{MAIN}", "texts": _said(),
+               "styles": mark_safe("\n".join(map(_style, STYLES))),
+               "modules": mark_safe(json.dumps({"imports": modules}).replace("</", "<\\/")),
+               "recording": base64.b64encode(recording).decode()}  # fmt: skip
+    return render_to_string("queueviz/pages/offline.html", context)
+
+
+def _address(module: str) -> str:
+    source = FROM.sub(r"\1 \2queueviz/\3\2", _shortened(_read(f"js/{module}")))
+    return f"data:text/javascript,{quote(source, safe=LEFT_ALONE)}"
+
+
+def _said() -> dict[str, Any]:
+    """The texts of the families that the modules name."""
+    families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
+    found = texts()
+    return found | {"texts": {key: text for key, text in found["texts"].items() if key.partition(".")[0] in families}}
+
+
+def _style(name: str) -> str:
+    return _shortened(FONT.sub("", _read(f"css/{name}.css")))
+
+
+def _shortened(source: str) -> str:
+    """Without comments and indentation."""
+    return INDENT.sub("", COMMENT.sub("", source))
+
+
+def _read(path: str) -> str:
+    return Path(str(finders.find(f"queueviz/{path}"))).read_text("utf-8")

@@ -1,0 +1,198 @@
+"""Share links: the page that makes and lists them, what a link shows, and its recording for players.
+
+Pages at `/e/` may be framed by any site: they read and set no cookie, and know nothing but the recording.
+"""
+
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from csp.decorators import csp_replace
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import Resolver404, resolve, reverse
+from django.utils import translation
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from queueviz import access, making, ranges, refusals, sharing, visitor
+from queueviz.boards.js_texts import texts
+from queueviz.models import Sandbox
+from queueviz.sharing import Share, Shown
+from queueviz.slugs import root_of
+from sandbox.kernel.errors import ActionRefused
+
+PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
+LEAST_WIDTH = 320
+FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
+RECORDING = "application/vnd.queueviz.recording"
+
+
+@require_http_methods(["GET", "POST"])
+def share(request: HttpRequest, slug: str) -> HttpResponse:
+    """The form and the list of links; POST makes one and shows its address, once."""
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "share")
+    newest = sharing.newest(slug)
+    context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "newest": newest, "lives": sharing.LIVES_DAYS,
+                               "given": request.POST or _offered(request, newest), "parts": PARTS}  # fmt: skip
+    if request.method == "POST":
+        try:
+            making.demand_room()
+            sharing.sweep()
+            secret = sharing.make(who, sandbox, _shown(request), label=request.POST.get("label", ""),
+                                  days=_number(request, "days"))  # fmt: skip
+        except ActionRefused as refused:
+            status, said = refusals.describe(refused)
+            context["refused"] = {"status": status, "message": said.pop("error"), **said}
+        else:
+            made = sharing.find(who, secret)
+            making.begin(made)
+            context |= {"made": made, "url": _absolute(request, "shared", secret),
+                        "frame": _frame(request, secret, "board", *PARTS["board"])}  # fmt: skip
+    status = context["refused"]["status"] if "refused" in context else 200
+    return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
+
+
+@require_GET
+def links(request: HttpRequest, slug: str) -> HttpResponse:
+    """The list alone, asked for again while a recording is being made."""
+    sandbox = access.sandbox_for(visitor.of_request(request), slug, "share")
+    return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
+
+
+@require_POST
+def revoke(request: HttpRequest, slug: str) -> HttpResponse:
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "share")
+    sharing.revoke(who, sandbox, _number(request, "link"))
+    return redirect("share", slug)
+
+
+@never_cache
+@require_GET
+def shared(request: HttpRequest, secret: str) -> HttpResponse:
+    """What a link shows, as a page of this site."""
+    link = _opened(request, secret)
+    address = _absolute(request, "shared", secret)
+    context = {"shared": link.shown, "name": link.grant.label, "player": _player(link, "shared-recording", secret),
+               "state": making.state(link), "texts": texts(),
+               "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}"}  # fmt: skip
+    return render(request, "queueviz/pages/shared.html", context)
+
+
+@never_cache
+@xframe_options_exempt
+@require_GET
+def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
+    """A part of the player for pages of other sites.  No context processor runs: they would read cookies."""
+    if part not in PARTS:
+        raise Http404(f"There is no part {part!r}. There are: {', '.join(PARTS)}.")
+    link = _opened(request, secret)
+    with translation.override(link.shown.language):
+        player = _player(link, "embedded-recording", secret) | {"part": part}
+        context = {"player": player, "name": link.grant.label, "texts": texts(), "state": making.state(link),
+                   "language": link.shown.language}  # fmt: skip
+        text = render_to_string("queueviz/pages/embedded.html", context)
+    return FRAMED(lambda _: HttpResponse(text, headers={"Content-Language": link.shown.language}))(request)
+
+
+@never_cache
+@require_GET
+def recording(request: HttpRequest, secret: str) -> HttpResponse:
+    """The bytes of a link's recording, whole or by ranges."""
+    link = _opened(request, secret, note=False)
+    if not link.is_ready:
+        raise Http404("This recording is being made. Try again in a moment.")
+    return ranges.answer(request, link.file, RECORDING)
+
+
+@require_GET
+def oembed(request: HttpRequest) -> HttpResponse:
+    """oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
+    if request.GET.get("format", "json") != "json":
+        return JsonResponse({"error": "Only the format json is there."}, status=501)
+    secret = _secret_of(request, request.GET.get("url", ""))
+    link = _opened(request, secret, note=False)
+    width, height = PARTS["board"]
+    width = max(LEAST_WIDTH, min(width, _size(request, "maxwidth", width)))
+    height = min(height, _size(request, "maxheight", height))
+    return JsonResponse({"version": "1.0", "type": "rich", "provider_name": "QueueViz", "cache_age": 300,
+                         "title": link.grant.label or "QueueViz", "width": width, "height": height,
+                         "html": _frame(request, secret, "board", width, height)})  # fmt: skip
+
+
+def _list(sandbox: Sandbox) -> dict[str, Any]:
+    """Rows of the list (the link, whether it is good, how far its recording is), and whether one is being made."""
+    rows = [{"link": link, "good": link.is_good, "state": making.state(link) if link.is_good else "over",
+             "bytes": link.file.stat().st_size if link.is_good and link.is_ready else None}
+            for link in sharing.listed(sandbox)]  # fmt: skip
+    return {"links": rows, "waits": any(row["state"] == "making" for row in rows)}
+
+
+def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
+    link = sharing.find(visitor.Visitor(address=visitor.of_request(request).address), secret)
+    if note:
+        sharing.note_use(link)
+    return link
+
+
+def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
+    """What the page's script hands to the player."""
+    shown = link.shown
+    return {"url": reverse(route, args=[secret]), "from": shown.first, "to": shown.last, "at": shown.at,
+            "notes": [note._asdict() for note in shown.notes]}  # fmt: skip
+
+
+def _shown(request: HttpRequest) -> Shown:
+    first, last = _number(request, "first"), _number(request, "last")
+    at = _number(request, "at") if request.POST.get("at") else first
+    return Shown(first, last, at, translation.get_language() or settings.LANGUAGE_CODE,
+                 sharing.notes_of(request.POST.get("notes", "")))  # fmt: skip
+
+
+def _number(request: HttpRequest, field: str) -> int:
+    given = request.POST.get(field, "").strip()
+    if not (given.isascii() and given.isdigit() and len(given) <= 18):
+        raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field=field)
+    return int(given)
+
+
+def _size(request: HttpRequest, field: str, otherwise: int) -> int:
+    given = request.GET.get(field, "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) <= 5 else otherwise
+
+
+def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
+    """What the form says at first: around the event one comes from, else the newest thousand."""
+    at = request.GET.get("at", "")
+    middle = int(at) if at.isascii() and at.isdigit() and len(at) <= 18 and int(at) <= newest else None
+    first = max(0, newest - 1_000 if middle is None else middle - 500)
+    return {"first": first, "last": newest if middle is None else min(newest, middle + 500), "at": middle or first,
+            "days": 30}  # fmt: skip
+
+
+def _absolute(request: HttpRequest, route: str, *args: str) -> str:
+    return request.build_absolute_uri(reverse(route, args=args))
+
+
+def _frame(request: HttpRequest, secret: str, part: str, width: int, height: int) -> str:
+    """The element for an article."""
+    context = {"url": _absolute(request, "embedded", secret, part), "width": width, "height": height}
+    return render_to_string("queueviz/partials/embed_frame.html", context).strip()
+
+
+def _secret_of(request: HttpRequest, url: str) -> str:
+    """Of one of our own addresses."""
+    parts = urlsplit(url)
+    try:
+        found = resolve(parts.path) if parts.netloc == request.get_host() else None
+    except Resolver404:
+        found = None
+    if found is None or found.url_name not in ("shared", "embedded"):
+        raise Http404("This is no address of a share link here.")
+    return str(found.kwargs["secret"])
+
+

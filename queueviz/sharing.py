@@ -1,0 +1,179 @@
+"""Share links: a range of a sandbox's events as a recording of its own, at an address that can be revoked.
+
+What a link shows is frozen when it is made: the recording holds its range and nothing else, so no request made with
+the link can show more.  Recordings lie in `shares/` of the data home, beside the sandboxes.
+"""
+
+import secrets
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.utils import timezone
+
+from queueviz import access, engine, owners
+from queueviz.models import Grant, Sandbox
+from queueviz.rates import Rate
+from queueviz.visitor import Visitor, digest
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+LIMITS = HostLimits()
+SECRET_BYTES = 24
+LIVES_DAYS = (1, 7, 30, 90)
+LISTED = timedelta(days=90)  # after it was revoked or has expired
+USED_NOTED_EVERY = timedelta(minutes=1)
+GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
+ENDED = "This link is unknown, was revoked, or its time is over."
+NOTE_MARK = "#"
+
+
+class Note(NamedTuple):
+    """Of the author, at an event; the player pauses there."""
+
+    seq: int
+    text: str
+
+
+class Shown(NamedTuple):
+    """What a link shows: events `first` to `last`, opened at `at`."""
+
+    first: int
+    last: int
+    at: int
+    language: str
+    notes: tuple[Note, ...]
+
+    def row(self) -> dict[str, Any]:
+        return {**self._asdict(), "notes": [note._asdict() for note in self.notes]}
+
+
+class Share(NamedTuple):
+    """A link that is good, or was."""
+
+    grant: Grant
+    shown: Shown
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.grant.sandbox
+
+    @property
+    def file(self) -> Path:
+        return directory() / f"{self.grant.digest}.qvr"
+
+    @property
+    def is_ready(self) -> bool:
+        return self.file.exists()
+
+    @property
+    def is_good(self) -> bool:
+        now = timezone.now()
+        return self.grant.revoked_at is None and (self.grant.expires_at is None or self.grant.expires_at > now)
+
+
+def directory() -> Path:
+    return Path(settings.QUEUEVIZ_HOME) / "shares"
+
+
+def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: int) -> str:
+    """A new link; returns its secret, which is kept nowhere.  Raises ActionRefused: 422 what it shows, 429 too many."""
+    _check(sandbox, shown)
+    if days not in LIVES_DAYS:
+        raise ActionRefused(422, "A link lives for {days} days.", "Choose one of these.", field="days",
+                            days=", ".join(map(str, LIVES_DAYS)))  # fmt: skip
+    if _links(sandbox).filter(access.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
+        raise ActionRefused(429, "This sandbox has {allowed} share links already.", "Revoke one of them first.",
+                            allowed=LIMITS.share_links_per_sandbox)  # fmt: skip
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.SHARE, role="viewer", digest=digest(secret), label=label[:80],
+                         shows=shown.row(), expires_at=timezone.now() + timedelta(days=days))  # fmt: skip
+    owners.record(visitor, "share", sandbox.slug, first=shown.first, last=shown.last)
+    return secret
+
+
+def find(visitor: Visitor, secret: str) -> Share:
+    """The link with this secret, if it is good; raises `access.NotFound`, or ActionRefused (429) after many guesses."""
+    good = access.live_grants(timezone.now())
+    grant = Grant.objects.select_related("sandbox").filter(good, kind=Grant.Kind.SHARE, digest=digest(secret)).first()
+    if grant is None or access.has_expired(grant.sandbox):
+        GUESSES.demand(visitor.address)
+        raise access.NotFound(ENDED)
+    return _share(grant)
+
+
+def note_use(share: Share) -> None:
+    """When it was last opened, to the minute."""
+    now = timezone.now()
+    if share.grant.used_at is None or now - share.grant.used_at > USED_NOTED_EVERY:
+        Grant.objects.filter(pk=share.grant.pk).update(used_at=now)
+
+
+def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
+    """From now on the link is unknown; its recording is deleted."""
+    for grant in _links(sandbox).filter(pk=key, revoked_at__isnull=True):
+        Grant.objects.filter(pk=grant.pk).update(revoked_at=timezone.now())
+        _share(grant).file.unlink(missing_ok=True)
+        owners.record(visitor, "unshare", sandbox.slug)
+
+
+def listed(sandbox: Sandbox) -> list[Share]:
+    """All links of a sandbox, the newest first; those that ended 90 days long."""
+    since = timezone.now() - LISTED
+    kept = _links(sandbox).exclude(revoked_at__lt=since).exclude(expires_at__lt=since)
+    return [_share(grant) for grant in kept.select_related("sandbox").order_by("-pk")]
+
+
+def sweep() -> None:
+    """Delete recordings whose link is not good any more, or whose sandbox is gone."""
+    good = Grant.objects.filter(access.live_grants(timezone.now()), kind=Grant.Kind.SHARE)
+    kept = set(good.values_list("digest", flat=True))
+    for file in directory().glob("*.qvr"):
+        if file.stem not in kept:
+            file.unlink(missing_ok=True)
+
+
+def notes_of(text: str) -> tuple[Note, ...]:
+    """One note a line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
+    notes = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        number, _, said = line.removeprefix(NOTE_MARK).partition(" ")
+        if not (number.isascii() and number.isdigit() and len(number) <= 18 and said.strip()):
+            raise ActionRefused(422, "A note is a line with the number of its event and a text.",
+                                "Write #18402 Who will take q6?", field="notes")  # fmt: skip
+        notes.append(Note(int(number), said.strip()))
+    return tuple(sorted(notes))
+
+
+def newest(slug: str) -> int:
+    """The newest event of the sandbox."""
+    return engine.answer(engine.port().newest_seq(slug))
+
+
+def _check(sandbox: Sandbox, shown: Shown) -> None:
+    if not 0 <= shown.first < shown.last:
+        raise ActionRefused(422, "A range begins before it ends.", "Choose a first event below the last.",
+                            field="first")  # fmt: skip
+    if shown.last - shown.first > LIMITS.share_events:
+        raise ActionRefused(422, "A range has {most} events at most.", "Share a shorter one.", field="last",
+                            most=LIMITS.share_events)  # fmt: skip
+    if shown.last > newest(sandbox.slug):
+        raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose a last event that has.", field="last",
+                            seq=shown.last)  # fmt: skip
+    if not shown.first <= shown.at <= shown.last:
+        raise ActionRefused(422, "A link opens at an event of its range.", "Choose one from {first} to {last}.",
+                            field="at", first=shown.first, last=shown.last)  # fmt: skip
+    if len(shown.notes) > LIMITS.share_notes or any(len(note.text) > LIMITS.share_note_chars for note in shown.notes):
+        raise ActionRefused(422, "A link has {most} notes of {chars} characters at most.", "Shorten them.",
+                            field="notes", most=LIMITS.share_notes, chars=LIMITS.share_note_chars)  # fmt: skip
+
+
+def _links(sandbox: Sandbox) -> Any:
+    return sandbox.grants.filter(kind=Grant.Kind.SHARE)
+
+
+def _share(grant: Grant) -> Share:
+    row = grant.shows
+    notes = tuple(Note(**note) for note in row["notes"])
+    return Share(grant, Shown(row["first"], row["last"], row["at"], row["language"], notes))

@@ -1,0 +1,105 @@
+"""Share links and embeds: guesses, other ranges, other sites, and what a link must not lead to."""
+
+import secrets
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from queueviz import making, sharing
+from queueviz.models import Grant
+from tests.web.test_share_page import FORM, home, made
+
+__all__ = ["home"]
+
+BEGIN = making.begin
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def link(visitor: Client, mine: str, home: Path) -> str:
+    return made(visitor, mine)
+
+
+def test_a_guess_answers_as_a_link_that_was_revoked(visitor: Client, mine: str, link: str) -> None:
+    visitor.post(f"/s/{mine}/share/revoke/", {"link": Grant.objects.get(kind="share").pk})
+    answers = [Client().get(path) for path in (link, f"/v/{secrets.token_urlsafe(24)}/")]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    pages = [answer.content.decode() for answer in answers]
+    assert len({page.partition("<main")[2].partition("</main>")[0] for page in pages}) == 1
+
+
+def test_guesses_are_counted_and_a_good_link_opens_all_the_same(link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "GUESSES", sharing.Rate(0.001, 3, what="links"))
+    guesses = [Client().get(f"/v/{secrets.token_urlsafe(24)}/").status_code for _ in range(5)]
+    assert guesses == [404, 404, 404, 429, 429]
+    assert Client().get(link).status_code == 200
+
+
+def test_the_secret_is_stored_nowhere(link: str, home: Path) -> None:
+    secret = link.split("/")[2]
+    row = Grant.objects.filter(kind="share").values().get()
+    assert secret not in str(row)
+    assert [secret in file.name for file in (home / "shares").iterdir()] == [False]
+
+
+@pytest.mark.parametrize("query", ["?from=0&to=99999", "?at=450", "?first=0", "?range=all"])
+def test_no_field_of_an_address_widens_the_range(link: str, query: str) -> None:
+    page, whole = Client().get(link + query), Client().get(link + "recording.qvr" + query)
+    assert '"from": 10, "to": 400, "at": 300' in page.content.decode()
+    assert whole.content == Client().get(link + "recording.qvr").content
+
+
+def test_a_link_is_no_right_at_the_sandbox(visitor: Client, mine: str, link: str) -> None:
+    visitor.post(f"/s/{mine}/keep/change/", {"name": "x", "visibility": "private"})
+    secret = link.split("/")[2]
+    reader = Client(headers={"Authorization": f"Bearer {secret}"})
+    reader.get(link)
+    for path in ("", "journal", "state?at=450", "events"):
+        assert reader.get(f"/api/sandboxes/{mine}/{path}".rstrip("/")).status_code == 404
+    assert reader.get(f"/s/{mine}/").status_code == 404
+
+
+@pytest.mark.parametrize("part", ["..", "../../admin", "board/../../..", "%2e%2e", "board%00", "recording.qvr/x"])
+def test_no_part_leads_elsewhere(link: str, part: str) -> None:
+    assert Client().get(f"{link.replace('/v/', '/e/')}{part}/").status_code in (400, 404)
+
+
+@pytest.mark.parametrize("ranges", ["bytes=0-0,5-9", "bytes=9-3", "bytes=-", "bytes=x-y", "lines=1-2", "bytes=0-9e99"])
+def test_odd_ranges_give_the_file_or_a_refusal(link: str, ranges: str) -> None:
+    answer = Client().get(link + "recording.qvr", headers={"Range": ranges})
+    assert answer.status_code in (200, 416)
+
+
+def test_what_an_author_writes_is_text(visitor: Client, mine: str, home: Path) -> None:
+    path = made(visitor, mine, label=SCRIPT, notes=f"#20 {SCRIPT}")
+    for address in (path, path.replace("/v/", "/e/") + "board/"):
+        page = Client().get(address).content.decode()
+        assert SCRIPT not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+def test_an_embed_neither_reads_nor_sets_a_cookie(visitor: Client, link: str) -> None:
+    """Signed in or not, dark or light: the same bytes."""
+    path = link.replace("/v/", "/e/") + "board/"
+    visitor.cookies["theme"] = "dark"
+    visitor.cookies["django_language"] = "zh-hans"
+    known, unknown = visitor.get(path), Client().get(path)
+    assert known.content == unknown.content
+    assert not unknown.cookies
+
+
+def test_no_method_but_reading_is_known(link: str) -> None:
+    for path in (link, link + "recording.qvr", link.replace("/v/", "/e/") + "board/", "/oembed"):
+        assert {Client().post(path).status_code, Client().delete(path).status_code} == {405}
+
+
+def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "LIMITS", making.HostLimits(share_links_waiting=2))
+    monkeypatch.setattr(making, "begin", BEGIN)
+    monkeypatch.setattr(making, "_waiting", set())
+    monkeypatch.setattr(making, "_follow", lambda share: None)
+    assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
+    assert Grant.objects.filter(kind="share").count() == 2
+    assert visitor.get(f"/s/{mine}/share/").content.decode().count("being made") == 2

@@ -1,0 +1,29 @@
+"""What the player weighs, and the file that holds it with a recording."""
+
+import gzip
+import re
+from pathlib import Path
+
+from django.core.management import call_command
+
+from queueviz.module_graph import imported
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "recordings" / "0.1.0.qvr"
+
+
+def test_the_player_with_all_it_imports_has_at_most_30_kb_packed() -> None:
+    names = ("player.js", *imported("player.js"))
+    assert len(names) > 10
+    sources = b"".join((ROOT / "static" / "queueviz" / "js" / name).read_bytes() for name in names)
+    assert len(gzip.compress(sources, 9)) <= 30_000
+
+
+def test_an_offline_file_has_at_most_150_kb_beside_its_recording_and_names_no_address(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    call_command("recording", "page", str(GOLDEN), str(page), "--title", "Locks <b>", "--language", "zh-hans")
+    text = page.read_text("utf-8")
+    packed_bytes = -(-GOLDEN.stat().st_size // 3) * 4
+    assert len(text.encode()) - packed_bytes <= 150_000
+    assert "<title>Locks &lt;b&gt;</title>" in text
+    assert not re.search(r"""(?:src|href)=["'](?!data:|#)|url\((?!#|data:)|https?://(?!www\.w3\.org/)""", text)

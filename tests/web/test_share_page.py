@@ -1,0 +1,170 @@
+"""Share links: made by those who may, opened by anyone who has one, framed by other sites, revoked at once."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from queueviz import making, sharing
+from queueviz.models import Grant, Sandbox
+from tests.web.fake_port import FakePort
+
+FORM = {"first": "10", "last": "400", "at": "300", "days": "30", "label": "Slow message", "notes": "#350 Who takes q6?"}
+PACKED = bytes(range(256)) * 8
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Any, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data home of its own; recordings are there at once."""
+    settings.QUEUEVIZ_HOME = tmp_path
+    port.rows = [{"seq": "500", "at_ms": 1, "type": "SandboxOpened", "cause": None}]
+
+    def make(share: sharing.Share) -> None:
+        sharing.directory().mkdir(exist_ok=True)
+        share.file.write_bytes(PACKED)
+
+    monkeypatch.setattr(making, "begin", make)
+    return tmp_path
+
+
+def made(visitor: Client, slug: str, **fields: str) -> str:
+    """The path of a new link."""
+    page = visitor.post(f"/s/{slug}/share/", FORM | fields)
+    assert page.status_code == 200, page.content.decode()
+    return urlsplit(page.content.decode().split('readonly\n              value="')[1].split('"')[0]).path
+
+
+def test_a_link_shows_its_range_and_its_notes_to_a_browser_without_rights(visitor: Client, mine: str) -> None:
+    page = Client().get(made(visitor, mine)).content.decode()
+    assert "Recording of events #10 to #400" in page
+    shared = json.loads(page.split('<script id="shared" type="application/json">')[1].split("</script>")[0])
+    assert (shared["from"], shared["to"], shared["at"]) == (10, 400, 300)
+    assert shared["notes"] == [{"seq": 350, "text": "Who takes q6?"}]
+
+
+def test_the_recording_is_read_by_ranges(visitor: Client, mine: str) -> None:
+    url = made(visitor, mine) + "recording.qvr"
+    whole = Client().get(url)
+    assert (whole.status_code, whole.content) == (200, PACKED)
+    part = Client().get(url, headers={"Range": "bytes=256-511"})
+    assert (part.status_code, part.content, part["Content-Range"]) == (206, PACKED[256:512], "bytes 256-511/2048")
+    assert Client().get(url, headers={"Range": "bytes=-3"}).content == PACKED[-3:]
+    assert Client().get(url, headers={"Range": "bytes=9000-9001"})["Content-Range"] == "bytes */2048"
+    assert Client().get(url, headers={"If-None-Match": whole["ETag"]}).status_code == 304
+
+
+def test_a_link_works_while_the_sandbox_is_private_and_says_nothing_of_it(visitor: Client, mine: str) -> None:
+    url = made(visitor, mine)
+    Sandbox.objects.filter(slug=mine).update(visibility="private")
+    page = Client().get(url).content.decode()
+    assert mine not in page
+
+
+def test_a_revoked_link_is_unknown_at_once_and_its_recording_is_gone(visitor: Client, mine: str, home: Path) -> None:
+    url = made(visitor, mine)
+    key = Grant.objects.get(kind="share").pk
+    visitor.post(f"/s/{mine}/share/revoke/", {"link": key})
+    assert [Client().get(url + rest).status_code for rest in ("", "recording.qvr")] == [404, 404]
+    assert list((home / "shares").iterdir()) == []
+    assert "revoked" in visitor.get(f"/s/{mine}/share/").content.decode()
+
+
+def test_a_link_ends_with_its_time(visitor: Client, mine: str) -> None:
+    url = made(visitor, mine)
+    Grant.objects.filter(kind="share").update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert Client().get(url).status_code == 404
+
+
+def test_the_list_shows_the_last_use(visitor: Client, mine: str) -> None:
+    Client().get(made(visitor, mine))
+    used = Grant.objects.get(kind="share").used_at
+    assert used is not None
+    assert used.strftime("%Y-%m-%d %H:%M") in visitor.get(f"/s/{mine}/share/").content.decode()
+
+
+def test_only_who_may_share_sees_the_page(visitor: Client, mine: str) -> None:
+    made(visitor, mine)
+    for path in ("share/", "share/links/"):
+        assert Client().get(f"/s/{mine}/{path}").status_code == 403
+    assert Client().post(f"/s/{mine}/share/", FORM).status_code == 403
+    assert Client().post(f"/s/{mine}/share/revoke/", {"link": Grant.objects.get(kind="share").pk}).status_code == 403
+
+
+@pytest.mark.parametrize(("field", "value", "sentence"), [
+    ("first", "400", "A range begins before it ends."), ("last", "501", "Event 501 has not happened yet."),
+    ("at", "9", "A link opens at an event of its range."), ("days", "8", "A link lives for 1, 7, 30, 90 days."),
+    ("first", "x", "first is a number."), ("notes", "no number", "A note is a line with the number"),
+    ("notes", "\n".join(f"#{n} more" for n in range(21)), "A link has 20 notes of 400 characters at most."),
+    ("notes", f"#11 {'x' * 401}", "A link has 20 notes of 400 characters at most.")])  # fmt: skip
+def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: str, value: str, sentence: str) -> None:
+    answer = visitor.post(f"/s/{mine}/share/", FORM | {field: value})
+    assert answer.status_code == 422
+    assert sentence in answer.content.decode()
+    assert not Grant.objects.filter(kind="share").exists()
+
+
+def test_a_sandbox_has_only_so_many_links(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "LIMITS", sharing.HostLimits(share_links_per_sandbox=1))
+    made(visitor, mine)
+    assert visitor.post(f"/s/{mine}/share/", FORM).status_code == 429
+
+
+def test_an_embed_may_be_framed_by_any_site_and_knows_no_cookie(visitor: Client, mine: str) -> None:
+    path = made(visitor, mine).replace("/v/", "/e/") + "board/"
+    reader = Client()
+    answer = reader.get(path)
+    assert answer.status_code == 200
+    assert "frame-ancestors *" in answer["Content-Security-Policy"]
+    assert "script-src 'self'" in answer["Content-Security-Policy"]
+    assert "X-Frame-Options" not in answer
+    assert not reader.cookies
+    assert "Cookie" not in answer.get("Vary", "")
+    assert b"csrf" not in answer.content
+
+
+def test_every_other_page_may_not_be_framed(visitor: Client, mine: str) -> None:
+    for path in (made(visitor, mine), "/", f"/s/{mine}/"):
+        answer = visitor.get(path)
+        assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
+        assert answer["X-Frame-Options"] == "DENY"
+
+
+def test_a_part_there_is_not_is_refused(visitor: Client, mine: str) -> None:
+    path = made(visitor, mine).replace("/v/", "/e/")
+    answers = {part: Client().get(f"{path}{part}/").status_code for part in ("board", "lanes", "tape", "admin")}
+    assert answers == {"board": 200, "lanes": 200, "tape": 404, "admin": 404}
+
+
+def test_an_embed_speaks_the_language_of_its_author(visitor: Client, mine: str) -> None:
+    visitor.cookies["django_language"] = "zh-hans"
+    path = made(visitor, mine).replace("/v/", "/e/") + "board/"
+    assert '<html lang="zh-hans"' in Client().get(path).content.decode()
+
+
+def test_oembed_gives_a_frame_of_the_real_size(visitor: Client, mine: str) -> None:
+    url = f"http://testserver{made(visitor, mine)}"
+    said = Client().get(f"/oembed?url={quote(url)}&maxwidth=500").json()
+    assert (said["type"], said["width"], said["title"]) == ("rich", 500, "Slow message")
+    assert 'width="500" height="640"' in said["html"]
+    assert url.replace("/v/", "/e/") + "board/" in said["html"]
+    page = Client().get(urlsplit(url).path).content.decode()
+    assert 'type="application/json+oembed"' in page
+
+
+@pytest.mark.parametrize("url", ["", "http://elsewhere.example/v/x/", "http://testserver/s/x/", "nonsense",
+                                 "http://testserver/v/unknown-link/"])  # fmt: skip
+def test_oembed_knows_only_our_own_links(url: str, db: None) -> None:
+    assert Client().get(f"/oembed?url={quote(url)}").status_code == 404
+
+
+def test_recordings_of_links_that_ended_are_swept(visitor: Client, mine: str, home: Path) -> None:
+    made(visitor, mine)
+    (home / "shares" / "left.qvr").write_bytes(b"")
+    Grant.objects.filter(kind="share").update(expires_at=timezone.now() - timedelta(seconds=1))
+    sharing.sweep()
+    assert list((home / "shares").iterdir()) == []

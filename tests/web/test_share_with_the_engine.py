@@ -1,0 +1,45 @@
+"""A share link of a running sandbox: its recording holds the boards of its range, and nothing names the sandbox."""
+
+import gzip
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from sandbox.recording.reader import Recording
+from tests.web.patience import until
+from tests.web.test_share_page import FORM
+from tests.web.test_with_the_engine import act, events, start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def unpacked(recording: bytes) -> bytes:
+    """Everything in it, as text."""
+    line, _, rest = recording.partition(b"\n")
+    found, stream = [line], BytesIO(rest)
+    while stream.tell() < len(rest):
+        with gzip.GzipFile(fileobj=stream) as part:
+            found.append(part.read())
+    return b"\n".join(found)
+
+
+def test_a_range_of_a_running_sandbox_is_recorded_and_names_it_nowhere(real_engine: Any) -> None:
+    owner = Client()
+    slug = start(owner, "orders")
+    act(owner, slug, action="SetRate", rate=20)
+    crashed = act(owner, slug, action="CrashActor", actor="B")
+    last = until(lambda: next((row["seq"] for row in events(owner, slug) if int(row["seq"]) > crashed + 60), 0))
+    page = owner.post(f"/s/{slug}/share/", FORM | {"first": "0", "last": str(last), "at": str(crashed), "notes": ""})
+    url = page.content.decode().split('readonly\n              value="http://testserver')[1].split('"')[0]
+    bytes_of = lambda: (answer := Client().get(url + "recording.qvr")).status_code == 200 and answer.content  # noqa: E731
+    packed = until(bytes_of)
+    with BytesIO(packed) as file:
+        recording = Recording(file)
+        recording.check()
+        assert recording.head.seq[1] <= int(last)
+        assert any(row["type"] == "MemberStateChanged" for row in recording.facts(0, int(last)))
+        board = recording.at(int(last)).state["channels"]["board/order-svc/orders"]
+    assert len(board["queues"]) == 8
+    assert slug.encode() not in unpacked(packed)
