@@ -1,4 +1,4 @@
-"""The JSON API of the past: a sandbox as it was at an event, and its recording."""
+"""The JSON API of the past: a sandbox as it was at an event, what changed, and its recording."""
 
 from typing import Any
 
@@ -36,6 +36,20 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     keyframe `keyframe`: `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the
     event, `of_keyframe` those that are as old as the keyframe; under `snapshot`, the lists and fields beside both."""
     return HttpResponse(orjson.dumps(replaying.state(visitor.of_request(request), slug, at)), content_type=JSON)
+
+
+@router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="What changed between events")
+def changes(request: HttpRequest, slug: str, first: int = Query(0, alias="from"),
+            last: int | None = Query(None, alias="to")) -> HttpResponse:  # fmt: skip
+    """`rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe). Between the same
+    `keyframes`, changes of what no event carries are not known. Without `to`, up to the newest event."""
+    who = visitor.of_request(request)
+    access.sandbox_for(who, slug, "see")
+    replaying.STATES.demand(access.counted_as(who))
+    found = engine.answer(engine.port().changes(slug, first, last))
+    said = {"from": str(found.first), "to": str(found.last), "keyframes": [str(seq) for seq in found.keyframes],
+            "rows": [change._asdict() for change in found.rows]}  # fmt: skip
+    return HttpResponse(orjson.dumps(said), content_type=JSON)
 
 
 @router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Its recording, as a file")

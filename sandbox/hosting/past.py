@@ -12,6 +12,7 @@ from sandbox.control.readings import Entries, LookedBack
 from sandbox.hosting.registry import Registry
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.changes import Changes, changes_between
 from sandbox.queries.state_at import Kept, StateAt, kept_in, state_at
 
 
@@ -50,6 +51,9 @@ class Past:
         kept, files = self._shown(slug)
         most, held_from_ms = self._limits.folded_events, kept.journal.held_from_ms if kept is not None else None
         return await self._environment.run_blocking(lambda: state_at(files, at, most=most, held_from_ms=held_from_ms))
+
+    async def changes(self, slug: str, first: int, last: int | None) -> Changes:
+        return changes_between(await self.state_at(slug, first), await self.state_at(slug, last))
 
     def _shown(self, slug: str) -> tuple[JournalFiles | None, Path]:
         """The journal and its files, which have all of it."""

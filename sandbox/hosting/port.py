@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sandbox.control.access_keys import Keys
     from sandbox.control.branch_orders import BranchOrder, RecipeOrder
     from sandbox.hosting.host import Host
+    from sandbox.queries.changes import Changes
     from sandbox.queries.rows.snapshot import Snapshot
     from sandbox.queries.state_at import Kept, StateAt
 
@@ -153,6 +154,10 @@ class EnginePort:
     def kept(self, slug: str) -> "Future[Kept]":
         """The oldest and the newest event of the journal's files.  410 there is none."""
         return self._run(lambda: self._host.past.kept(slug))
+
+    def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
+        """What is different between two events.  422 and 410 as of `state_at`."""
+        return self._run(lambda: self._host.past.changes(slug, first, last))
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
         """The snapshot at event `at` (without it, at the newest), from the journal's files.

@@ -76,6 +76,7 @@ NEEDS: dict[str, list[Ask]] = {
     "api/sandboxes/<slug:slug>/branch": [Ask("POST", "see", body={"at": 1})],
     "api/sandboxes/<slug:slug>/events": SEE,
     "api/sandboxes/<slug:slug>/journal": SEE,
+    "api/sandboxes/<slug:slug>/changes": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/recording": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/state": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/ask/<name>": [Ask("GET", "see", {"name": "find-messages"}, {"topic": "orders"})],

@@ -9,6 +9,7 @@ from sandbox.journal.events import Entry, Keyframe, MessagesStored
 from sandbox.journal.keyframes import around
 from sandbox.journal.segments import SegmentWriter, last_seq
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.changes import changes_between
 from sandbox.queries.fold import GROUP_FIELDS, TOPIC_FIELDS
 from sandbox.queries.state_at import StateAt, state_at
 from sandbox.simulation.world import World
@@ -115,3 +116,23 @@ def test_what_the_valve_still_holds_back_is_not_said_to_be_known(tmp_path: Path)
         held = state_of(world, None, held_from_ms=open_valve.snapshot["at_ms"])
         assert set(open_valve.carried["topics"]) - set(held.carried["topics"]) == {"max"}
         assert last_seq(world.cluster.directory / DIRECTORY) == held.seq
+
+
+def test_what_changed_between_two_events_is_a_table(tmp_path: Path) -> None:
+    with World(tmp_path, "orders") as world:
+        world.run(12)
+        before = state_of(world, None)
+        assert changes_between(before, before).rows == []
+        world.run(5)
+        world.act("CreateTopic", topic="late", write_queues=1, read_queues=1)
+        world.cluster.journal_files.keyframe()
+        after = state_of(world, None)
+        found = changes_between(before, after).rows
+        came = [change for change in found if change.field is None]
+        assert [(change.place, change.before, change.after) for change in came] == [("topics/late", None, "late")]
+        moved = next(change for change in found if change.place == "topics/orders/queues/broker-a/0")
+        assert (moved.field, moved.exact) == ("max", True)
+        assert int(moved.before) < int(moved.after)
+        unsure = {change.field for change in found if change.place.startswith("groups/") and not change.exact}
+        assert "in_memory" in unsure
+        assert "committed" not in unsure

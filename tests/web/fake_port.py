@@ -11,6 +11,7 @@ from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
 from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.changes import Changes
 from sandbox.queries.state_at import Kept, StateAt
 
 SNAPSHOT: dict[str, Any] = {
@@ -204,6 +205,9 @@ class FakePort:
 
     def kept(self, slug: str) -> "Future[Kept]":
         return self._do("kept", lambda: Kept(self.first_seq, int(SNAPSHOT["seq"])) if self._known(slug) else None)
+
+    def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
+        return self._do("changes", lambda: Changes(first, 18_402, (0, 18_000), []) if self._known(slug) else None)
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
         def work() -> StateAt:

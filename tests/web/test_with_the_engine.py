@@ -207,6 +207,11 @@ def test_a_sandbox_is_shown_as_it_was_at_an_event(real_engine: Any) -> None:
     assert {"topic": "later"} not in [{"topic": topic["topic"]} for topic in found["snapshot"]["topics"]]
     engine.answer(engine.port().sleep(slug, "test"))
     assert client.get(f"/api/sandboxes/{slug}/state?at={seq}").json()["seq"] == str(seq)
+    engine.answer(engine.port().wake(slug), 10)
+    changed = client.get(f"/api/sandboxes/{slug}/changes?from={before['seq']}").json()
+    assert changed["from"] == before["seq"]
+    assert changed["keyframes"][0] == before["keyframe"]
+    assert ("topics/later", None, None, "later", False) in [tuple(row.values()) for row in changed["rows"]]
     refused = client.get(f"/api/sandboxes/{slug}/state?at=999999")
     assert refused.status_code == 422
     assert refused.json()["error"].startswith("There is no event 999999: the newest is ")
