@@ -17,7 +17,7 @@ export function startReplay(page, { paint, rows, who }) {
   const { config, clock, keys } = page, { newest, newest_ms, state } = config.replay;
   const last = Number(newest), app = $(".app"), states = new States(config.api, state), twin = $("#twin");
   const queue = (key) => rows.shorts.get(key) ?? key;
-  const board = (answer) => boardOf(answer, config);
+  const board = (answer) => ({ ...boardOf(answer, config), grey: greyOf(answer, config.group) });
   const list = new Around($("#r-journal"), { keep: 2 * AROUND + 1, who, queue });
   let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
 
@@ -48,14 +48,14 @@ export function startReplay(page, { paint, rows, who }) {
 
   /** The board, and the numbers beside it. */
   function shown(answer) {
-    const { snapshot } = answer, seq = Number(answer.seq), grey = greyOf(answer, config.group);
+    const { snapshot } = answer, seq = Number(answer.seq);
     clock.hold();
     clock.hear(snapshot.at_ms, 0);
     seen = seq;
     drawn = board(answer);
     paint(drawn, true);
     if (!twin.hidden) $("#r-queues").replaceChildren(...queueRows(drawn));
-    attr(app, "data-grey", grey.join(" ") || null);
+    attr(app, "data-grey", drawn.grey.join(" ") || null);
     text($("#r-grey"), answer.exact ? t("replay.exact") : t("replay.grey", { seq: number(answer.keyframe), n: number(seq - Number(answer.keyframe)) }));
     text($("#r-at"), t("replay.at", { seq: number(seq) }));
     text($("#r-of"), seq >= last ? t("replay.of_newest", { newest: number(newest) }) : t("replay.of", { newest: number(newest), age: duration(Math.max(0, newest_ms - snapshot.at_ms)) }));
@@ -129,6 +129,7 @@ export function startReplay(page, { paint, rows, who }) {
     Enter: ({ target }) => to_row(target.dataset?.queue),
   });
   delete keys["Shift+Space"];
+  document.body.addEventListener("queueviz:asking", ({ target }) => $$('[data-keys=" "], [data-keys="."]', target).forEach((line) => line.remove())); // of the live view
 
   /** What changed the chosen queue last. */
   function to_row(key) {
