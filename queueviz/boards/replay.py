@@ -32,7 +32,6 @@ WORDS: dict[str, Any] = {
     "replay.min": _("{queue} oldest"),
     "replay.owner": _("{queue} owner"),
     "replay.failed": _("This event could not be read. Choose another one, or try again."),
-    "replay.slider": _("Event {seq} of {newest}, {at}"),
     "replay.partly": _("The line has no facts before #{seq}; there are too many. Find older ones in the Journal."),
     "replay.play": _("Play"),
     "replay.pause": _("Pause"),

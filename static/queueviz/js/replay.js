@@ -5,12 +5,13 @@ import { clock as clockText, duration, number } from "./format.js";
 import { JournalList } from "./journal_list.js";
 import { boardOf, greyOf } from "./replay_board.js";
 import { changesOf, listed, queueRows } from "./replay_changes.js";
-import { ReplayLine } from "./replay_line.js";
 import { Refused, States, newestWins } from "./replay_states.js";
+import { Timeline } from "./timeline.js";
 import { sentence, t } from "./words.js";
 
 const SETTLED_MS = 300; // while the line is dragged, the event is not read out
 const AROUND = 4; // events listed on each side
+const LINE_KEYS = [",", ".", "[", "]", "PageUp", "PageDown", "Home", "End"];
 const PLAYED_MS = [120, 1000]; // between two facts
 
 export function startReplay(page, { paint, rows, who }) {
@@ -21,8 +22,7 @@ export function startReplay(page, { paint, rows, who }) {
   const list = new Around($("#r-journal"), { keep: 2 * AROUND + 1, who, queue });
   let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
 
-  const line = new ReplayLine($("#r-line"), { facts, first: 0, last, onChange: (seq, { dragging }) => seek(seq, dragging) });
-  attr(line.input, "aria-label", t("replay.at", { seq: "" }).trim());
+  const line = new Timeline($("#r-line"), { facts, first: 0, last, onChange: (seq, { dragging }) => seek(seq, dragging), onPlay: () => play(), who });
 
   /** The address and the line move at once, the board with the answer. */
   function seek(seq, dragging = false) {
@@ -61,7 +61,7 @@ export function startReplay(page, { paint, rows, who }) {
     text($("#r-of"), seq >= last ? t("replay.of_newest", { newest: number(newest) }) : t("replay.of", { newest: number(newest), age: duration(Math.max(0, newest_ms - snapshot.at_ms)) }));
     text($("#r-clock"), clockText(snapshot.at_ms));
     text($("#r-seq"), t("time.event", { seq: number(seq) }));
-    line.set(at, t("replay.slider", { seq: number(seq), newest: number(newest), at: clockText(snapshot.at_ms) }));
+    line.set(at);
     for (const button of $$(".cons footer button")) attr(button, "title", t("replay.off"));
     remember(seq);
   }
@@ -123,8 +123,8 @@ export function startReplay(page, { paint, rows, who }) {
   }
 
   const to_cause = () => cause !== null && seek(cause);
-  for (const [id, act] of [["#r-prev", line.keys[","]], ["#r-next", line.keys["."]], ["#r-play", () => play()], ["#r-go", to_cause]]) $(id).addEventListener("click", () => act());
-  Object.assign(keys, line.keys, {
+  for (const [id, act] of [["#r-prev", () => line.key({ key: "," })], ["#r-next", () => line.key({ key: "." })], ["#r-play", () => play()], ["#r-go", to_cause]]) $(id).addEventListener("click", () => act());
+  Object.assign(keys, Object.fromEntries(LINE_KEYS.map((key) => [key, () => line.key({ key })])), {
     " ": () => play(), c: to_cause, b: () => $("#r-branch button").click(), l: () => $("#r-live").click(),
     Enter: ({ target }) => to_row(target.dataset?.queue),
   });
@@ -147,10 +147,11 @@ export function startReplay(page, { paint, rows, who }) {
   });
   seek(at);
   states.facts(last, (found, first, end) => {
-    facts = line.facts = found;
+    [facts, line.facts] = [found, []];
+    line.extend(found, last);
     hide($("#r-partly"), end);
     text($("#r-partly"), end ? "" : t("replay.partly", { seq: number(found[0]?.seq) }));
-    if (end) line.begin(first);
+    if (end) line.first = first;
   }).then(() => seek(at), () => {});
 }
 

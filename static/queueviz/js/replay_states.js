@@ -59,7 +59,7 @@ export class States {
     let before = last + 1;
     while (facts.length < FACTS) {
       const found = await this.rows({ before, most: PAGE, show: "told" });
-      facts.unshift(...found.rows.map((row) => ({ seq: Number(row.seq), at_ms: Number(row.at_ms), type: row.type })).reverse());
+      facts.unshift(...found.rows.map((row) => ({ ...row, seq: Number(row.seq), at_ms: Number(row.at_ms) })).reverse());
       before = found.before === null ? null : Number(found.before);
       heard(facts, Number(found.first_seq), before === null);
       if (before === null) return;
