@@ -35,21 +35,30 @@ T = TypeVar("T")
 
 SLUG = "recorded"
 LATE_S = 0.03
+SLOW_S = 2.0
 RATES = (0, 0.1, 1, 1, 5)
 
 
 class BusyClock(ScaledClock):
-    """Each look at it takes up to `look_s`, so that slices end anywhere."""
+    """Each look at it takes up to `look_s`, so that slices end anywhere.
+
+    In one instant of the loop they take `SLOW_S` at most: a sandbox that is always behind would fill it for ever.
+    """
 
     def __init__(self, loop: SimLoop, chance: random.Random, look_s: float) -> None:
         self._chance = chance
         self.look_s = look_s
         self._taken_s = 0.0
+        self._instant = 0.0, 0.0  # and what was taken before it
         super().__init__(loop, start_ms=BEGIN_MS)
 
     def monotonic(self) -> float:
-        self._taken_s += self._chance.random() * self.look_s
-        return super().monotonic() + self._taken_s
+        now_s = super().monotonic()
+        if now_s > self._instant[0]:
+            self._instant = now_s, self._taken_s
+        if self._taken_s < self._instant[1] + SLOW_S:
+            self._taken_s += self._chance.random() * self.look_s
+        return now_s + self._taken_s
 
 
 class SilentBell:
