@@ -1,5 +1,6 @@
 /* What a share link shows: the player over its recording, alone or in a page of another site. */
-import { $, around, json } from "./dom.js";
+import { $, $$, around, el, json } from "./dom.js";
+import { t } from "./words.js";
 
 const shared = json("shared"), element = $("[data-player]");
 
@@ -25,5 +26,22 @@ if (element)
       const button = around(target, "[data-seq]");
       if (button) player.set(Number(button.dataset.seq));
     });
+    for (const button of $$("[data-picture]")) button.addEventListener("click", () => picture(player, button.dataset.picture === "moving"));
     new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting || player.pause()).observe(element);
   });
+
+/** The board as an SVG file, still or as the next half minute. */
+async function picture(player, moves) {
+  const [{ still, moving, MOST_MS }, { stylesOfPage }] = await Promise.all([import("./still.js"), import("./still_styles.js")]);
+  const frames = await player.boards(moves ? MOST_MS : 0), title = document.title.split(" · ")[0];
+  if (!frames.length) return;
+  const texts = { title, desc: t("player.desc", { n: Object.keys(frames[0].board.queues).length }), event: t("timeline.event", { seq: "{seq}" }), ...stylesOfPage() };
+  try {
+    const drawn = moves ? moving(frames, texts) : still(frames[0], texts);
+    const link = el("a", { href: URL.createObjectURL(new Blob([drawn], { type: "image/svg+xml" })), download: `queueviz-${frames[0].seq}.svg` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  } catch (error) {
+    $("#pictures").textContent = t(`player.${error.message}`);
+  }
+}

@@ -16,6 +16,7 @@ import { t } from "./words.js";
 const BOARD = "board/";
 const SPEEDS = [1, 2, 5, 20];
 const ALL_FACTS = 20; // chunks; of longer recordings the index alone is read
+const STEP_MS = 250; // of a moving picture
 const EMPTY = { version: 0, values: [], tail: () => [] };
 
 /**
@@ -173,6 +174,17 @@ class Player {
       line.append(...row.map((value, at) => (at ? el("td", { class: "r num" }, value) : el("th", { scope: "row" }, value))));
       return line;
     }));
+  }
+
+  /** What is shown, and what follows within `lasts_ms` of the sandbox's clock: `{seq, at_ms, board}`, for pictures. */
+  async boards(lasts_ms = 0) {
+    const channel = $("[data-boards]", this.element).value, found = [];
+    for (let ms = 0; ms <= lasts_ms; ms += STEP_MS) {
+      const { seq, at_ms, state, last } = await this.recording.atTime(this.#shown.at_ms + ms), board = state.channels[channel];
+      if (board && at_ms !== found.at(-1)?.at_ms) found.push({ seq, at_ms, board });
+      if (last || seq >= this.last) break;
+    }
+    return found;
   }
 
   #who(id) {
