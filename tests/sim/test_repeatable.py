@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from queueviz import __version__
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.templates import TEMPLATES
-from sandbox.hosting.stretches import MADE_BEFORE, NOT_KEPT
+from sandbox.hosting.stretches import MADE_BEFORE, NOT_KEPT, TRIMMED
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.engine_version import ENGINE
@@ -54,8 +54,14 @@ def test_executed_again_the_journal_is_the_same(tmp_path: Path, seed: int) -> No
 @pytest.mark.nightly
 @pytest.mark.parametrize("hundred", range(10))
 def test_a_thousand_runs_executed_again_are_the_same(tmp_path: Path, hundred: int) -> None:
+    trimmed = 0  # with half a million events the oldest segments are deleted
     for seed in range(1_000 + hundred * 100, 1_100 + hundred * 100):
-        equal(played(tmp_path / str(seed), QUICK[seed % len(QUICK)], seed, actions=20, seconds=15.0))
+        directory = played(tmp_path / str(seed), QUICK[seed % len(QUICK)], seed, actions=20, seconds=15.0)
+        if replay(directory, until=0).stretches[0].why == TRIMMED:
+            trimmed += 1
+        else:
+            equal(directory)
+    assert trimmed <= 3
 
 
 def test_what_the_feed_of_the_flights_sends_is_the_same(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""A shared range: played where its link is opened, and in a page of another site, which learns its height alone."""
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import PATIENCE_MS, PHONE, Kept, Site
+
+SHARED = "orders, shared"  # a sandbox these tests share
+GOLDEN = Path(__file__).parents[1] / "golden" / "recordings" / "0.1.0.qvr"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def link(site: Site, kept: Kept) -> str:
+    """Of a range in which a member crashes; opened at its beginning, with a note behind the crash."""
+    if SHARED not in kept:
+        site.start("orders")
+        site.until("queueviz.live.seq > 500")
+        assert site.act(action="CrashActor", actor="A") == 204
+        site.until("queueviz.live.seq > 900")
+        kept[SHARED] = (site.slug, site.page.context.cookies())
+    site.visit(SHARED)
+    page = site.page
+    page.goto(f"{site.base_url}/s/{site.slug}/share/")
+    for name, value in {"first": "300", "last": "900", "at": "300", "notes": "#700 Who takes its queues?"}.items():
+        page.locator(f"[name={name}]").fill(value)
+    page.get_by_role("button", name="Create link").click()
+    address = page.locator("#made").input_value()
+    expect(page.locator("#links tbody tr").first).to_contain_text("KiB", timeout=3 * PATIENCE_MS)
+    return address
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """Another site, on an address of its own, with its files."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}", tmp_path
+        server.shutdown()
+
+
+def test_a_link_plays_its_range_and_stops_at_the_note(link: str, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(link)
+    rows = page.locator(".player .q")
+    expect(rows).to_have_count(8)
+    slider = page.get_by_role("slider")
+    expect(slider).to_have_attribute("aria-valuenow", "300")
+    slider.press("End")
+    expect(page.locator(".player .cons.out")).to_contain_text("Crashed")
+    slider.press("Home")
+    page.get_by_label("Speed").select_option("20")
+    page.locator("[data-play]").click()
+    expect(page.locator("[data-fact]")).to_have_text("Who takes its queues?", timeout=PATIENCE_MS)
+    expect(page.locator("[data-play]")).to_have_attribute("data-plays", "false")
+    expect(slider).to_have_attribute("aria-valuenow", "700")
+    page.get_by_role("button", name="Table").click()
+    assert page.locator("[data-twin] tbody tr").count() == 8
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.close()
+
+
+def test_in_an_article_of_another_site_it_asks_its_own_server_alone_and_without_a_cookie(
+        link: str, elsewhere: tuple[str, Path], browser: Browser, site: Site) -> None:
+    address, files = elsewhere
+    embed = link.replace("/v/", "/e/") + "strips/"
+    files.joinpath("article.html").write_text(
+        "<p>An article</p><script>addEventListener('message', ({ origin, data }) => "
+        "{ window.heard = [origin, data.type, data.height > 100]; })</script>"
+        f"<iframe src='{embed}' width='640' height='480'></iframe>")
+    page = browser.new_page()
+    asked: list[tuple[str, str | None]] = []
+    page.on("request", lambda one: asked.append((one.url, one.headers.get("cookie"))))
+    page.goto(f"{address}/article.html")
+    expect(page.frame_locator("iframe").locator(".player .q")).to_have_count(8)
+    page.wait_for_function("() => window.heard")
+    assert page.evaluate("window.heard") == [site.base_url, "queueviz:height", True]
+    assert {url.split("/")[2] for url, _ in asked} == {address.split("/")[2], site.base_url.split("/")[2]}
+    assert {cookie for _, cookie in asked} == {None}
+    assert page.context.cookies() == []
+    site.page.locator("details.revoke summary").first.click()
+    site.page.get_by_role("button", name="Yes, end it now").first.click()
+    expect(site.page.locator("#links tbody tr").first).to_contain_text("revoked")
+    assert page.request.get(embed).status == 404
+    page.close()
+
+
+def test_a_file_that_holds_its_recording_opens_without_a_request(tmp_path: Path, browser: Browser) -> None:
+    call_command("recording", "page", str(GOLDEN), str(tmp_path / "kept.html"))
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.goto((tmp_path / "kept.html").as_uri())
+    expect(page.locator(".player .q")).to_have_count(8)
+    page.get_by_role("slider").press("End")
+    expect(page.get_by_role("slider")).to_have_attribute("aria-valuenow", "4754")
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    page.close()
