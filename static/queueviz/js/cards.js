@@ -63,7 +63,7 @@ export class Cards {
       this.#adopt(node);
       const next = ids.slice(ids.indexOf(id) + 1).find((other) => this.cards.has(other) && this.cards.get(other).node.isConnected);
       this.box.insertBefore(node, next ? this.cards.get(next).node : this.add);
-      window.htmx?.process(node);
+      if (typeof htmx !== "undefined") htmx.process(node);
     }
     $("#no-members")?.remove(); // somebody reads now
     return true;

@@ -18,7 +18,8 @@ function whenSeen(node, open) {
   watch.observe(node);
 }
 
-if (element)
+if (!element && $("[data-waits]")) setTimeout(() => location.reload(), 3000);
+else if (element)
   whenSeen(element, async () => {
     const { openPlayer } = await import("./player.js");
     const player = await openPlayer(element, shared);
@@ -42,6 +43,6 @@ async function picture(player, moves) {
     link.click();
     URL.revokeObjectURL(link.href);
   } catch (error) {
-    $("#pictures").textContent = t(`player.${error.message}`);
+    $("#pictures").textContent = t(`player.${/** @type {Error} */ (error).message}`);
   }
 }

@@ -1,6 +1,6 @@
 /* Plays a recording: the Board's own strips, lanes and cards, and a timeline under them. `part` says which of these are drawn. */
 import { Cards } from "./cards.js";
-import { $, $$, attr, calm, el, hide, text } from "./dom.js";
+import { $, $$, around, attr, calm, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { Lanes } from "./lanes.js";
 import { inOrder, parts, shortNames } from "./names.js";
@@ -21,7 +21,7 @@ const EMPTY = { version: 0, values: [], tail: () => [] };
 
 /**
  * @param {HTMLElement} element holds the markup of partials/player.html
- * @param {{ url?: string, bytes?: Uint8Array, from?: number, to?: number, at?: number, part?: string, notes?: { seq: number, text: string }[] }} o
+ * @param {{ url?: string, bytes?: Uint8Array<ArrayBuffer>, from?: number, to?: number, at?: number, part?: string, notes?: { seq: number, text: string }[] }} o
  */
 export async function openPlayer(element, o) {
   const held = o.bytes;
@@ -35,6 +35,8 @@ export async function openPlayer(element, o) {
 }
 
 class Player {
+  /** @type {{ seq: number, text: string }[]} */
+  notes = [];
   seq = 0;
   now = 0;
   /** @type {number | null} */
@@ -43,8 +45,13 @@ class Player {
   /** @type {any} */
   #shown = null;
 
+  /** @param {HTMLElement} element @param {Recording} recording @param {any} o */
   constructor(element, recording, { first, last, facts, part = "board", notes = [] }) {
-    Object.assign(this, { element, recording, first, last, notes });
+    this.element = element;
+    this.recording = recording;
+    this.first = first;
+    this.last = last;
+    this.notes = notes;
     attr(element, "data-part", part);
     const board = $("[data-board]", element);
     this.board = board;
@@ -61,7 +68,7 @@ class Player {
       this.#twin();
     });
     element.addEventListener("keydown", (event) => {
-      if (!event.defaultPrevented && event.target.localName !== "select" && this.timeline.key(event)) event.preventDefault();
+      if (!event.defaultPrevented && !around(event.target, "select") && this.timeline.key(event)) event.preventDefault();
     });
   }
 

@@ -72,6 +72,10 @@ function lastUpTo(numbers, value) {
 }
 
 class Chunk {
+  /** @type {any} */
+  now = null; // the state of frame `reached`
+  reached = -1;
+
   constructor(keyframe, { seq, at_ms, columns, gone }) {
     this.state = keyframe.state;
     this.seqs = [keyframe.seq, ...sums(seq).map((one) => keyframe.seq + one)];
@@ -99,7 +103,7 @@ class Chunk {
   /** Goes on from the frame asked for before, else from the nearest one kept. */
   frame(number) {
     const kept = Math.max(...[...this.kept.keys()].filter((one) => one <= number));
-    if (this.reached === undefined || this.reached > number || this.reached < kept) [this.reached, this.now] = [kept, copied(this.kept.get(kept))];
+    if (this.reached < 0 || this.reached > number || this.reached < kept) [this.reached, this.now] = [kept, copied(this.kept.get(kept))];
     for (let at = this.reached + 1; at <= number; at++) {
       for (const [path, value] of this.changes[at]) put(this.now, path, value);
       if (at % KEPT_EVERY === 0 && !this.kept.has(at)) this.kept.set(at, copied(this.now));

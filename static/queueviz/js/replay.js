@@ -79,7 +79,7 @@ export function startReplay(page, { paint, rows, who }) {
     attr($("#r-go"), "disabled", cause === null);
     const why = cause === null ? null : await states.row(cause);
     if (overtaken()) return;
-    const from = why && { seq: number(why.seq), said: sentence(why, who, queue), n: number(seq - cause) };
+    const from = why && { seq: number(why.seq), said: sentence(why, who, queue), n: number(seq - Number(cause)) };
     text($("#r-cause"), from ? t("replay.cause", from) : t("replay.no_cause"));
     await compare(answer, seq, overtaken);
   }
@@ -123,13 +123,14 @@ export function startReplay(page, { paint, rows, who }) {
   }
 
   const to_cause = () => cause !== null && seek(cause);
-  for (const [id, act] of [["#r-prev", () => line.key({ key: "," })], ["#r-next", () => line.key({ key: "." })], ["#r-play", () => play()], ["#r-go", to_cause]]) $(id).addEventListener("click", () => act());
+  const buttons = { "#r-prev": () => line.key({ key: "," }), "#r-next": () => line.key({ key: "." }), "#r-play": () => play(), "#r-go": to_cause };
+  for (const [id, act] of Object.entries(buttons)) $(id).addEventListener("click", () => act());
   Object.assign(keys, Object.fromEntries(LINE_KEYS.map((key) => [key, () => line.key({ key })])), {
     " ": () => play(), c: to_cause, b: () => $("#r-branch button").click(), l: () => $("#r-live").click(),
     Enter: ({ target }) => to_row(target.dataset?.queue),
   });
   delete keys["Shift+Space"];
-  document.body.addEventListener("queueviz:asking", ({ target }) => $$('[data-keys=" "], [data-keys="."]', target).forEach((line) => line.remove())); // of the live view
+  document.body.addEventListener("queueviz:asking", ({ target }) => $$('[data-keys=" "], [data-keys="."]', /** @type {Element} */ (target)).forEach((key) => key.remove())); // of the live view
 
   /** What changed the chosen queue last. */
   function to_row(key) {
@@ -163,7 +164,7 @@ class Around extends JournalList {
   }
 
   line(row) {
-    const line = super.line(row), place = line.firstChild;
+    const line = super.line(row), place = /** @type {Element} */ (line.firstChild);
     place.replaceChildren(el("a", { href: `?at=${row.seq}`, "data-seq": row.seq }, number(row.seq)));
     if (Number(row.seq) === this.seq) line.setAttribute("aria-current", "true");
     return line;

@@ -23,7 +23,7 @@ export class States {
   keep(seq, answer) {
     this.#kept.delete(seq);
     this.#kept.set(seq, answer);
-    if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value);
+    if (this.#kept.size > KEPT) this.#kept.delete(/** @type {number} */ (this.#kept.keys().next().value));
     return answer;
   }
 

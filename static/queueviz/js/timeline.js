@@ -23,13 +23,26 @@ function markOf(fact) {
 }
 
 export class Timeline {
+  seq = 0;
+  width = 0;
+  /** @type {any[]} */
+  facts = [];
+  /** @type {any[]} */
+  marks = [];
+  past = svg("rect", { class: "past", y: LANES.track - 4, height: 8, rx: 2 });
+
   /**
    * @param {HTMLElement} element
    * @param {{ facts: any[], first: number, last: number, stretches?: { from: number, to: number, reproducible: boolean, why: string | null }[],
    *   onChange: (seq: number, how: { dragging: boolean }) => void, onPlay?: () => void, who?: (id: any) => string }} o facts in their order, seq as number or text
    */
   constructor(element, { facts, first, last, stretches = [], onChange, onPlay = () => {}, who = String }) {
-    Object.assign(this, { first, last, stretches, onChange, onPlay, who, seq: first, facts: [], marks: [] });
+    this.first = this.seq = first;
+    this.last = last;
+    this.stretches = stretches;
+    this.onChange = onChange;
+    this.onPlay = onPlay;
+    this.who = who;
     this.slider = el("div", { class: "timeline", role: "slider", tabindex: "0", "aria-label": t("timeline.label") });
     this.root = svg("svg", { height: HEIGHT, "aria-hidden": "true" });
     this.head = svg("g", { class: "playhead" });
@@ -104,6 +117,7 @@ export class Timeline {
     const width = (this.width = this.slider.clientWidth);
     if (!width) return;
     const { first, last } = this, y = LANES.track - 4;
+    /** @type {SVGElement[]} */
     const nodes = [svg("rect", { class: "whole", x: 0, y, width, height: 8, rx: 2 })];
     for (const stretch of this.stretches) {
       const from = xOf(Math.max(first, stretch.from), first, last, width), to = xOf(Math.min(last, stretch.to), first, last, width);
@@ -112,7 +126,6 @@ export class Timeline {
       part.append(svg("title", {}, t("timeline.apart", { why: t(`stretch.${stretch.why ?? "unknown"}`) })));
       nodes.push(part);
     }
-    this.past = svg("rect", { class: "past", x: 0, y, height: 8, rx: 2 });
     nodes.push(this.past);
     const lanes = { upper: this.marks.filter(({ mark }) => mark === "act"), lower: this.marks.filter(({ mark }) => mark !== "act") };
     for (const [lane, marks] of Object.entries(lanes)) for (const group of grouped(marks, first, last, width)) nodes.push(this.#mark(group, LANES[lane]));
