@@ -24,7 +24,7 @@ WORDS: dict[str, Any] = {
     "replay.around": _("Events around #{seq}"),
     "replay.since": _("Since the fact before, #{seq}"),
     "replay.first": _("No fact lies before this event."),
-    "replay.same": _("Nothing that this board shows has changed."),
+    "replay.same": _("Of the values known at both events none differs."),
     "replay.more": _("{n} more values changed."),
     "replay.lag": _("Lag"),
     "replay.committed": _("{queue} committed"),
