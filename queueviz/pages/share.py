@@ -18,7 +18,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import access, making, ranges, refusals, sharing, visitor
-from queueviz.boards.js_texts import texts
+from queueviz.boards.player_texts import player_texts
 from queueviz.models import Sandbox
 from queueviz.sharing import Share, Shown
 from queueviz.slugs import root_of
@@ -78,7 +78,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     link = _opened(request, secret)
     address = _absolute(request, "shared", secret)
     context = {"shared": link.shown, "name": link.grant.label, "player": _player(link, "shared-recording", secret),
-               "state": making.state(link), "texts": texts(),
+               "state": making.state(link), "texts": player_texts(),
                "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}"}  # fmt: skip
     return render(request, "queueviz/pages/shared.html", context)
 
@@ -93,7 +93,7 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
     link = _opened(request, secret)
     with translation.override(link.shown.language):
         player = _player(link, "embedded-recording", secret) | {"part": part}
-        context = {"player": player, "name": link.grant.label, "texts": texts(), "state": making.state(link),
+        context = {"player": player, "name": link.grant.label, "texts": player_texts(), "state": making.state(link),
                    "language": link.shown.language}  # fmt: skip
         text = render_to_string("queueviz/pages/embedded.html", context)
     return FRAMED(lambda _: HttpResponse(text, headers={"Content-Language": link.shown.language}))(request)

@@ -1,0 +1,34 @@
+"""Words of the player and of its timeline: for pages that have one, and not for the first view of others."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.counted import forms
+from queueviz.boards.js_texts import texts
+
+WORDS: dict[str, Any] = {
+    "timeline.label": _("Event"),
+    "timeline.event": _("event #{seq}"),
+    "timeline.apart": _("cannot be executed again: {why}"),
+    "stretch.kill": _("the server was killed"),
+    "stretch.ports": _("ports were open"),
+    "stretch.disk": _("the disk was full"),
+    "stretch.engine": _("another release of the engine went on"),
+    "stretch.made before": _("an earlier release recorded it"),
+    "stretch.trimmed": _("its beginning was deleted"),
+    "stretch.beginning not kept": _("its beginning was not kept"),
+    "stretch.unknown": _("unknown"),
+    "player.play": _("Play"),
+    "player.pause": _("Pause"),
+    "player.desc": _("{n} queues with their offsets, their owners and their lag"),
+    "player.too long": _("A moving picture lasts 30 s at most."),
+    "player.too many queues": _("These are too many queues for a moving picture."),
+}
+
+
+def player_texts() -> dict[str, Any]:
+    """As `texts`, with these."""
+    given = texts()
+    given["texts"] |= {key: forms(text) for key, text in WORDS.items()}
+    return given
