@@ -8,7 +8,6 @@ import orjson
 from django.db import connection
 
 from queueviz import recordings, sharing
-from queueviz.models import Grant
 from queueviz.sharing import Share
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -17,7 +16,7 @@ log = logging.getLogger(__name__)
 
 LIMITS = HostLimits()
 ASK_EVERY_S = 1.0
-FAILED = "failed"  # in `Grant.shows`
+THREAD = "queueviz-share"
 
 _lock = threading.Lock()
 _waiting: set[str] = set()  # digests of links
@@ -38,14 +37,14 @@ def begin(share: Share) -> None:
         if digest in _waiting or len(_waiting) >= LIMITS.share_links_waiting:
             return
         _waiting.add(digest)
-    threading.Thread(target=_follow, args=(share,), name="queueviz-share", daemon=True).start()
+    threading.Thread(target=_follow, args=(share,), name=THREAD, daemon=True).start()
 
 
 def state(share: Share) -> str:
     """`ready`, `making` or `failed`.  What its server left unfinished is begun again."""
     if share.is_ready:
         return "ready"
-    if share.grant.shows.get(FAILED):
+    if share.has_failed:
         return "failed"
     begin(share)
     return "making"
@@ -58,7 +57,7 @@ def _follow(share: Share) -> None:
             continue
     except (ActionRefused, OSError) as why:
         log.warning("the recording of a share link was not made: %s", why)
-        Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
+        sharing.note_failed(share)
     finally:
         connection.close()
         _waiting.discard(str(share.grant.digest))

@@ -23,7 +23,6 @@ from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
 from queueviz import __version__
-from queueviz.models import Sandbox
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
@@ -181,6 +180,6 @@ def of_server() -> Recordings:
     return recordings_in(Path(settings.QUEUEVIZ_HOME))
 
 
-@receiver(post_delete, sender=Sandbox)
-def _forget(sender: object, instance: Sandbox, **kwargs: object) -> None:
+@receiver(post_delete, sender="queueviz.Sandbox")
+def _forget(sender: object, instance: Any, **kwargs: object) -> None:
     of_server().forget(instance.slug)

@@ -27,6 +27,7 @@ USED_NOTED_EVERY = timedelta(minutes=1)
 GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
 ENDED = "This link is unknown, was revoked, or its time is over."
 NOTE_MARK = "#"
+FAILED = "failed"  # in `Grant.shows`, beside what it shows
 
 
 class Note(NamedTuple):
@@ -66,6 +67,11 @@ class Share(NamedTuple):
     @property
     def is_ready(self) -> bool:
         return self.file.exists()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its recording could not be made."""
+        return bool(self.grant.shows.get(FAILED))
 
     @property
     def is_good(self) -> bool:
@@ -108,6 +114,11 @@ def note_use(share: Share) -> None:
     now = timezone.now()
     if share.grant.used_at is None or now - share.grant.used_at > USED_NOTED_EVERY:
         Grant.objects.filter(pk=share.grant.pk).update(used_at=now)
+
+
+def note_failed(share: Share) -> None:
+    """Its recording could not be made."""
+    Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:

@@ -39,8 +39,7 @@ def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> 
     assert (stop.figures.lost, crash.figures.lost) == (0, 0)
     waits = [side.figures.longest_lock_wait for side in (crash, stop)]
     assert waits[0] is not None
-    assert waits[1] is not None
-    assert waits[0].ms > waits[1].ms + 10_000
+    assert waits[0].ms > (waits[1].ms if waits[1] is not None else 0) + 10_000  # None: none had to wait
     assert crash.rows[-1]["at_ms"] - found.action["at_ms"] >= 80_000  # also behind the end of what was recorded
     assert shares == sorted(shares)
 

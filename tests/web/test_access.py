@@ -21,6 +21,7 @@ from tests.web.fake_port import SNAPSHOT, FakePort
 pytestmark = pytest.mark.django_db
 
 MODEL_USERS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py",  # forms.py: rules of fields, no rows
+         "sharing.py",  # share links, found by their secret alone
          "attaching.py",  # hears what happened to rows, and fetches none
          "operating.py", "undoing.py"}  # what was done to an attached cluster, and how it is taken back
 
