@@ -2,7 +2,8 @@
    who listens; Escape puts them away. Fetched when something is first focused or asks for them: no part of the first view. */
 import { $, attr, el, hide } from "./dom.js";
 
-export function setUpExplanations({ root }) {
+/** `first`: what was pointed at, focused or tapped before this was loaded. */
+export function setUpExplanations({ root }, first = null) {
   const box = el("div", { class: "peek said", hidden: "" });
   document.body.append(box);
   let shown = null, list = null;
@@ -34,4 +35,8 @@ export function setUpExplanations({ root }) {
   document.addEventListener("click", ({ target }) => show(of(target)));
   addEventListener("keydown", ({ key }) => key === "Escape" && show(null));
   addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(shown) && show(null), { capture: true, passive: true });
+  if (first) {
+    if (document.activeElement !== document.body) words();
+    show(of(first));
+  }
 }

@@ -3,7 +3,6 @@ import { openAsk, post } from "./ask.js";
 import { Cards } from "./cards.js";
 import { LagChart } from "./chart.js";
 import { $, $$, attr, text } from "./dom.js";
-import { setUpExplanations } from "./explain.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
@@ -47,7 +46,9 @@ const page = startShell({
   },
 });
 const { clock, config, painter } = page;
-setUpExplanations(config);
+let explaining = null; // not part of the first view
+const explain = ({ target }) => (explaining ??= import("./explain.js").then(({ setUpExplanations }) => setUpExplanations(config, target)));
+for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, explain, { once: true });
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
 const recent = async () => {
   const answer = await fetch(`${config.api}/ask/recent-lag?${asked}`);
