@@ -68,7 +68,7 @@ class Player {
       this.#twin();
     });
     element.addEventListener("keydown", (event) => {
-      if (!event.defaultPrevented && !around(event.target, "select") && this.timeline.key(event)) event.preventDefault();
+      if (!event.defaultPrevented && !around(event.target, "select, button, [data-twin]") && this.timeline.key(event)) event.preventDefault();
     });
   }
 
@@ -109,8 +109,8 @@ class Player {
     };
     this.#frame = requestAnimationFrame((at) => {
       before = at;
-      if (this.seq >= this.last) void this.set(this.first).then(() => (this.#frame = requestAnimationFrame(step)));
-      else this.#frame = requestAnimationFrame(step);
+      if (this.seq < this.last) this.#frame = requestAnimationFrame(step);
+      else void this.set(this.first).then(() => this.#frame !== null && (this.#frame = requestAnimationFrame(step)));
     });
     this.#button(true);
   }

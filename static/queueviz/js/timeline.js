@@ -106,11 +106,12 @@ export class Timeline {
     this.#go(mark ? Number(mark.dataset.seq) : at(event), !mark);
     const move = (moved) => this.#go(at(moved), true);
     const end = () => {
+      for (const kind of ["pointerup", "pointercancel"]) this.slider.removeEventListener(kind, end);
       this.slider.removeEventListener("pointermove", move);
       this.onChange(this.seq, { dragging: false });
     };
     if (!mark) this.slider.addEventListener("pointermove", move);
-    this.slider.addEventListener("pointerup", end, { once: true });
+    for (const kind of ["pointerup", "pointercancel"]) this.slider.addEventListener(kind, end);
   }
 
   paint() {
