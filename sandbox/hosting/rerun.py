@@ -249,12 +249,17 @@ class Rerun:
 
 
 def _openings(rows: list[Row]) -> Iterator[list[Row]]:
-    """The rows of each time it was awake."""
+    """The rows of each time it was awake; none of an opening that is cut off before its clock is known."""
     begins = [place for place, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
     for place, end in zip(begins, [*begins[1:], len(rows)], strict=True):
-        yield rows[place:end]
+        if any(_is_wake(row) for row in rows[place:end]):
+            yield rows[place:end]
+
+
+def _is_wake(row: Row) -> bool:
+    return bool(row["type"] == "ClockChanged" and row["reason"] == "wake")
 
 
 def _woken_ms(opening: list[Row]) -> int:
     """The machine's time when it was opened."""
-    return next(int(row["wall_ms"]) for row in opening if row["type"] == "ClockChanged" and row["reason"] == "wake")
+    return next(int(row["wall_ms"]) for row in opening if _is_wake(row))

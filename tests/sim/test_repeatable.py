@@ -51,6 +51,13 @@ def test_executed_again_the_journal_is_the_same(tmp_path: Path, seed: int) -> No
     assert [stretch.why for stretch in found.stretches] == [None]
 
 
+@pytest.mark.parametrize("until", range(3))
+def test_a_run_cut_off_in_its_opening_is_equal(tmp_path: Path, until: int) -> None:
+    """The clock is known from the second event on; before that nothing is executed."""
+    found = replay(played(tmp_path, "orders", 1, actions=0), until=until)
+    assert (found.first_difference, found.events) == (None, 0 if until == 0 else until + 1)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("hundred", range(10))
 def test_a_thousand_runs_executed_again_are_the_same(tmp_path: Path, hundred: int) -> None:
