@@ -10,6 +10,7 @@ import atexit
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from django.conf import settings
@@ -37,6 +38,11 @@ def port() -> EnginePort:
         if _engine is None or not _engine.is_alive:  # one whose thread died is replaced; its sandboxes recover
             _engine = _start()
         return _engine.port
+
+
+def directory_of(slug: str) -> Path:
+    """Where a sandbox of this server lies, if there is one."""
+    return Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug
 
 
 def is_running() -> bool:

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
+from queueviz import engine
+
 FOLDER = "pipeline"
 
 
@@ -24,7 +26,7 @@ def home() -> Path:
 
 def sources_of(slug: str) -> Sources | None:
     """None: there is no such sandbox in this data home."""
-    return sources_in(home() / "sandboxes" / slug)
+    return sources_in(engine.directory_of(slug))
 
 
 def sources_in(directory: Path) -> Sources | None:

@@ -10,7 +10,6 @@ import orjson
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
-from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import ORIGIN_NAME, Origin, load_origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import SandboxRecord
@@ -19,9 +18,8 @@ from sandbox.control.branch_orders import BranchOrder, RecipeOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.paced_sandbox import PacedSandbox
 from sandbox.hosting.rerun import NO_CHANGES, Rerun
-from sandbox.hosting.stretches import stretches_of
+from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import CAME, Row
-from sandbox.journal.segments import lines
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -70,17 +68,10 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
     if len(order.changes) > limits.branch_changes:
         raise ActionRefused(422, "A branch changes at most {most} actions.", "Change fewer of them.",
                             most=limits.branch_changes)
-    kept: list[bytes] = []
-    rows: list[Row] = []
-    for line in lines(directory / DIRECTORY) if (directory / DIRECTORY).exists() else ():
-        row = orjson.loads(line)
-        if row["seq"] > order.at:
-            break
-        kept.append(line)
-        rows.append(row)
+    kept, rows = recorded_until(directory, order.at)
     if not rows or rows[-1]["seq"] != order.at:
         raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=order.at)
-    first = stretches_of(rows, recorded_whole=(directory / ORIGIN_NAME).exists())[0]
+    first = stretches_of(directory, rows)[0]
     if not first.reproducible or order.at > first.to_seq:
         raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
                             "The stretches on the time bar say why. Branch from an event before that.", seq=order.at)

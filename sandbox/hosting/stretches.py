@@ -1,8 +1,14 @@
 """Which parts of a journal can be executed again."""
 
+from pathlib import Path
 from typing import NamedTuple
 
+import orjson
+
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import ORIGIN_NAME
 from sandbox.journal.schema import Row
+from sandbox.journal.segments import lines
 
 MADE_BEFORE = "made before"  # this sandbox was made by a release that recorded nothing
 TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
@@ -26,12 +32,26 @@ class Stretch(NamedTuple):
         return f"events {self.from_seq} to {self.to_seq}: {can}" + (f" ({self.why})" if self.why else "")
 
 
-def stretches_of(rows: list[Row], *, recorded_whole: bool) -> tuple[Stretch, ...]:
+def recorded_until(directory: Path, last: int | None = None) -> tuple[list[bytes], list[Row]]:
+    """The lines of a sandbox's journal up to event `last`, and what they hold; none where there is no journal."""
+    kept: list[bytes] = []
+    rows: list[Row] = []
+    for line in lines(directory / DIRECTORY):
+        row = orjson.loads(line)
+        if last is not None and row["seq"] > last:
+            break
+        kept.append(line)
+        rows.append(row)
+    return kept, rows
+
+
+def stretches_of(directory: Path, rows: list[Row]) -> tuple[Stretch, ...]:
+    """`rows`: from the oldest on that the sandbox's journal has."""
     first, last = rows[0]["seq"], rows[-1]["seq"]
     place = next((place for place, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
     if place is not None and rows[place]["why"] == NO_ORIGIN:
         return (Stretch(first, last, False, NO_ORIGIN),)
-    if not recorded_whole:
+    if not (directory / ORIGIN_NAME).exists():
         return (Stretch(first, last, False, MADE_BEFORE),)
     if first > 0:
         return (Stretch(first, last, False, TRIMMED),)

@@ -3,16 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import orjson
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_backwards import for_browser
-from sandbox.cluster.journal_files import DIRECTORY
-from sandbox.cluster.origin import ORIGIN_NAME, load_origin
+from sandbox.cluster.origin import load_origin
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.stretches import stretches_of
+from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import Row
-from sandbox.journal.segments import lines
 from sandbox.recording import journal_range
 from sandbox.recording.frame import About, Frame, in_range
 from sandbox.recording.journal_range import FACT_NAMES
@@ -35,17 +31,10 @@ class RecordedRun:
                  pace_ms: int = PACE_MS) -> None:
         self._directory, self._first, self._last = directory, first, last
         self._channels, self._pace_ms = channels, pace_ms
-        self._lines: list[bytes] = []
-        self._rows: list[Row] = []
-        for line in lines(directory / DIRECTORY):
-            row = orjson.loads(line)
-            if row["seq"] > last:
-                break
-            self._lines.append(line)
-            self._rows.append(row)
+        self._lines, self._rows = recorded_until(directory, last)
         self._again = 0  # rows that are executed again, and come out the same
         if self._rows:
-            stretch = stretches_of(self._rows, recorded_whole=(directory / ORIGIN_NAME).exists())[0]
+            stretch = stretches_of(directory, self._rows)[0]
             if stretch.reproducible and first <= stretch.to_seq:
                 self._again = sum(row["seq"] <= stretch.to_seq for row in self._rows)
 

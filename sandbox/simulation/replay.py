@@ -4,14 +4,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
-from sandbox.cluster.journal_files import DIRECTORY
-from sandbox.cluster.origin import ORIGIN_NAME, load_origin
+from sandbox.cluster.origin import load_origin
 from sandbox.hosting.rerun import Difference, Rerun
-from sandbox.hosting.stretches import Stretch, stretches_of
+from sandbox.hosting.stretches import Stretch, recorded_until, stretches_of
 from sandbox.journal.schema import Row
-from sandbox.journal.segments import lines
 
 
 class Replayed(NamedTuple):
@@ -33,11 +29,10 @@ class Replayed(NamedTuple):
 
 def replay(directory: Path, *, until: int | None = None) -> Replayed:
     """Raises CorruptRecord when its files cannot be read, FileNotFoundError when there is no journal."""
-    recorded = list(lines(directory / DIRECTORY))
-    if not recorded:
+    recorded, rows = recorded_until(directory)
+    if not rows:
         raise FileNotFoundError(f"{directory} has no journal")
-    rows = [orjson.loads(line) for line in recorded]
-    stretches = stretches_of(rows, recorded_whole=(directory / ORIGIN_NAME).exists())
+    stretches = stretches_of(directory, rows)
     if not stretches[0].reproducible:
         return Replayed(0, None, stretches, "", 0.0)
     last = stretches[0].to_seq if until is None else min(until, stretches[0].to_seq)

@@ -9,13 +9,10 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from queueviz import environment
+from queueviz import engine, environment
 from queueviz.access import every_sandbox
 from queueviz.remote import RemoteRefused, RemoteSandbox
-from sandbox.cluster.journal_files import DIRECTORY
-from sandbox.cluster.origin import ORIGIN_NAME
-from sandbox.hosting.stretches import stretches_of
-from sandbox.journal.segments import rows_since
+from sandbox.hosting.stretches import recorded_until, stretches_of
 
 
 class Command(BaseCommand):
@@ -57,11 +54,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{options['slug']} is {'awake' if options['command'] == 'wake' else 'asleep'}.")
 
     def _stretches(self, slug: str) -> None:
-        directory = settings.QUEUEVIZ_HOME / "sandboxes" / slug
-        rows = list(rows_since(directory / DIRECTORY, 0)) if (directory / DIRECTORY).is_dir() else []
+        directory = engine.directory_of(slug)
+        _, rows = recorded_until(directory)
         if not rows:
             raise CommandError(f"There is no journal of a sandbox {slug} in {settings.QUEUEVIZ_HOME}.")
-        for stretch in stretches_of(rows, recorded_whole=(directory / ORIGIN_NAME).exists()):
+        for stretch in stretches_of(directory, rows):
             self.stdout.write(stretch.sentence())
 
     def _list(self) -> None:
