@@ -10,7 +10,6 @@ from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
 
-MOST_DIGITS = 18
 
 def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
            instead: Mapping[int, Mapping[str, Any]] | None = None) -> owners.Created:
@@ -32,10 +31,3 @@ def state(slug: str) -> dict[str, Any]:
     if row is None:
         raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
     return row
-
-
-def event_number(given: str) -> int:
-    """As an address or a form names it.  Raises ActionRefused (422)."""
-    if not (given.isascii() and given.isdigit() and len(given) <= MOST_DIGITS):
-        raise ActionRefused(422, "An event has a number.", "Open the Journal and choose an event there.")
-    return int(given)

@@ -11,7 +11,8 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
-from queueviz.boards.player_texts import player_texts
+from queueviz.boards.js_texts import texts
+from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.module_graph import imported
 
 MAIN = "page_offline.js"
@@ -42,7 +43,7 @@ def _address(module: str) -> str:
 def _said() -> dict[str, Any]:
     """The texts of the families that the modules name."""
     families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
-    found = player_texts()
+    found = texts(PLAYER_WORDS)
     return found | {"texts": {key: text for key, text in found["texts"].items() if key.partition(".")[0] in families}}
 
 

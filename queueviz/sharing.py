@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from queueviz import access, engine, owners
 from queueviz.models import Grant, Sandbox
+from queueviz.numbers import whole
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor, digest
 from sandbox.control.limits import HostLimits
@@ -150,10 +151,11 @@ def notes_of(text: str) -> tuple[Note, ...]:
     notes = []
     for line in filter(None, map(str.strip, text.splitlines())):
         number, _, said = line.removeprefix(NOTE_MARK).partition(" ")
-        if not (number.isascii() and number.isdigit() and len(number) <= 18 and said.strip()):
+        seq = whole(number)
+        if seq is None or not said.strip():
             raise ActionRefused(422, "A note is a line with the number of its event and a text.",
                                 "Write #18402 Who will take q6?", field="notes")  # fmt: skip
-        notes.append(Note(int(number), said.strip()))
+        notes.append(Note(seq, said.strip()))
     return tuple(sorted(notes))
 
 

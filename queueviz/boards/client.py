@@ -30,8 +30,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
     data = data_of(readings, name, Client)
     client = data["client"] if data else None
-    given = texts()
-    given["texts"] |= client_words()
+    given = texts(client_words())
     return {
         "asked": place.query.get("client", ""),
         "data": data,

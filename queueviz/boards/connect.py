@@ -26,8 +26,7 @@ def _context(place: Place, readings: Readings) -> Row:
     data = data_of(readings, name, Connect)
     found: Connect = data or {"listener": _as_it_slept(place), "ports": {}, "connections": {}, "clients": {},
                               "refused": {}, "counts": {}}  # fmt: skip
-    given = texts()
-    given["texts"] |= connect_words()
+    given = texts(connect_words())
     servers = list(found["listener"]["name_servers"])
     chosen_group = place.group()
     group = (place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP))

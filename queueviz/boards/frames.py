@@ -32,8 +32,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
     data = data_of(readings, name, dict)
     asked = place.query.get("link", "")
-    given = texts()
-    given["texts"] |= frame_words()
+    given = texts(frame_words())
     frames = (data or {}).get("frames") or {}
     return {
         "asked": asked,

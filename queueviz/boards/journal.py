@@ -10,8 +10,7 @@ from django.utils.translation import pgettext_lazy as pgettext
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, Readings
-
-MOST_DIGITS = 18  # of an event's number
+from queueviz.numbers import whole
 
 WORDS: dict[str, Any] = {
     "journal.failed": _("The journal could not be read. Try again."),
@@ -37,11 +36,9 @@ WORDS: dict[str, Any] = {
 def _context(place: Place, readings: Readings) -> dict[str, Any]:
     """`at`: the event the address asks for."""
     asked = place.query.get("at", "")
-    at = asked if asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS else None
-    given = texts()
-    given["texts"] |= {key: str(text) for key, text in WORDS.items()}
+    at = asked if whole(asked) is not None else None
     return {"at": at, "filters": {name: place.query.get(name, "") for name in ("search", "causes", "steps")},
-            "live": live_config(place, readings, {}, tab="journal", at=at), "texts": given}  # fmt: skip
+            "live": live_config(place, readings, {}, tab="journal", at=at), "texts": texts(WORDS)}  # fmt: skip
 
 
 JOURNAL = BoardPage(

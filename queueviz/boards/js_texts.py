@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -160,10 +161,10 @@ TEXTS: dict[str, Any] = {
 }
 
 
-def texts() -> dict[str, Any]:
-    """Everything in the reader's language, ready for JSON."""
+def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Everything in the reader's language, ready for JSON; `more`: texts of one page."""
     return {
-        "texts": {key: forms(text) for key, text in TEXTS.items()},
+        "texts": {key: forms(text) for key, text in {**TEXTS, **(more or {})}.items()},
         "facts": {name: _fact(name.partition(":")[0], fact) for name, fact in FACTS.items()},
         "actions": {name: _counted(text) for name, text in ACTIONS.items()},
         "values": {key: str(word) for key, word in VALUES.items() if str(word) != key},

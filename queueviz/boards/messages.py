@@ -30,8 +30,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     data = data_of(readings, name, dict)
     rows = (data or {}).get("rows") or {}
     searched = {key: place.query.get(f"s-{key}", "") for key in SEARCHED}
-    given = texts()
-    given["texts"] |= message_words()
+    given = texts(message_words())
     topics = sorted(place.topics, key=lambda topic: (topic.get("kind", "normal") != "normal", str(topic["topic"])))
     return {
         "data": data,

@@ -4,10 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.counted import forms
-from queueviz.boards.js_texts import texts
-
-WORDS: dict[str, Any] = {
+PLAYER_WORDS: dict[str, Any] = {
     "timeline.label": _("Event"),
     "timeline.event": _("event #{seq}"),
     "timeline.apart": _("cannot be executed again: {why}"),
@@ -25,10 +22,3 @@ WORDS: dict[str, Any] = {
     "player.too long": _("A moving picture lasts 30 s at most."),
     "player.too many queues": _("These are too many queues for a moving picture."),
 }
-
-
-def player_texts() -> dict[str, Any]:
-    """As `texts`, with these."""
-    given = texts()
-    given["texts"] |= {key: forms(text) for key, text in WORDS.items()}
-    return given

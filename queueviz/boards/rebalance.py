@@ -32,8 +32,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     topic = place.query.get("topic") if place.query.get("topic") in topics else next(iter(topics), None)
     names = views.Names.of(data, topic)
     lines, row = views.lines(data, topic, names, now_ms), data["group"]
-    given = texts()
-    given["texts"] |= rebalance_words()
+    given = texts(rebalance_words())
     return {
         "group": group["group"] if group else None, "groups": place.groups, "group_row": row, "topics": topics,
         "topic": topic, "broadcasting": row["model"] == "BROADCASTING", "orderly": bool(row["orderly"]),

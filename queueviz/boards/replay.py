@@ -5,9 +5,9 @@ from typing import Any, cast
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import STRATEGIES, live_config, names_of
-from queueviz.boards.counted import forms
+from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Place, topics_of
-from queueviz.boards.player_texts import player_texts
+from queueviz.boards.player_texts import PLAYER_WORDS
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
 
 FOLLOWS = "board"  # the view that can be drawn of the past
@@ -49,17 +49,15 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
         subscription=[], replay={"state": found, "newest": now.get("seq", found["seq"]), "newest_ms": now.get("at_ms")},
     )  # fmt: skip
     config["names"] = names_of(then) | config["names"]
-    given = player_texts()
-    given["texts"] |= {key: forms(text) for key, text in WORDS.items()}
     return {"groups": place.groups, "group_row": group, "group": group["group"] if group else None, "topic": topic,
             "topics": topics_of(group), "header": {}, "queues": [], "strips": [], "members": [], "side": [],
             "strategies": STRATEGIES, "found": found, "newest": now.get("seq"), "live": config,
-            "texts": given}  # fmt: skip
+            "texts": texts(PLAYER_WORDS | WORDS)}  # fmt: skip
 
 
 def present(now: Snapshot, slug: str) -> dict[str, Any]:
     """For a view that cannot show the past: what its frame needs."""
-    return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": player_texts()}
+    return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts(PLAYER_WORDS)}
 
 
 def _groups(now: Snapshot, then: Snapshot) -> list[GroupRow]:

@@ -35,8 +35,7 @@ def _context(place: Place, readings: Readings) -> Row:
     queue = asked if asked in queues else next(iter(queues), None)
     brokers = place.snapshot.get("brokers", ())
     broker = next((row for row in brokers if node_name(row) == place.node), None)
-    given = texts()
-    given["texts"] |= store_words()
+    given = texts(store_words())
     return {
         "node": place.node, "nodes": sorted(node_name(row) for row in brokers), "broker": broker or {}, "disk": disk,
         "log": figures(disk), "queues": queues, "queue": queue, "entries": entries(records, queue),

@@ -80,8 +80,7 @@ def _ways(row: LinkState) -> list[Row]:
 
 
 def _page(place: Place, readings: Readings) -> Row:
-    given = texts()
-    given["texts"] |= topology_words()
+    given = texts(topology_words())
     name = _channel(place)
     live = live_config(place, readings, {"topology": name} if data_of(readings, name, Topology) else {}, tab="topology",
                        signs=SIGNS, most_boxes=plan.MOST_BOXES, late_ms=plan.LATE_MS)  # fmt: skip

@@ -11,6 +11,8 @@ from django.views.decorators.http import require_http_methods
 from queueviz import access, engine, owners, visitor
 from queueviz import branching as branches
 from queueviz.boards.js_texts import texts
+from queueviz.numbers import event_number
+from queueviz.pages.redirects import go
 from queueviz.slugs import root_of
 from sandbox.journal.event_filter import EventFilter
 
@@ -24,10 +26,10 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
     sandbox = access.sandbox_for(who, slug, "see")
     if request.method == "POST":
-        made = branches.branch(who, slug, at=branches.event_number(request.POST.get("at", "")),
-                               without=[branches.event_number(seq) for seq in request.POST.getlist("without")])
+        made = branches.branch(who, slug, at=event_number(request.POST.get("at", "")),
+                               without=[event_number(seq) for seq in request.POST.getlist("without")])
         return redirect("branching", made.sandbox.slug)
-    at = branches.event_number(request.GET.get("at", ""))
+    at = event_number(request.GET.get("at", ""))
     found = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
     actions = [row for row in found.rows if row["by"] != "template"]
     return render(request, "queueviz/pages/branch.html",
@@ -45,16 +47,8 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(back)
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):
-        return _go(request, reverse("sandbox", args=[slug]))
+        return go(request, reverse("sandbox", args=[slug]))
     why = gettext(state["failed"]) if state.get("failed") else ""
     context: dict[str, Any] = {"sandbox": sandbox, "state": state, "back": back, "why": why,
                                "percent": int((state.get("progress") or 0) * 100)}
     return render(request, POLLED if getattr(request, "htmx", False) else "queueviz/pages/branching.html", context)
-
-
-def _go(request: HttpRequest, url: str) -> HttpResponse:
-    if getattr(request, "htmx", False):
-        answer = HttpResponse(status=204)
-        answer["HX-Redirect"] = url
-        return answer
-    return redirect(url)

@@ -1,17 +1,16 @@
 """Test my claim: 200 runs of this sandbox with other seeds, in a process beside the server."""
 
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, acting, owners, plays, refusals, visitor
+from queueviz import access, acting, engine, owners, plays, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.models import Sandbox
+from queueviz.pages.playing import context_of, polled
 from queueviz.slugs import root_of
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
@@ -46,8 +45,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
         if claim not in CLAIMS:
             raise ActionRefused(422, "There is no such claim.", "Choose one of the list.")
         acting.ACTIONS.demand(access.counted_as(who))
-        directory = Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug
-        order = {"claim": claim, "directory": str(directory), "seeds": SEEDS, "workers": WORKERS}
+        order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
         play = plays.begin(plays.Play(slug, "claim", [TRY], order))
         return redirect("claim-tried", slug, play.id)
     return render(request, "queueviz/pages/claims.html",
@@ -65,17 +63,10 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if request.method == "POST":
         found.cancel()
         return redirect("claims", slug)
-    context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "play": found, "seeds": SEEDS,
-                               "claim": CLAIMS.get(found.order.get("claim", ""), ""),
-                               "percent": int(found.progress * 100), "texts": texts()}  # fmt: skip
-    if found.refused is not None:
-        context["why"] = refusals.filled(found.refused["message"], found.refused["values"])
+    context = context_of(found) | {"sandbox": sandbox, "root": root_of(slug), "seeds": SEEDS, "texts": texts(),
+                                   "claim": CLAIMS.get(found.order.get("claim", ""), "")}  # fmt: skip
     if getattr(request, "htmx", False):
-        if found.is_over:
-            answer = HttpResponse(status=204)
-            answer["HX-Refresh"] = "true"
-            return answer
-        return render(request, "queueviz/partials/playing.html", context)
+        return polled(request, found, context)
     if (result := found.result) is not None:
         shortest = result["counterexample"]
         if shortest:

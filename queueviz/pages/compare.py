@@ -1,18 +1,17 @@
 """One action different: choose an action and what is done instead; then two runs side by side."""
 
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, acting, engine, plays, refusals, visitor
+from queueviz import access, acting, engine, plays, visitor
 from queueviz.boards import rows
 from queueviz.boards.compared import INSTEAD, instead_of, lines_of
 from queueviz.boards.js_texts import texts
-from queueviz.branching import event_number
+from queueviz.numbers import event_number
+from queueviz.pages.playing import context_of, polled
 from queueviz.slugs import root_of
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
@@ -30,9 +29,8 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         acting.ACTIONS.demand(access.counted_as(who))
         instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
-        directory = str(Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug)
         order = {"seq": int(action["seq"]), "instead": instead}
-        play = plays.begin(plays.Play(slug, "compare", [COMPARE, directory], order))
+        play = plays.begin(plays.Play(slug, "compare", [COMPARE, str(engine.directory_of(slug))], order))
         return redirect("compared", slug, play.id)
     return render(request, "queueviz/pages/compare.html",
                   {"sandbox": sandbox, "root": root_of(slug), "action": action, "texts": texts(),
@@ -47,16 +45,9 @@ def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if request.method == "POST":
         found.cancel()
         return redirect("sandbox-page", slug, "journal")
-    context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "play": found,
-                               "percent": int(found.progress * 100)}
-    if found.refused is not None:
-        context["why"] = refusals.filled(found.refused["message"], found.refused["values"])
+    context = context_of(found) | {"sandbox": sandbox, "root": root_of(slug)}
     if getattr(request, "htmx", False):
-        if found.is_over:
-            answer = HttpResponse(status=204)
-            answer["HX-Refresh"] = "true"
-            return answer
-        return render(request, "queueviz/partials/playing.html", context)
+        return polled(request, found, context)
     if found.result is not None:
         context |= _shown(found.result, found.order)
     return render(request, "queueviz/pages/compared.html", context)

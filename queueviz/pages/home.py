@@ -1,7 +1,7 @@
 """The landing page: one live strip of the demo, and a button that creates a sandbox."""
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -12,6 +12,7 @@ from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, places, reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
+from queueviz.pages.redirects import go
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
@@ -68,7 +69,7 @@ def new(request: HttpRequest) -> HttpResponse:
         status, said = refusals.describe(refused)
         context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": access.sandboxes_of(who)}
         return render(request, errors.PAGE, context, status=status)
-    return _go(request, reverse("sandbox", args=[made.sandbox.slug]))
+    return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
 
 @require_http_methods(["GET", "POST"])
@@ -84,7 +85,7 @@ def claim(request: HttpRequest, token: str) -> HttpResponse:
 def theme(request: HttpRequest) -> HttpResponse:
     """Light, dark or as the system has it; kept in a cookie, so the first paint is right."""
     chosen = request.POST.get("theme", "")
-    answer = _go(request, _back(request))
+    answer = go(request, _back(request))
     if chosen in THEMES:
         answer.set_cookie(THEME_COOKIE, chosen, max_age=settings.LANGUAGE_COOKIE_AGE, samesite="Lax",
                           secure=settings.BEHIND_HTTPS)  # fmt: skip
@@ -95,12 +96,3 @@ def _back(request: HttpRequest) -> str:
     there = request.POST.get("next") or request.headers.get("Referer", "")
     own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
     return there if own else "/"
-
-
-def _go(request: HttpRequest, url: str) -> HttpResponse:
-    """Htmx follows a header, a plain form a redirect."""
-    if getattr(request, "htmx", False):
-        answer = HttpResponse(status=204)
-        answer["HX-Redirect"] = url
-        return answer
-    return HttpResponseRedirect(url)

@@ -8,16 +8,16 @@ from django.shortcuts import render
 from queueviz import replaying, visitor
 from queueviz.boards.page import BoardPage, Part
 from queueviz.boards.replay import FOLLOWS, context_at, present
+from queueviz.numbers import event_number
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 
-MOST_DIGITS = 18
 CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is only looked at
 
 
 def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any]) -> HttpResponse:
     """`shell`: what every page of the sandbox shows, as it is now."""
-    at, slug = seq_of(request.GET["at"]), shell["sandbox"].slug
+    at, slug = event_number(request.GET["at"], field="at"), shell["sandbox"].slug
     if shell["attached"]:
         raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
     if board.name != FOLLOWS:
@@ -28,10 +28,3 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any]) -
     drawn = context_at(shell["snapshot"], found, request.GET.dict())
     return render(request, "queueviz/boards/replay.html",
                   {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
-
-
-def seq_of(given: str) -> int:
-    """An event's number out of an address."""
-    if not (given.isascii() and given.isdigit() and len(given) <= MOST_DIGITS):
-        raise ActionRefused(422, "An event has a number.", "Open the Journal and choose an event there.", field="at")
-    return int(given)

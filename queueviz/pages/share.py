@@ -18,14 +18,18 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import access, making, ranges, refusals, sharing, visitor
-from queueviz.boards.player_texts import player_texts
+from queueviz.boards.js_texts import texts
+from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.models import Sandbox
+from queueviz.numbers import whole
 from queueviz.sharing import Share, Shown
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused
 
 PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
 LEAST_WIDTH = 320
+SIZE_DIGITS = 5
+AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
 RECORDING = "application/vnd.queueviz.recording"
 
@@ -78,7 +82,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     link = _opened(request, secret)
     address = _absolute(request, "shared", secret)
     context = {"shared": link.shown, "name": link.grant.label, "player": _player(link, "shared-recording", secret),
-               "state": making.state(link), "texts": player_texts(),
+               "state": making.state(link), "texts": texts(PLAYER_WORDS),
                "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}"}  # fmt: skip
     return render(request, "queueviz/pages/shared.html", context)
 
@@ -93,8 +97,8 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
     link = _opened(request, secret)
     with translation.override(link.shown.language):
         player = _player(link, "embedded-recording", secret) | {"part": part}
-        context = {"player": player, "name": link.grant.label, "texts": player_texts(), "state": making.state(link),
-                   "language": link.shown.language}  # fmt: skip
+        context = {"player": player, "name": link.grant.label, "texts": texts(PLAYER_WORDS),
+                   "state": making.state(link), "language": link.shown.language}  # fmt: skip
         text = render_to_string("queueviz/pages/embedded.html", context)
     return FRAMED(lambda _: HttpResponse(text, headers={"Content-Language": link.shown.language}))(request)
 
@@ -154,24 +158,25 @@ def _shown(request: HttpRequest) -> Shown:
 
 
 def _number(request: HttpRequest, field: str) -> int:
-    given = request.POST.get(field, "").strip()
-    if not (given.isascii() and given.isdigit() and len(given) <= 18):
+    number = whole(request.POST.get(field, "").strip())
+    if number is None:
         raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field=field)
-    return int(given)
+    return number
 
 
 def _size(request: HttpRequest, field: str, otherwise: int) -> int:
-    given = request.GET.get(field, "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) <= 5 else otherwise
+    given = whole(request.GET.get(field, ""), digits=SIZE_DIGITS)
+    return otherwise if given is None else given
 
 
 def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
     """What the form says at first: around the event one comes from, else the newest thousand."""
-    at = request.GET.get("at", "")
-    middle = int(at) if at.isascii() and at.isdigit() and len(at) <= 18 and int(at) <= newest else None
-    first = max(0, newest - 1_000 if middle is None else middle - 500)
-    return {"first": first, "last": newest if middle is None else min(newest, middle + 500), "at": middle or first,
-            "days": 30}  # fmt: skip
+    at = whole(request.GET.get("at", ""))
+    if at is None or at > newest:
+        first = max(0, newest - 2 * AROUND)
+        return {"first": first, "last": newest, "at": first, "days": LIVES}
+    first = max(0, at - AROUND)
+    return {"first": first, "last": min(newest, at + AROUND), "at": at or first, "days": LIVES}
 
 
 def _absolute(request: HttpRequest, route: str, *args: str) -> str:

@@ -1,0 +1,28 @@
+"""Runs that are played beside the server: how far they are, and that they are over."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from queueviz import refusals
+from queueviz.plays import Play
+
+POLLED = "queueviz/partials/playing.html"
+
+
+def context_of(play: Play) -> dict[str, Any]:
+    """What a page says of it; `why`: it was refused."""
+    context: dict[str, Any] = {"play": play, "percent": int(play.progress * 100)}
+    if play.refused is not None:
+        context["why"] = refusals.filled(play.refused["message"], play.refused["values"])
+    return context
+
+
+def polled(request: HttpRequest, play: Play, context: dict[str, Any]) -> HttpResponse:
+    """The answer to htmx: how far it is, or that the page is to be asked for again."""
+    if not play.is_over:
+        return render(request, POLLED, context)
+    answer = HttpResponse(status=204)
+    answer["HX-Refresh"] = "true"
+    return answer
