@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = ("Measure one part: append (the store), send and pull (the wire), tcp (the wire with sockets), wire "
             "(Apache's benchmark against our broker and Apache's; needs Java, Maven), live (event to browser frame), "
             "fairness (quiet sandboxes beside a flooded one), "
-            "idle (a sandbox nobody looks at), board (one reading), recording (its bytes), "
+            "idle (a sandbox that is not watched), board (one reading), recording (its bytes), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 

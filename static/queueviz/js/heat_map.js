@@ -2,7 +2,7 @@
 import { attr, cls, el, text } from "./dom.js";
 import { brief, number } from "./format.js";
 import { inOrder } from "./names.js";
-import { lagOf } from "./queue_rows.js";
+import { lagOf } from "./offsets.js";
 import { t } from "./words.js";
 
 const EXPANDED = 12, CALM_MS = 5000, LEVELS = [1, 10, 100, 1000]; // a level more from each of these lags on

@@ -4,8 +4,7 @@ import { downLines, knownText } from "./down.js";
 import { History } from "./history.js";
 import { HistoryChart } from "./history_chart.js";
 import { inOrder, shortNames } from "./names.js";
-import { offset } from "./offsets.js";
-import { lagOf } from "./queue_rows.js";
+import { lagOf, offset } from "./offsets.js";
 import { show, startShell } from "./shell.js";
 
 const page = startShell();

@@ -16,7 +16,11 @@ const short = (id) => names[id] ?? String(id).split("#")[0];
 const more = (row) => (attached ? [seen(row)] : [seen(row), forks(row)]);
 /** The Board as it was at the event, and a sandbox that goes on from there. */
 const forks = ({ seq }) => el("span", { class: "small forks" }, el("a", { href: `../?at=${seq}` }, t("journal.board")), " · ", el("a", { href: `../branch/?at=${seq}` }, t("journal.branch")));
-const seen = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
+function seen(row) {
+  if (!isTold(row.type)) return el("code", { class: "small fields" }, fields(row));
+  if (!row.client_id || attached) return el("span");
+  return el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id));
+}
 const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`;
 const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);
 const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });

@@ -3,9 +3,8 @@ import { Cards } from "./cards.js";
 import { $, $$, around, attr, calm, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { Lanes } from "./lanes.js";
-import { inOrder, parts, shortNames } from "./names.js";
-import { gap, offset } from "./offsets.js";
 import { QueueRows } from "./queue_rows.js";
+import { queueRows } from "./queue_table.js";
 import { Recording } from "./recording.js";
 import { windowFor } from "./scale.js";
 import { shareWindow } from "./strip.js";
@@ -171,16 +170,7 @@ class Player {
   #twin() {
     const box = $("[data-twin]", this.element);
     if (box.hidden || !this.data) return;
-    const { queues, members } = this.data, names = shortNames(Object.keys(queues));
-    const cells = inOrder(Object.keys(queues)).map((key) => {
-      const row = queues[key], owner = members[row.owner ?? row.assigned];
-      return [names.get(key) ?? parts(key).id, owner?.letter ?? "–", ...["min", "committed", "in_memory", "next_pull", "max"].map((name) => number(row[name])), number(gap(offset(row.committed), offset(row.max)))];
-    });
-    $("tbody", box).replaceChildren(...cells.map((row) => {
-      const line = el("tr");
-      line.append(...row.map((value, at) => (at ? el("td", { class: "r num" }, value) : el("th", { scope: "row" }, value))));
-      return line;
-    }));
+    $("tbody", box).replaceChildren(...queueRows(this.data));
   }
 
   /** What is shown, and what follows within `lasts_ms` of the sandbox's clock: `{seq, at_ms, board}`, for pictures. */

@@ -3,7 +3,7 @@ import { $, attr, cls, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
 import { duration, number } from "./format.js";
 import { colour, inOrder, parts, shortNames } from "./names.js";
-import { gap, offset } from "./offsets.js";
+import { lagOf } from "./offsets.js";
 import { drawLock } from "./ring.js";
 import { drawSpark } from "./spark.js";
 import "./strip.js";
@@ -12,9 +12,6 @@ import { t } from "./words.js";
 const AGE_LIMIT_MS = 15000, PATIENCE_MS = 15000;
 const LIVES = { broker_ms: 60000, client_ms: 30000, renew_ms: 20000 };
 const alive = (member) => !member || member.state === "running" || member.state === "starting";
-
-/** @returns {number | null} */
-export const lagOf = (row) => gap(offset(row.committed), offset(row.max));
 
 export class QueueRows {
   rows = new Map();

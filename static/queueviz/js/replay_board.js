@@ -1,6 +1,6 @@
 /* The state at an event in the shape of the board channel (sandbox/queries/rows/board.py). What no event carries is the
    keyframe's, and what neither tells is null: it is drawn as unknown. */
-import { gap, offset } from "./offsets.js";
+import { lagOf, offset } from "./offsets.js";
 
 const COLOURS = 6;
 const PER_QUEUE = { cells: null, cells_from: null, held_until_ms: null, oldest_stored_ms: null, rate_per_s: null, assigned: null };
@@ -54,7 +54,7 @@ const unknown = (label, place) => ({ actor: label ?? null, letter: label?.[0].to
 
 function headerOf(of, topic, queues, snapshot) {
   const rows = Object.values(queues), down = rows.filter((row) => row.down);
-  const lags = rows.map((row) => gap(offset(row.committed), offset(row.max))).filter((lag) => lag !== null);
+  const lags = rows.map(lagOf).filter((lag) => lag !== null);
   const retrying = Number(of?.counts.retrying ?? 0);
   return {
     group: of?.group ?? null, topic, model: of?.model ?? null, listener: of?.listener ?? null, strategy: of?.strategy ?? null,

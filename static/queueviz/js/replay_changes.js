@@ -30,13 +30,3 @@ export function listed(changes) {
   const rows = changes.slice(0, MOST).map(({ name, before, now, by }) => el("tr", {}, el("th", { scope: "row" }, name), cell(before), cell(now), el("td", {}, by === null ? "" : change(by))));
   return { rows, said: changes.length > MOST ? t("replay.more", { n: changes.length - MOST }) : changes.length ? "" : t("replay.same") };
 }
-
-/** The rows of the table that says what the strips draw. */
-export function queueRows({ queues, members }) {
-  const keys = inOrder(Object.keys(queues)), shorts = shortNames(keys);
-  return keys.map((key) => {
-    const row = queues[key], owner = row.owner ? (members[row.owner]?.letter ?? row.owner) : UNKNOWN;
-    const numbers = [row.min, row.committed, row.in_memory, row.next_pull, row.max, gap(offset(row.committed), offset(row.max))];
-    return el("tr", {}, el("th", { scope: "row" }, shorts.get(key)), el("td", {}, owner), ...numbers.map((value) => el("td", { class: "r" }, number(value))));
-  });
-}

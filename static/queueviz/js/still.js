@@ -2,7 +2,7 @@
    30 s at most and three times. Drawn by the plan of the strips. Pure: styles and texts are handed in. */
 import { clock, number } from "./format.js";
 import { colour, inOrder, shortNames } from "./names.js";
-import { gap, offset } from "./offsets.js";
+import { lagOf } from "./offsets.js";
 import { windowFor } from "./scale.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
@@ -11,7 +11,6 @@ export const MOST_MS = 30_000, MOST_BYTES = 100_000, LOOPS = 3;
 const PACES_MS = [250, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500];
 
 const escaped = (value) => String(value).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const lagOf = (row) => gap(offset(row.committed), offset(row.max));
 
 /**
  * @param {{ seq: number, at_ms: number, board: any }} frame `board`: data of the board channel
@@ -82,8 +81,11 @@ function changes(values) {
   return values.map((value, at) => at).filter((at) => at === 0 || values[at] !== values[at - 1]);
 }
 
-const animate = (name, at, values, run) =>
-  `<animate attributeName="${name}" values="${at.map((one) => values[one]).join(";")}" keyTimes="${at.map((one) => run.shares[one]).join(";")}" dur="${run.last_ms}ms" calcMode="discrete" repeatCount="${LOOPS}" fill="freeze"/>`;
+function animate(name, at, values, run) {
+  const given = at.map((one) => values[one]).join(";"), times = at.map((one) => run.shares[one]).join(";");
+  const how = `dur="${run.last_ms}ms" calcMode="discrete" repeatCount="${LOOPS}" fill="freeze"`;
+  return `<animate attributeName="${name}" values="${given}" keyTimes="${times}" ${how}/>`;
+}
 
 function path(layer, values, run) {
   if (values.every((value) => !value)) return "";

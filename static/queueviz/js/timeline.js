@@ -2,25 +2,11 @@
    again, hatched where it cannot. */
 import { attr, el, svg, text } from "./dom.js";
 import { clock, number } from "./format.js";
+import { markOf, sign } from "./marks.js";
 import { grouped, nearest, seqAt, xOf } from "./timeline_plan.js";
-import { factText, sentence, t } from "./words.js";
+import { sentence, t } from "./words.js";
 
-const SHAPES = {
-  move: () => svg("circle", { r: 4.5, fill: "var(--accent)" }),
-  lock: () => svg("rect", { x: -4, y: -4, width: 8, height: 8, rx: 1.5, fill: "var(--lock)", transform: "rotate(45)" }),
-  warn: () => svg("path", { d: "M0 -5.5l5.5 10h-11z", fill: "var(--warn-fill)" }),
-  bad: () => svg("path", { d: "M-4.5 -4.5l9 9m0 -9l-9 9", stroke: "var(--bad-fill)", "stroke-width": 2.6, fill: "none" }),
-  act: () => svg("path", { d: "M-3 7v-13h7l-2 3l2 3h-7", fill: "var(--surface)", stroke: "var(--text-2)", "stroke-width": 1.5 }),
-};
-const ENDED = ["hung", "crashed", "refused"];
 const LANES = { upper: 12, lower: 34, track: 54 }, HEIGHT = 72;
-
-/** A fact's mark; "" for those that are no news: a member that goes on, a lock that is renewed. */
-function markOf(fact) {
-  if (fact.type === "MemberStateChanged" && !ENDED.includes(fact.state)) return "";
-  if (fact.type === "QueueLocked" && fact.how === "renewed") return "";
-  return factText(fact).mark ?? "";
-}
 
 export class Timeline {
   seq = 0;
@@ -138,7 +124,7 @@ export class Timeline {
     const at = Math.max(6, Math.min(this.width - 6, x));
     const node = svg("g", { class: "mark", transform: `translate(${at.toFixed(1)} ${y})`, "data-seq": facts[0].seq });
     if (facts.length > 1) node.append(svg("rect", { class: "pill", x: -8, y: -9, width: 28, height: 18, rx: 9 }));
-    node.append(SHAPES[mark](), svg("title", {}, facts.slice(0, 5).map((fact) => `#${number(fact.seq)} ${this.say(fact)}`).join("\n")));
+    node.append(sign(mark), svg("title", {}, facts.slice(0, 5).map((fact) => `#${number(fact.seq)} ${this.say(fact)}`).join("\n")));
     if (facts.length > 1) node.append(svg("text", { x: 7, y: 3.5 }, facts.length));
     return node;
   }

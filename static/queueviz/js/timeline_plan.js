@@ -1,7 +1,7 @@
 /* Where the marks of a timeline stand. The unit is the event number, not the second. Pure, for tests/drawings. */
+import { GRAVEST } from "./marks.js";
 
 export const APART_PX = 30; // closer marks become one with a count
-const GRAVEST = ["bad", "warn", "lock", "move", "act"];
 
 export const xOf = (seq, first, last, width) => (last > first ? ((seq - first) / (last - first)) * width : 0);
 export const seqAt = (x, first, last, width) => Math.max(first, Math.min(last, Math.round(first + (width > 0 ? x / width : 0) * (last - first))));

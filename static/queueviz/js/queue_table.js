@@ -1,0 +1,14 @@
+/* The rows of the table that says what the strips of a board draw (partials/queue_heads.html). */
+import { el } from "./dom.js";
+import { number, UNKNOWN } from "./format.js";
+import { inOrder, shortNames } from "./names.js";
+import { lagOf } from "./offsets.js";
+
+export function queueRows({ queues, members }) {
+  const keys = inOrder(Object.keys(queues)), shorts = shortNames(keys);
+  return keys.map((key) => {
+    const row = queues[key], owner = row.owner ? (members[row.owner]?.letter ?? row.owner) : UNKNOWN;
+    const numbers = [row.min, row.committed, row.in_memory, row.next_pull, row.max, lagOf(row)];
+    return el("tr", {}, el("th", { scope: "row" }, shorts.get(key)), el("td", {}, owner), ...numbers.map((value) => el("td", { class: "r" }, number(value))));
+  });
+}
