@@ -8,7 +8,6 @@ import secrets
 import subprocess
 import sys
 import threading
-import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ LIMITS = HostLimits()
 
 
 class Play:
-    """`state`: waiting, running, done, cancelled, failed."""
+    """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
 
     def __init__(self, slug: str, kind: str, arguments: list[str], order: dict[str, Any]) -> None:
         self.id = secrets.token_urlsafe(9)
@@ -37,6 +36,7 @@ class Play:
         self.refused: dict[str, Any] | None = None  # message and values
         self._command = [sys.executable, "-m", *arguments]
         self._process: subprocess.Popen[bytes] | None = None
+        self.over = threading.Event()
 
     @property
     def is_over(self) -> bool:
@@ -45,6 +45,7 @@ class Play:
     def cancel(self) -> None:
         if not self.is_over:
             self.state = "cancelled"
+            self.over.set()
         if self._process is not None:
             self._process.terminate()
 
@@ -52,6 +53,14 @@ class Play:
         if self.state != "waiting":
             return
         self.state = "running"
+        try:
+            self._play()
+        finally:  # also where the process did not start
+            if self.state == "running":
+                self.state = "failed"
+            self.over.set()
+
+    def _play(self) -> None:
         with subprocess.Popen(self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as process:  # fmt: skip
             self._process = process
@@ -65,8 +74,6 @@ class Play:
                 if line.startswith(b"{"):
                     self._hear(orjson.loads(line))
             alarm.cancel()
-        if self.state == "running":
-            self.state = "failed"
 
     def _hear(self, said: dict[str, Any]) -> None:
         self.progress = said.get("progress", self.progress)
@@ -99,13 +106,6 @@ def find(slug: str, play_id: str) -> Play:
     if play is None or play.slug != slug:
         raise ActionRefused(404, "This result is not kept any more.", "Play it again.")
     return play
-
-
-def wait_for(play: Play, seconds: float) -> None:
-    """For tests and programs."""
-    until_s = time.monotonic() + seconds
-    while not play.is_over and time.monotonic() < until_s:
-        time.sleep(0.05)
 
 
 def _in_turn(play: Play) -> None:

@@ -50,7 +50,7 @@ def test_a_play_that_is_cancelled_ends_its_process(visitor: Client, mine: str, p
     port.rows = [CRASH]
     address = visitor.post(f"/s/{mine}/compare/", {"seq": "7"})["Location"]
     play = plays.find(mine, address.split("/")[-2])
-    plays.wait_for(play, 20)
+    play.over.wait(20)
     assert play.state == "failed"
     assert b"It was not played to its end." in visitor.get(address).content
     endless = plays.Play(mine, "test", ["http.server", "0", "--bind", "127.0.0.1"], {})
