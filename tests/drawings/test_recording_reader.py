@@ -16,6 +16,9 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "recordings" / "0.1.0.qvr"
 AT = "async ({ Recording }, url, seqs) => { const found = await Recording.open(url); const all = [];" \
      " for (const seq of seqs) all.push(await found.at(seq)); return all; }"
 FACTS = "async ({ Recording }, url, first, last) => (await Recording.open(url)).facts(first, last)"
+KEYFRAME = "async ({ Recording }, url, seq) => (await Recording.open(url)).keyframe(seq)"
+BOTH = "async ({ Recording }, url, seq) => { const found = await Recording.open(url); await found.keyframe(seq);" \
+       " return Promise.all([found.at(seq), found.at(seq)]); }"
 INDEX = "async ({ Recording }, url) => (await Recording.open(url)).index()"
 WRONG = "async ({ Recording }, url, seq) => { try { await (await Recording.open(url)).at(seq); return null; }" \
         " catch (error) { return `${error.constructor.name}: ${error.message}`; } }"
@@ -76,21 +79,38 @@ def test_both_readers_have_the_same_facts_and_index(modules: Modules, served: Ra
 
 
 def test_the_first_picture_of_ten_hours_takes_two_requests_and_60_kb(modules: Modules) -> None:
+    data, seq = ten_hours()
+    served = Ranges(data)
+    keyframe = modules("recording", KEYFRAME, served.url, seq)
+    served.close()
+    file = Recording(io.BytesIO(data))
+    begins = max(chunk.seq for chunk in file.head.chunks if chunk.seq <= seq)
+    assert keyframe == file.at(begins)._asdict()
+    assert len(served.asked) == 2, "the head, and the keyframe"
+    assert sum(served.asked) <= 60_000
+
+
+def test_after_its_keyframe_the_rest_of_a_chunk_is_asked_for_once(modules: Modules) -> None:
+    data, seq = ten_hours()
+    served = Ranges(data)
+    states = modules("recording", BOTH, served.url, seq)
+    served.close()
+    file = Recording(io.BytesIO(data))
+    assert states == [file.at(seq)._asdict()] * 2
+    place = max((chunk for chunk in file.head.chunks if chunk.seq <= seq), key=lambda chunk: chunk.seq)
+    assert served.asked[1:] == [place.keyframe_bytes, place.deltas_bytes]
+
+
+def ten_hours() -> tuple[bytes, int]:
+    """The kept recording over and over, and an event in the middle of it."""
     with GOLDEN.open("rb") as file:
         found = Recording(file)
-        once = list(found.frames())
+        once = list(found.frames())[::20]
         about = found.head.about
     span, length_ms = once[-1].seq - once[0].seq, 180_000
     frames = [frame._replace(seq=frame.seq + n * span, at_ms=frame.at_ms + n * length_ms)
-              for n in range(200) for frame in once[::20]]
-    data = write_recording(about, frames, [])
-    served = Ranges(data)
-    seqs = [frames[len(frames) // 2].seq]
-    [state] = modules("recording", AT, served.url, seqs)
-    served.close()
-    assert state == Recording(io.BytesIO(data)).at(seqs[0])._asdict()
-    assert len(served.asked) == 2, "the head, and the chunk"
-    assert sum(served.asked) <= 60_000
+              for n in range(200) for frame in once]
+    return write_recording(about, frames, []), frames[len(frames) // 2].seq
 
 
 @pytest.mark.parametrize(("damage", "sentence"), [

@@ -27,9 +27,10 @@ export async function openPlayer(element, o) {
   const recording = await Recording.open(o.url ?? "", held && (async (from, to) => ({ bytes: held.subarray(from, to), total: held.length })));
   const [begins, ends] = recording.about.seq;
   const first = Math.max(begins, o.from ?? begins), last = Math.min(ends, o.to ?? ends);
-  const facts = recording.seqs.length <= ALL_FACTS ? await recording.facts(first, last) : (await recording.index()).filter(({ seq }) => first <= seq && seq <= last);
-  const player = new Player(element, recording, { ...o, first, last, facts });
-  await player.set(Math.max(first, Math.min(last, o.at ?? first)));
+  const player = new Player(element, recording, { ...o, first, last }), seq = Math.max(first, Math.min(last, o.at ?? first));
+  await player.begin(seq);
+  player.timeline.extend(recording.seqs.length <= ALL_FACTS ? await recording.facts(first, last) : (await recording.index()).filter((fact) => first <= fact.seq && fact.seq <= last), last);
+  player.say();
   return player;
 }
 
@@ -45,7 +46,7 @@ class Player {
   #shown = null;
 
   /** @param {HTMLElement} element @param {Recording} recording @param {any} o */
-  constructor(element, recording, { first, last, facts, part = "board", notes = [] }) {
+  constructor(element, recording, { first, last, part = "board", notes = [] }) {
     this.element = element;
     this.recording = recording;
     this.first = first;
@@ -58,7 +59,7 @@ class Player {
     this.cards = new Cards($("[data-cards]", board), $("template[data-card]", element), null);
     this.lanes = new Lanes($("svg.lanes", board), board, this.rows, this.cards);
     this.captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
-    this.timeline = new Timeline($("[data-timeline]", element), { facts, first, last, onChange: (seq) => this.#seek(seq), onPlay: () => this.toggle(), who: (id) => this.#who(id) });
+    this.timeline = new Timeline($("[data-timeline]", element), { facts: [], first, last, onChange: (seq) => this.#seek(seq), onPlay: () => this.toggle(), who: (id) => this.#who(id) });
     $("[data-play]", element).addEventListener("click", () => this.toggle());
     $("[data-speed]", element).replaceChildren(...SPEEDS.map((speed) => el("option", { value: String(speed) }, `${speed}×`)));
     $("[data-table]", element).addEventListener("click", ({ currentTarget }) => {
@@ -69,6 +70,13 @@ class Player {
     element.addEventListener("keydown", (event) => {
       if (!event.defaultPrevented && !around(event.target, "select, button, [data-twin]") && this.timeline.key(event)) event.preventDefault();
     });
+  }
+
+  /** The nearest picture there is, then the event itself. */
+  async begin(seq) {
+    const keyframe = await this.recording.keyframe(Math.max(seq, this.recording.about.seq[0]));
+    this.#show(keyframe, Math.max(this.first, keyframe.seq), true);
+    await this.set(seq);
   }
 
   /** Show an event. Of several asked for in a row the last one counts. */
@@ -132,10 +140,15 @@ class Player {
     [this.seq, this.now] = [seq, frame.at_ms];
     this.timeline.set(seq);
     writeMoment($("[data-moment]", this.element), seq, frame.at_ms);
-    const fact = this.timeline.factAt(seq), note = this.notes.findLast((one) => one.seq <= seq && seq - one.seq < 5);
-    text($("[data-fact]", this.element), note ? note.text : fact ? this.timeline.say(fact) : "");
+    this.say();
     this.#choices(Object.keys(frame.state.channels).filter((name) => name.startsWith(BOARD)));
     this.#paint(jump);
+  }
+
+  /** The author's note, else the fact that was last. */
+  say() {
+    const { seq } = this, fact = this.timeline.factAt(seq), note = this.notes.findLast((one) => one.seq <= seq && seq - one.seq < 5);
+    text($("[data-fact]", this.element), note ? note.text : fact ? this.timeline.say(fact) : "");
   }
 
   /** A recording may hold several boards. */

@@ -1,11 +1,12 @@
 /* Reads a recording by HTTP range requests (docs/recording.md): the state at an event, the facts of a range, the index.
-   Two requests to the first picture: the head, and one chunk. The twin of sandbox/recording/reader.py. */
+   Two requests to the first picture: the head, and one keyframe. The twin of sandbox/recording/reader.py. */
 
 const HEAD_BYTES = 32 * 1024;
 const PART_BYTES = 16 * 1024 * 1024; // unpacked
 const VERSION = 1;
 const KEPT_EVERY = 50; // frames
 const KEPT_CHUNKS = 12;
+const SLICE_MS = 6;
 const GONE = Symbol("gone");
 
 export class BadRecording extends Error {}
@@ -71,25 +72,44 @@ function lastUpTo(numbers, value) {
   return low - 1;
 }
 
+/** Lets the browser draw and hear in between, when it was busy for long: `await` it often. */
+function slices() {
+  let began = performance.now();
+  return async () => {
+    if (performance.now() - began < SLICE_MS) return;
+    await new Promise((done) => { setTimeout(done); });
+    began = performance.now();
+  };
+}
+
 class Chunk {
   /** @type {any} */
   now = null; // the state of frame `reached`
   reached = -1;
 
-  constructor(keyframe, { seq, at_ms, columns, gone }) {
-    this.state = keyframe.state;
+  constructor(keyframe, { seq, at_ms }) {
     this.seqs = [keyframe.seq, ...sums(seq).map((one) => keyframe.seq + one)];
     this.times = [keyframe.at_ms, ...sums(at_ms).map((one) => keyframe.at_ms + one)];
     /** @type {any[][]} of each frame: paths and values */
     this.changes = this.seqs.map(() => []);
-    for (const [path, numbers] of gone) for (const number of sums(numbers)) this.changes[number].push([path, GONE]);
-    for (const [path, numbers, kind, packed] of columns) {
+    /** States of every so many frames: a seek goes on from the nearest. */
+    this.kept = [copied(keyframe.state)];
+  }
+
+  static async of(keyframe, changes) {
+    const chunk = new Chunk(keyframe, changes), rest = slices();
+    for (const [path, numbers] of changes.gone) for (const number of sums(numbers)) chunk.changes[number].push([path, GONE]);
+    for (const [path, numbers, kind, packed] of changes.columns) {
       const values = unpackColumn([kind, packed]);
-      sums(numbers).forEach((number, at) => this.changes[number].push([path, values[at]]));
+      sums(numbers).forEach((number, at) => chunk.changes[number].push([path, values[at]]));
+      await rest();
     }
-    for (const [path, value] of this.changes[0]) put(this.state, path, value);
-    /** States of some frames: a seek goes on from the nearest. */
-    this.kept = new Map([[0, this.state]]);
+    for (let number = KEPT_EVERY; number < chunk.seqs.length; number += KEPT_EVERY) {
+      chunk.go(number);
+      chunk.kept.push(copied(chunk.now));
+      await rest();
+    }
+    return chunk;
   }
 
   at(seq) {
@@ -100,16 +120,16 @@ class Chunk {
     return this.frame(Math.max(0, lastUpTo(this.times, at_ms)));
   }
 
-  /** Goes on from the frame asked for before, else from the nearest one kept. */
   frame(number) {
-    const kept = Math.max(...[...this.kept.keys()].filter((one) => one <= number));
-    if (this.reached < 0 || this.reached > number || this.reached < kept) [this.reached, this.now] = [kept, copied(this.kept.get(kept))];
-    for (let at = this.reached + 1; at <= number; at++) {
-      for (const [path, value] of this.changes[at]) put(this.now, path, value);
-      if (at % KEPT_EVERY === 0 && !this.kept.has(at)) this.kept.set(at, copied(this.now));
-    }
-    this.reached = number;
+    this.go(number);
     return { seq: this.seqs[number], at_ms: this.times[number], state: copied(this.now) };
+  }
+
+  /** On from the frame asked for before, else from the nearest one kept. */
+  go(number) {
+    const near = Math.min(Math.floor(number / KEPT_EVERY), this.kept.length - 1), kept = near * KEPT_EVERY;
+    if (this.reached < kept || this.reached > number) [this.reached, this.now] = [kept, copied(this.kept[near])];
+    while (this.reached < number) for (const [path, value] of this.changes[++this.reached]) put(this.now, path, value);
   }
 }
 
@@ -136,7 +156,10 @@ export class Recording {
     this.head = head;
     this.seqs = sums(directory.seq);
     this.times = sums(directory.at_ms);
+    /** @type {Map<number, Promise<Chunk>>} */
     this.chunks = new Map();
+    /** @type {{ of: number, keyframe: any } | null} */
+    this.alone = null; // a keyframe whose chunk was not asked for yet
     this.places = this.seqs.map((_, at) => {
       const keyframe = begins;
       const deltas = keyframe + directory.keyframe_bytes[at];
@@ -146,6 +169,14 @@ export class Recording {
     });
     this.indexBegins = begins;
     if (begins + line.index_bytes !== total) throw new BadRecording("The recording ends early, or goes on after its end.");
+  }
+
+  /** A frame at or before event `seq` that takes one small request: its chunk's first. */
+  async keyframe(seq) {
+    const at = this.chunkOf(seq), { keyframe, deltas } = this.places[at];
+    const found = this.alone?.of === at ? this.alone.keyframe : await unpackPart(await this.bytes(keyframe, deltas));
+    this.alone = { of: at, keyframe: found };
+    return { ...found, state: copied(found.state) };
   }
 
   /** The newest frame at or before event `seq`: `{seq, at_ms, state}`. */
@@ -186,14 +217,21 @@ export class Recording {
     return at;
   }
 
-  async chunk(at) {
-    if (!this.chunks.has(at)) {
-      const { keyframe, deltas, facts } = this.places[at];
-      const bytes = await this.bytes(keyframe, facts);
-      if (this.chunks.size >= KEPT_CHUNKS) this.chunks.delete(this.chunks.keys().next().value);
-      this.chunks.set(at, new Chunk(await unpackPart(bytes.subarray(0, deltas - keyframe)), await unpackPart(bytes.subarray(deltas - keyframe))));
-    }
-    return this.chunks.get(at);
+  chunk(at) {
+    const kept = this.chunks.get(at);
+    if (kept) return kept;
+    const found = this.load(at);
+    if (this.chunks.size >= KEPT_CHUNKS) this.chunks.delete(/** @type {number} */ (this.chunks.keys().next().value));
+    this.chunks.set(at, found);
+    found.catch(() => this.chunks.delete(at));
+    return found;
+  }
+
+  async load(at) {
+    const { keyframe, deltas, facts } = this.places[at];
+    const known = this.alone?.of === at ? this.alone.keyframe : null, begins = known ? deltas : keyframe;
+    const bytes = await this.bytes(begins, facts);
+    return Chunk.of(known ?? (await unpackPart(bytes.subarray(0, deltas - begins))), await unpackPart(bytes.subarray(deltas - begins)));
   }
 
   async bytes(from, to) {
