@@ -38,6 +38,19 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     return HttpResponse(orjson.dumps(replaying.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
+@router.get("/{slug:slug}/stretches", response={200: dict[str, Any]} | REFUSALS, summary="What can be executed again")
+def stretches(request: HttpRequest, slug: str) -> HttpResponse:
+    """`stretches` of its journal: `from`, `to`, `reproducible`, `why` it ended or cannot be executed again. `keyframe`:
+    the first event whose state is known."""
+    who = visitor.of_request(request)
+    access.sandbox_for(who, slug, "see")
+    replaying.STATES.demand(access.counted_as(who))
+    found = engine.answer(engine.port().line(slug))
+    rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in found.stretches]
+    said = {"stretches": rows, "keyframe": None if found.keyframe is None else str(found.keyframe)}
+    return HttpResponse(orjson.dumps(said), content_type=JSON)
+
+
 @router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="What changed between events")
 def changes(request: HttpRequest, slug: str, first: int = Query(0, alias="from"),
             last: int | None = Query(None, alias="to")) -> HttpResponse:  # fmt: skip

@@ -8,8 +8,10 @@ from queueviz.boards.board import STRATEGIES, live_config, names_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Place, topics_of
 from queueviz.boards.player_texts import PLAYER_WORDS
+from sandbox.control.limits import HostLimits
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
 
+LIMITS = HostLimits()
 FOLLOWS = "board"  # the view that can be drawn of the past
 
 WORDS: dict[str, Any] = {
@@ -20,6 +22,8 @@ WORDS: dict[str, Any] = {
     "replay.no_cause": _("Nothing in the journal caused it."),
     "replay.grey": _("grey: as of keyframe #{seq}, {n} events earlier"),
     "replay.exact": _("all values are of this event"),
+    "replay.as_of": _("all values are of event #{seq}, {n} events earlier"),
+    "replay.making": _("Exact board in a moment… {percent} %"),
     "replay.off": _("The past cannot be changed. Branch to act from here."),
     "replay.around": _("Events around #{seq}"),
     "replay.since": _("Since the fact before, #{seq}"),
@@ -46,7 +50,8 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
     topic = place.topic(group)
     config = live_config(
         place, {}, {}, tab="board", group=group["group"] if group else None, topic=topic, sel=query.get("sel"),
-        subscription=[], replay={"state": found, "newest": now.get("seq", found["seq"]), "newest_ms": now.get("at_ms")},
+        subscription=[], replay={"state": found, "newest": now.get("seq", found["seq"]), "newest_ms": now.get("at_ms"),
+                                 "most": LIMITS.exact_events},
     )  # fmt: skip
     config["names"] = names_of(then) | config["names"]
     return {"groups": place.groups, "group_row": group, "group": group["group"] if group else None, "topic": topic,

@@ -75,6 +75,7 @@ class HostLimits:
     rights_share: float = 0.3  # of the time: database checks of the rights of live sockets when they open channels
     unpacked_bytes: int = 4 * MIB  # of a compressed body when shown; of a longer one only the beginning is shown
     folded_events: int = 50_000  # between a keyframe and an event whose state is asked for
+    exact_events: int = 300_000  # from the first on, executed again for exact boards of the past
     states_per_s: int = 20  # at events, per visitor
     recordings_at_once: int = 1  # being made, each by a process of low priority
     recordings_waiting: int = 20  # with those being made

@@ -10,6 +10,7 @@ from sandbox.cluster.journal_files import DIRECTORY, JournalFiles, page_of
 from sandbox.control.limits import HostLimits
 from sandbox.control.readings import Entries, LookedBack
 from sandbox.hosting.registry import Registry
+from sandbox.hosting.stretches import Line, line_of
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.changes import Changes, changes_between
@@ -46,6 +47,10 @@ class Past:
     async def kept(self, slug: str) -> Kept:
         _, files = self._shown(slug)
         return await self._environment.run_blocking(lambda: kept_in(files))
+
+    async def line(self, slug: str) -> Line:
+        _, files = self._shown(slug)
+        return await self._environment.run_blocking(lambda: line_of(files.parent))
 
     async def state_at(self, slug: str, at: int | None) -> StateAt:
         kept, files = self._shown(slug)

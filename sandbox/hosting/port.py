@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sandbox.control.access_keys import Keys
     from sandbox.control.branch_orders import BranchOrder, RecipeOrder
     from sandbox.hosting.host import Host
+    from sandbox.hosting.stretches import Line
     from sandbox.queries.changes import Changes
     from sandbox.queries.rows.snapshot import Snapshot
     from sandbox.queries.state_at import Kept, StateAt
@@ -154,6 +155,10 @@ class EnginePort:
     def kept(self, slug: str) -> "Future[Kept]":
         """The oldest and the newest event of the journal's files.  410 there is none."""
         return self._run(lambda: self._host.past.kept(slug))
+
+    def line(self, slug: str) -> "Future[Line]":
+        """The stretches of the journal's files, and their first keyframe."""
+        return self._run(lambda: self._host.past.line(slug))
 
     def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
         """What is different between two events.  422 and 410 as of `state_at`."""

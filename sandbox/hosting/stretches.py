@@ -15,6 +15,8 @@ TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
 NOT_KEPT = "beginning not kept"  # a stretch that begins from files, which went on since
 NO_ORIGIN = "origin"  # one of STRETCH_ENDS: what it was made of cannot be read any more, so no part of it
 
+_TELLING = (b'"StretchEnded"', b'"SandboxWoken"')
+
 
 class Stretch(NamedTuple):
     """Rows of the journal from one seq to another; `why`: it ended, or it cannot be executed again."""
@@ -30,6 +32,34 @@ class Stretch(NamedTuple):
     def sentence(self) -> str:
         can = "can be executed again" if self.reproducible else "cannot be executed again"
         return f"events {self.from_seq} to {self.to_seq}: {can}" + (f" ({self.why})" if self.why else "")
+
+
+class Line(NamedTuple):
+    """Of a journal.  `keyframe`: the first; before it no state is known."""
+
+    stretches: tuple[Stretch, ...]
+    keyframe: int | None
+
+
+def line_of(directory: Path) -> Line:
+    """Of a sandbox: only the rows that tell are parsed, and those before them."""
+    rows: list[Row] = []
+    keyframe: int | None = None
+    before = b""
+    for line in lines(directory / DIRECTORY):
+        if not rows or any(word in line for word in _TELLING):
+            _add(rows, before, line)
+        if keyframe is None and b'"Keyframe"' in line and (row := orjson.loads(line))["type"] == "Keyframe":
+            keyframe = row["seq"]
+        before = line
+    _add(rows, before)
+    return Line(stretches_of(directory, rows) if rows else (), keyframe)
+
+
+def _add(rows: list[Row], *found: bytes) -> None:
+    for row in (orjson.loads(line) for line in found if line):
+        if not rows or row["seq"] > rows[-1]["seq"]:
+            rows.append(row)
 
 
 def recorded_until(directory: Path, last: int | None = None) -> tuple[list[bytes], list[Row]]:

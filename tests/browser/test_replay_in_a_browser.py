@@ -42,19 +42,31 @@ def shown(site: Site, seq: int) -> None:
     expect(site.page.locator("#r-seq")).to_have_text(re.compile(rf"#{seq:,}".replace(",", "\u2009")))
 
 
+def read(page: Page, at: int) -> tuple[int, list[tuple[str | None, str]]]:
+    """The event whose values the Board shows, and committed and max of its queues."""
+    grey, rows = page.evaluate("""() => [document.querySelector('#r-grey').textContent,
+        [...document.querySelectorAll('#r-queues tr')].map((row) => [...row.cells].map((cell) => cell.textContent))]""")
+    of = re.match(r"all values are of event #([\d\u2009]+)", grey)
+    ends = [(row[3].replace("\u2009", ""), row[6].replace("\u2009", "")) for row in rows]
+    return int(of[1].replace("\u2009", "")) if of else at, ends
+
+
+def folded(site: Site, at: int) -> list[tuple[str | None, str]]:
+    """The same out of the journal."""
+    state = ask(site, f"state?at={at}")["snapshot"]
+    topic = next(topic for topic in state["topics"] if topic["topic"] == "orders")
+    group = next(group for group in state["groups"] if group["group"] == "order-svc")
+    committed = {(row["broker"], row["queue_id"]): row["committed"] for row in group["queues"]}
+    return [(committed[row["broker"], row["queue_id"]] or "–", row["max"]) for row in topic["queues"]]
+
+
 def test_the_board_shows_the_state_at_the_event(site: Site, newest: int) -> None:
     at = newest - 150
     page = open_at(site, at)
     site.until("document.querySelectorAll('#rows .q').length === 8")
     page.keyboard.press("Shift+T")
-    cells = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent.replaceAll('\\u2009', '')))"
-    table = page.locator("#r-queues tr").evaluate_all(cells)
-    state = ask(site, f"state?at={at}")["snapshot"]
-    topic = next(topic for topic in state["topics"] if topic["topic"] == "orders")
-    group = next(group for group in state["groups"] if group["group"] == "order-svc")
-    committed = {(row["broker"], row["queue_id"]): row["committed"] for row in group["queues"]}
-    ends = [(committed[row["broker"], row["queue_id"]] or "–", row["max"]) for row in topic["queues"]]
-    assert [(row[3], row[6]) for row in table] == ends
+    of, ends = read(page, at)
+    assert ends == folded(site, of)
     expect(page.locator("#replay-pill")).to_have_text("Replay")
     expect(page.locator("#conn")).to_have_count(0)
 
@@ -84,11 +96,28 @@ def test_keys_go_to_facts_to_the_cause_and_back_to_live(site: Site, newest: int)
     assert "at=" not in page.url
 
 
-def test_an_event_without_a_state_says_so_and_the_board_stays(site: Site, newest: int) -> None:
+def test_the_exact_board_takes_the_place_of_the_fold_and_follows_the_line_by_itself(site: Site, newest: int) -> None:
+    at = newest - 150
+    page = open_at(site, at)
+    expect(page.locator("#r-grey")).to_have_text(re.compile("^all values are of"))
+    page.keyboard.press("Shift+T")
+    page.route("**/state?*", lambda route: route.abort())
+    for step in range(1, 6):
+        page.keyboard.press("ArrowLeft")
+        shown(site, at - step)
+    of, ends = read(page, at - 5)
+    assert at - 60 < of <= at - 5
+    page.unroute("**/state?*")
+    assert ends == folded(site, of)
+    expect(page.locator(".app")).not_to_have_attribute("data-grey", re.compile("."))
+
+
+def test_home_goes_to_the_first_event_with_a_state(site: Site, newest: int) -> None:
+    first = int(ask(site, "stretches")["keyframe"])
     page = open_at(site, newest)
+    site.until("document.querySelector('[role=slider]').getAttribute('aria-valuemin') !== '0'")
     page.keyboard.press("Home")
-    expect(page.locator("#r-said")).to_contain_text("The journal holds no keyframe before event 0")
-    assert page.url.endswith(f"?at={newest}")
+    shown(site, first)
 
 
 def test_on_a_phone_nothing_is_cut_off(site: Site, newest: int) -> None:

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from queueviz import __version__
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.templates import TEMPLATES
-from sandbox.hosting.stretches import MADE_BEFORE, NOT_KEPT, TRIMMED
+from sandbox.hosting.stretches import MADE_BEFORE, NOT_KEPT, TRIMMED, line_of, recorded_until, stretches_of
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.engine_version import ENGINE
@@ -269,6 +269,25 @@ def test_the_stretches_of_a_sandbox_are_listed(tmp_path: Path, settings: Any) ->
     assert second.endswith("cannot be executed again (beginning not kept)")
     with pytest.raises(CommandError, match="no journal of a sandbox other"):
         call_command("sandboxes", "stretches", "other")
+
+
+def test_few_rows_tell_the_same_stretches_as_all(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "orders", seed=2, luck=2)
+    for _ in range(2):
+        stage.run(3)
+        stage.sleep()
+        stage.wake()
+    stage.run(3)
+    stage.kill()
+    stage.wake()
+    stage.run(3)
+    stage.close()
+    found = line_of(stage.directory)
+    _, everything = recorded_until(stage.directory)
+    assert found.stretches == stretches_of(stage.directory, everything)
+    assert [stretch.why for stretch in found.stretches] == ["kill", NOT_KEPT]
+    assert found.keyframe == next(row["seq"] for row in everything if row["type"] == "Keyframe")
+    assert line_of(tmp_path / "none") == ((), None)
 
 
 def test_another_release_ends_the_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

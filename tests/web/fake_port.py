@@ -9,6 +9,7 @@ from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
+from sandbox.hosting.stretches import Line, Stretch
 from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.changes import Changes
@@ -205,6 +206,13 @@ class FakePort:
 
     def kept(self, slug: str) -> "Future[Kept]":
         return self._do("kept", lambda: Kept(self.first_seq, int(SNAPSHOT["seq"])) if self._known(slug) else None)
+
+    def line(self, slug: str) -> "Future[Line]":
+        def work() -> Line:
+            self._known(slug)
+            return Line((Stretch(0, 9_000, True, "kill"), Stretch(10_000, 18_402, False, "beginning not kept")), 12)
+
+        return self._do("line", work)
 
     def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
         return self._do("changes", lambda: Changes(first, 18_402, (0, 18_000), []) if self._known(slug) else None)

@@ -5,6 +5,7 @@ from django.test import Client
 
 from queueviz import engine
 from queueviz.boards import BOARDS, TABS
+from queueviz.models import Sandbox
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -52,6 +53,19 @@ def test_a_view_that_cannot_show_the_past_says_so(visitor: Client, mine: str, ta
     assert "This view cannot show the past yet." in page
     assert f'href="/s/{mine}/?at=18402"' in page
     assert f'href="/s/{mine}/{BOARDS[tab].path}"' in page
+
+
+def test_the_line_is_given_its_stretches_and_the_first_event_with_a_state(visitor: Client, mine: str) -> None:
+    answer = visitor.get(f"/api/sandboxes/{mine}/stretches").json()
+    assert answer == {"keyframe": "12", "stretches": [
+        {"from": "0", "to": "9000", "reproducible": True, "why": "kill"},
+        {"from": "10000", "to": "18402", "reproducible": False, "why": "beginning not kept"}]}  # fmt: skip
+
+
+def test_only_who_may_see_a_sandbox_sees_its_stretches(visitor: Client, anonymous: Client, mine: str) -> None:
+    Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
+    assert anonymous.get(f"/api/sandboxes/{mine}/stretches").status_code == 404
+    assert visitor.get(f"/api/sandboxes/{mine}/stretches").status_code == 200
 
 
 def test_every_tab_of_the_past_leads_to_the_past(visitor: Client, mine: str) -> None:

@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from queueviz import engine, environment
 from queueviz.access import every_sandbox
 from queueviz.remote import RemoteRefused, RemoteSandbox
-from sandbox.hosting.stretches import recorded_until, stretches_of
+from sandbox.hosting.stretches import line_of
 
 
 class Command(BaseCommand):
@@ -54,11 +54,10 @@ class Command(BaseCommand):
         self.stdout.write(f"{options['slug']} is {'awake' if options['command'] == 'wake' else 'asleep'}.")
 
     def _stretches(self, slug: str) -> None:
-        directory = engine.directory_of(slug)
-        _, rows = recorded_until(directory)
-        if not rows:
+        found = line_of(engine.directory_of(slug)).stretches
+        if not found:
             raise CommandError(f"There is no journal of a sandbox {slug} in {settings.QUEUEVIZ_HOME}.")
-        for stretch in stretches_of(directory, rows):
+        for stretch in found:
             self.stdout.write(stretch.sentence())
 
     def _list(self) -> None:

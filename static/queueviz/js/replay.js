@@ -6,6 +6,7 @@ import { JournalList } from "./journal_list.js";
 import { boardOf, greyOf } from "./replay_board.js";
 import { queueRows } from "./queue_table.js";
 import { changesOf, listed } from "./replay_changes.js";
+import { ExactBoards, endOf } from "./replay_exact.js";
 import { Refused, States, newestWins } from "./replay_states.js";
 import { Timeline } from "./timeline.js";
 import { sentence, t } from "./words.js";
@@ -16,10 +17,12 @@ const LINE_KEYS = [",", ".", "[", "]", "PageUp", "PageDown", "Home", "End"];
 const PLAYED_MS = [120, 1000]; // between two facts
 
 export function startReplay(page, { paint, rows, who }) {
-  const { config, clock, keys } = page, { newest, newest_ms, state } = config.replay;
+  const { config, clock, keys } = page, { newest, newest_ms, state, most } = config.replay;
   const last = Number(newest), app = $(".app"), states = new States(config.api, state), twin = $("#twin");
   const queue = (key) => rows.shorts.get(key) ?? key;
   const board = (answer) => ({ ...boardOf(answer, config), grey: greyOf(answer, config.group) });
+  const exact = new ExactBoards(config.api, config, { heard: (progress) => awaited(t("replay.making", { percent: Math.round(progress * 100) })), ready: () => seek(at), failed: awaited });
+  let of = "", is_exact = false, why = ""; // what the values are of; of an exact board why it is not there
   const list = new Around($("#r-journal"), { keep: 2 * AROUND + 1, who, queue });
   let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
 
@@ -35,11 +38,11 @@ export function startReplay(page, { paint, rows, who }) {
 
   const draw = newestWins(async ({ seq, dragging }, overtaken) => {
     try {
-      const answer = await states.at(seq);
-      shown(answer);
+      const picture = (await exactly(seq)) ?? folded(await states.at(seq));
+      shown(picture);
       if (overtaken()) return;
       if (dragging) settled = setTimeout(() => draw({ seq, dragging: false }), SETTLED_MS);
-      else await tell(answer, overtaken);
+      else await tell(picture.seq, overtaken);
     } catch (error) {
       line.set((at = seen));
       text($("#r-said"), error instanceof Refused ? error.message : t("replay.failed"));
@@ -47,20 +50,40 @@ export function startReplay(page, { paint, rows, who }) {
     }
   });
 
+  /** Out of the recording, once it is there: no question to the server. */
+  async function exactly(seq) {
+    const found = await exact.at(seq);
+    if (!found) return null;
+    const said = found.seq === seq ? t("replay.exact") : t("replay.as_of", { seq: number(found.seq), n: number(seq - found.seq) });
+    return { seq, at_ms: found.at_ms, board: { ...found.board, grey: [] }, said, is_exact: true };
+  }
+
+  function folded(answer) {
+    const seq = Number(answer.seq);
+    const said = answer.exact ? t("replay.exact") : t("replay.grey", { seq: number(answer.keyframe), n: number(seq - Number(answer.keyframe)) });
+    return { seq, at_ms: answer.snapshot.at_ms, board: board(answer), said, is_exact: false };
+  }
+
+  function awaited(said) {
+    why = said;
+    text($("#r-grey"), is_exact || !why || seen > exact.last ? of : `${of}. ${why}`);
+  }
+
   /** The board, and the numbers beside it. */
-  function shown(answer) {
-    const { snapshot } = answer, seq = Number(answer.seq);
+  function shown(picture) {
+    const { seq, at_ms } = picture;
     clock.hold();
-    clock.hear(snapshot.at_ms, 0);
+    clock.hear(at_ms, 0);
     seen = seq;
-    drawn = board(answer);
+    drawn = picture.board;
     paint(drawn, true);
     if (!twin.hidden) $("#r-queues").replaceChildren(...queueRows(drawn));
     attr(app, "data-grey", drawn.grey.join(" ") || null);
-    text($("#r-grey"), answer.exact ? t("replay.exact") : t("replay.grey", { seq: number(answer.keyframe), n: number(seq - Number(answer.keyframe)) }));
+    [of, is_exact] = [picture.said, picture.is_exact];
+    awaited(why);
     text($("#r-at"), t("replay.at", { seq: number(seq) }));
-    text($("#r-of"), seq >= last ? t("replay.of_newest", { newest: number(newest) }) : t("replay.of", { newest: number(newest), age: duration(Math.max(0, newest_ms - snapshot.at_ms)) }));
-    text($("#r-clock"), clockText(snapshot.at_ms));
+    text($("#r-of"), seq >= last ? t("replay.of_newest", { newest: number(newest) }) : t("replay.of", { newest: number(newest), age: duration(Math.max(0, newest_ms - at_ms)) }));
+    text($("#r-clock"), clockText(at_ms));
     text($("#r-seq"), t("time.event", { seq: number(seq) }));
     line.set(at);
     for (const button of $$(".cons footer button")) attr(button, "title", t("replay.off"));
@@ -68,8 +91,7 @@ export function startReplay(page, { paint, rows, who }) {
   }
 
   /** What the event says, what lies around it, what changed. */
-  async function tell(answer, overtaken) {
-    const seq = Number(answer.seq);
+  async function tell(seq, overtaken) {
     const { rows: near } = await states.rows({ before: seq + AROUND + 1, most: 2 * AROUND + 1 });
     if (overtaken()) return;
     const fact = near.find((row) => Number(row.seq) === seq) ?? null;
@@ -82,15 +104,17 @@ export function startReplay(page, { paint, rows, who }) {
     if (overtaken()) return;
     const from = why && { seq: number(why.seq), said: sentence(why, who, queue), n: number(seq - Number(cause)) };
     text($("#r-cause"), from ? t("replay.cause", from) : t("replay.no_cause"));
-    await compare(answer, seq, overtaken);
+    await compare(seq, overtaken);
   }
 
-  async function compare(answer, seq, overtaken) {
+  /** Of both what their events carry, exact to the event: a frame may be some events older. */
+  async function compare(seq, overtaken) {
     const before = facts.findLast((fact) => fact.seq < seq)?.seq;
     text($("#r-since"), before === undefined ? t("replay.first") : t("replay.since", { seq: number(before) }));
     const then = before === undefined ? null : await states.at(before).catch(() => null);
+    const now = then && (await states.at(seq).catch(() => null));
     if (overtaken()) return;
-    const { rows: changed, said } = then ? listed(changesOf(board(then), board(answer), who)) : { rows: [], said: "" };
+    const { rows: changed, said } = now ? listed(changesOf(board(then), board(now), who)) : { rows: [], said: "" };
     $("#r-changes tbody").replaceChildren(...changed);
     hide($("#r-changes"), !changed.length);
     text($("#r-none"), said);
@@ -148,13 +172,24 @@ export function startReplay(page, { paint, rows, who }) {
     seek(Number(link.dataset.seq));
   });
   seek(at);
-  states.facts(last, (found, first, end) => {
-    [facts, line.facts] = [found, []];
-    line.extend(found, last);
+  let known = 0; // the first event with a state
+  const laid = states.facts(last, (found, first, end) => {
+    facts = found.filter(({ seq }) => seq >= known);
+    line.facts = [];
+    if (end) line.first = Math.max(first, known);
+    line.extend(facts, last);
     hide($("#r-partly"), end);
     text($("#r-partly"), end ? "" : t("replay.partly", { seq: number(found[0]?.seq) }));
-    if (end) line.first = first;
-  }).then(() => seek(at), () => {});
+  });
+  const parts = states.line().then(({ stretches, keyframe }) => {
+    known = line.first = keyframe ?? 0;
+    line.stretches = stretches;
+    facts = facts.filter(({ seq }) => seq >= known);
+    line.facts = [];
+    line.extend(facts, last);
+    exact.reach(config.group ? endOf(stretches, last, most) : -1, at);
+  });
+  for (const done of [laid, parts]) done.then(() => seek(at), () => {});
 }
 
 class Around extends JournalList {

@@ -53,6 +53,14 @@ export class States {
     return (await this.rows({ before: seq + 1, most: 1 })).rows.find((row) => Number(row.seq) === seq) ?? null;
   }
 
+  /** What can be executed again, and the first event with a state. */
+  async line() {
+    const answer = await fetch(`${this.api}/stretches`);
+    if (!answer.ok) throw new Error(`the stretches answered ${answer.status}`);
+    const { stretches, keyframe } = await answer.json();
+    return { stretches: stretches.map((one) => ({ ...one, from: Number(one.from), to: Number(one.to) })), keyframe: keyframe === null ? null : Number(keyframe) };
+  }
+
   /** Every fact up to `last`, oldest first, page by page: `heard(facts, first, end)`; `end`: nothing older is left. */
   async facts(last, heard) {
     const facts = [];
