@@ -13,7 +13,8 @@ END = "({ endOf }, stretches, newest, most) => endOf(stretches, newest, most)"
 # The server says 202 twice, then it sends ranges of the file; waiting takes no time.
 BOARDS = """async ({ ExactBoards }, url, shown, last, before, seqs) => {
   const real = { fetch, setTimeout }, asked = [], kept = new Map(), said = [];
-  globalThis.sessionStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
+  const getItem = (key) => kept.get(key) ?? null, setItem = (key, value) => kept.set(key, value);
+  globalThis.sessionStorage = { getItem, setItem };
   globalThis.setTimeout = (done) => real.setTimeout(done);
   if (before !== null) sessionStorage.setItem('/api', before);
   let waits = 2;
@@ -26,7 +27,8 @@ BOARDS = """async ({ ExactBoards }, url, shown, last, before, seqs) => {
   try {
     let ready, failed;
     const done = new Promise((yes, no) => { [ready, failed] = [yes, no]; });
-    const boards = new ExactBoards('/api', shown, { heard: (one) => said.push(one), ready, failed: (why) => failed(Error(why)) });
+    const heard = (one) => said.push(one);
+    const boards = new ExactBoards('/api', shown, { heard, ready, failed: (why) => failed(Error(why)) });
     boards.reach(last, seqs[0]);
     const at_once = await boards.at(seqs[0]);
     await done;

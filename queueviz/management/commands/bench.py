@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "pipeline")
+BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks",
+           "pipeline")
 QUICK = ("wire", "pipeline")
 
 
@@ -18,6 +19,7 @@ class Command(BaseCommand):
             "(Apache's benchmark against our broker and Apache's; needs Java, Maven), live (event to browser frame), "
             "fairness (quiet sandboxes beside a flooded one), "
             "idle (a sandbox that is not watched), board (one reading), recording (its bytes), "
+            "seeks (on the line of a replay, in Chromium), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 
