@@ -72,7 +72,8 @@ def run(minutes: float = MINUTES, seeks: int = SEEKS) -> dict[str, Any]:
         _manage(home, "recording", "export", str(made), "--directory", str(stage.directory))
         _manage(home, "recording", "page", str(made), str(offline))
         figures = {"recording_bytes": made.stat().st_size,
-                   "recording_bytes_per_minute": round(made.stat().st_size / minutes), "player_gzip_bytes": _packed(), "offline_bytes": offline.stat().st_size}
+                   "recording_bytes_per_minute": round(made.stat().st_size / minutes),
+                   "player_gzip_bytes": _packed(), "offline_bytes": offline.stat().st_size}
         args = ["--no-sandbox", "--disable-dev-shm-usage"]
         with playwright.chromium.launch(executable_path=executable, args=args) as browser:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
