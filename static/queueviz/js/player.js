@@ -76,7 +76,7 @@ class Player {
   async begin(seq) {
     const keyframe = await this.recording.keyframe(Math.max(seq, this.recording.about.seq[0]));
     this.#show(keyframe, Math.max(this.first, keyframe.seq), true);
-    await this.set(seq);
+    if (!this.#asked) await this.set(seq); // else the reader was faster
   }
 
   /** Show an event. Of several asked for in a row the last one counts. */

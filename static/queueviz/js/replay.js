@@ -21,7 +21,7 @@ export function startReplay(page, { paint, rows, who }) {
   const last = Number(newest), app = $(".app"), states = new States(config.api, state), twin = $("#twin");
   const queue = (key) => rows.shorts.get(key) ?? key;
   const board = (answer) => ({ ...boardOf(answer, config), grey: greyOf(answer, config.group) });
-  const exact = new ExactBoards(config.api, config, { heard: (progress) => awaited(t("replay.making", { percent: Math.round(progress * 100) })), ready: () => seek(at), failed: awaited });
+  const exact = new ExactBoards(config.api, config, { heard: (progress) => awaited(t("replay.making", { percent: Math.round(progress * 100) })), ready, failed: awaited });
   let of = "", is_exact = false, why = ""; // what the values are of; of an exact board why it is not there
   const list = new Around($("#r-journal"), { keep: 2 * AROUND + 1, who, queue });
   let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
@@ -62,6 +62,11 @@ export function startReplay(page, { paint, rows, who }) {
     const seq = Number(answer.seq);
     const said = answer.exact ? t("replay.exact") : t("replay.grey", { seq: number(answer.keyframe), n: number(seq - Number(answer.keyframe)) });
     return { seq, at_ms: answer.snapshot.at_ms, board: board(answer), said, is_exact: false };
+  }
+
+  function ready() {
+    why = "";
+    seek(at);
   }
 
   function awaited(said) {
