@@ -22,7 +22,7 @@ export function startReplay(page, { paint, rows, who }) {
   const queue = (key) => rows.shorts.get(key) ?? key;
   const board = (answer) => ({ ...boardOf(answer, config), grey: greyOf(answer, config.group) });
   const exact = new ExactBoards(config.api, config, { heard: (progress) => awaited(t("replay.making", { percent: Math.round(progress * 100) })), ready, failed: awaited });
-  let of = "", is_exact = false, why = ""; // what the values are of; of an exact board why it is not there
+  let of = "", is_exact = false, waits = ""; // what the values are of; why there is no exact board
   const list = new Around($("#r-journal"), { keep: 2 * AROUND + 1, who, queue });
   let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
 
@@ -65,13 +65,13 @@ export function startReplay(page, { paint, rows, who }) {
   }
 
   function ready() {
-    why = "";
+    waits = "";
     seek(at);
   }
 
   function awaited(said) {
-    why = said;
-    text($("#r-grey"), is_exact || !why || seen > exact.last ? of : `${of}. ${why}`);
+    waits = said;
+    text($("#r-grey"), is_exact || !waits || seen > exact.last ? of : `${of}. ${waits}`);
   }
 
   /** The board, and the numbers beside it. */
@@ -85,7 +85,7 @@ export function startReplay(page, { paint, rows, who }) {
     if (!twin.hidden) $("#r-queues").replaceChildren(...queueRows(drawn));
     attr(app, "data-grey", drawn.grey.join(" ") || null);
     [of, is_exact] = [picture.said, picture.is_exact];
-    awaited(why);
+    awaited(waits);
     text($("#r-at"), t("replay.at", { seq: number(seq) }));
     text($("#r-of"), seq >= last ? t("replay.of_newest", { newest: number(newest) }) : t("replay.of", { newest: number(newest), age: duration(Math.max(0, newest_ms - at_ms)) }));
     text($("#r-clock"), clockText(at_ms));
