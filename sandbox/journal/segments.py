@@ -5,6 +5,7 @@ A reader uses complete lines only, so it may follow the open segment by (segment
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -141,9 +142,9 @@ def rows_since(directory: Path, seq: int) -> Iterator[Row]:
 
 
 def lines(directory: Path) -> Iterator[bytes]:
-    """All complete lines, oldest first."""
+    """All complete lines, oldest first; segments deleted meanwhile are skipped."""
     for path in segments(directory):
-        with path.open("rb") as file:
+        with suppress(FileNotFoundError), path.open("rb") as file:
             yield from (line for line in file if line.endswith(b"\n"))
 
 
