@@ -29,7 +29,8 @@ export async function openPlayer(element, o) {
   const first = Math.max(begins, o.from ?? begins), last = Math.min(ends, o.to ?? ends);
   const player = new Player(element, recording, { ...o, first, last }), seq = Math.max(first, Math.min(last, o.at ?? first));
   await player.begin(seq);
-  player.timeline.extend(recording.seqs.length <= ALL_FACTS ? await recording.facts(first, last) : (await recording.index()).filter((fact) => first <= fact.seq && fact.seq <= last), last);
+  const facts = recording.seqs.length <= ALL_FACTS ? await recording.facts(first, last) : (await recording.index()).filter(({ seq: one }) => first <= one && one <= last);
+  player.timeline.extend(facts, last);
   player.say();
   return player;
 }
@@ -72,11 +73,10 @@ class Player {
     });
   }
 
-  /** The nearest picture there is, then the event itself. */
   async begin(seq) {
     const keyframe = await this.recording.keyframe(Math.max(seq, this.recording.about.seq[0]));
     this.#show(keyframe, Math.max(this.first, keyframe.seq), true);
-    if (!this.#asked) await this.set(seq); // else the reader was faster
+    if (!this.#asked) await this.set(seq);
   }
 
   /** Show an event. Of several asked for in a row the last one counts. */
@@ -145,7 +145,6 @@ class Player {
     this.#paint(jump);
   }
 
-  /** The author's note, else the fact that was last. */
   say() {
     const { seq } = this, fact = this.timeline.factAt(seq), note = this.notes.findLast((one) => one.seq <= seq && seq - one.seq < 5);
     text($("[data-fact]", this.element), note ? note.text : fact ? this.timeline.say(fact) : "");

@@ -72,12 +72,11 @@ function lastUpTo(numbers, value) {
   return low - 1;
 }
 
-/** Lets the browser draw and hear in between, when it was busy for long: `await` it often. */
 function slices() {
   let began = performance.now();
   return async () => {
     if (performance.now() - began < SLICE_MS) return;
-    await new Promise((done) => { setTimeout(done); });
+    await new Promise((done) => setTimeout(done));
     began = performance.now();
   };
 }
@@ -92,8 +91,7 @@ class Chunk {
     this.times = [keyframe.at_ms, ...sums(at_ms).map((one) => keyframe.at_ms + one)];
     /** @type {any[][]} of each frame: paths and values */
     this.changes = this.seqs.map(() => []);
-    /** States of every so many frames: a seek goes on from the nearest. */
-    this.kept = [copied(keyframe.state)];
+    this.kept = [copied(keyframe.state)]; // each KEPT_EVERY frames
   }
 
   static async of(keyframe, changes) {
@@ -156,10 +154,8 @@ export class Recording {
     this.head = head;
     this.seqs = sums(directory.seq);
     this.times = sums(directory.at_ms);
-    /** @type {Map<number, Promise<Chunk>>} */
     this.chunks = new Map();
-    /** @type {{ of: number, keyframe: any } | null} */
-    this.alone = null; // a keyframe whose chunk was not asked for yet
+    this.alone = { of: -1, keyframe: null }; // without its chunk
     this.places = this.seqs.map((_, at) => {
       const keyframe = begins;
       const deltas = keyframe + directory.keyframe_bytes[at];
@@ -171,12 +167,11 @@ export class Recording {
     if (begins + line.index_bytes !== total) throw new BadRecording("The recording ends early, or goes on after its end.");
   }
 
-  /** A frame at or before event `seq` that takes one small request: its chunk's first. */
+  /** The first frame of an event's chunk: one small request. */
   async keyframe(seq) {
     const at = this.chunkOf(seq), { keyframe, deltas } = this.places[at];
-    const found = this.alone?.of === at ? this.alone.keyframe : await unpackPart(await this.bytes(keyframe, deltas));
-    this.alone = { of: at, keyframe: found };
-    return { ...found, state: copied(found.state) };
+    if (this.alone.of !== at) this.alone = { of: at, keyframe: await unpackPart(await this.bytes(keyframe, deltas)) };
+    return copied(this.alone.keyframe);
   }
 
   /** The newest frame at or before event `seq`: `{seq, at_ms, state}`. */
@@ -218,20 +213,19 @@ export class Recording {
   }
 
   chunk(at) {
-    const kept = this.chunks.get(at);
-    if (kept) return kept;
-    const found = this.load(at);
-    if (this.chunks.size >= KEPT_CHUNKS) this.chunks.delete(/** @type {number} */ (this.chunks.keys().next().value));
+    let found = this.chunks.get(at);
+    if (found) return found;
+    found = this.load(at);
+    if (this.chunks.size >= KEPT_CHUNKS) this.chunks.delete(this.chunks.keys().next().value);
     this.chunks.set(at, found);
     found.catch(() => this.chunks.delete(at));
     return found;
   }
 
   async load(at) {
-    const { keyframe, deltas, facts } = this.places[at];
-    const known = this.alone?.of === at ? this.alone.keyframe : null, begins = known ? deltas : keyframe;
-    const bytes = await this.bytes(begins, facts);
-    return Chunk.of(known ?? (await unpackPart(bytes.subarray(0, deltas - begins))), await unpackPart(bytes.subarray(deltas - begins)));
+    const { deltas, facts } = this.places[at], { of, keyframe } = this.alone;
+    const begins = of === at ? deltas : this.places[at].keyframe, bytes = await this.bytes(begins, facts), length = deltas - begins;
+    return Chunk.of(length ? await unpackPart(bytes.subarray(0, length)) : keyframe, await unpackPart(bytes.subarray(length)));
   }
 
   async bytes(from, to) {
