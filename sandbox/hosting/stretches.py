@@ -15,7 +15,7 @@ TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
 NOT_KEPT = "beginning not kept"  # a stretch that begins from files, which went on since
 NO_ORIGIN = "origin"  # one of STRETCH_ENDS: what it was made of cannot be read any more, so no part of it
 
-_TELLING = (b'"StretchEnded"', b'"SandboxWoken"')
+_ENDING = (b'"StretchEnded"', b'"SandboxWoken"')
 
 
 class Stretch(NamedTuple):
@@ -42,12 +42,12 @@ class Line(NamedTuple):
 
 
 def line_of(directory: Path) -> Line:
-    """Of a sandbox: only the rows that tell are parsed, and those before them."""
+    """Of a sandbox: only rows that can end a stretch are parsed, and those before them."""
     rows: list[Row] = []
     keyframe: int | None = None
     before = b""
     for line in lines(directory / DIRECTORY):
-        if not rows or any(word in line for word in _TELLING):
+        if not rows or any(word in line for word in _ENDING):
             _add(rows, before, line)
         if keyframe is None and b'"Keyframe"' in line and (row := orjson.loads(line))["type"] == "Keyframe":
             keyframe = row["seq"]

@@ -271,7 +271,7 @@ def test_the_stretches_of_a_sandbox_are_listed(tmp_path: Path, settings: Any) ->
         call_command("sandboxes", "stretches", "other")
 
 
-def test_few_rows_tell_the_same_stretches_as_all(tmp_path: Path) -> None:
+def test_the_stretches_of_the_files_are_those_of_all_rows(tmp_path: Path) -> None:
     stage = Recorded(tmp_path, "orders", seed=2, luck=2)
     for _ in range(2):
         stage.run(3)
