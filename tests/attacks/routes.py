@@ -79,6 +79,7 @@ NEEDS: dict[str, list[Ask]] = {
     "api/sandboxes/<slug:slug>/changes": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/recording": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/state": [Ask("GET", "see")],
+    "api/sandboxes/<slug:slug>/stretches": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/ask/<name>": [Ask("GET", "see", {"name": "find-messages"}, {"topic": "orders"})],
     "api/sandboxes/<slug:slug>/wake": [Ask("POST", "act")],
     "api/sandboxes/<slug:slug>/sleep": [Ask("POST", "act")],

@@ -3,6 +3,7 @@ import { $, $$, around, el, json } from "./dom.js";
 import { t } from "./words.js";
 
 const shared = json("shared"), element = $("[data-player]");
+const STEP_MS = 250; // of a moving picture
 
 /** Its height, for the page around it, each time it changes. */
 if (window.parent !== window)
@@ -34,7 +35,7 @@ else if (element)
 /** The board as an SVG file, still or as the next half minute. */
 async function picture(player, moves) {
   const [{ still, moving, MOST_MS }, { stylesOfPage }] = await Promise.all([import("./still.js"), import("./still_styles.js")]);
-  const frames = await player.boards(moves ? MOST_MS : 0), title = document.title.split(" · ")[0];
+  const frames = await boards(player, moves ? MOST_MS : 0), title = document.title.split(" · ")[0];
   if (!frames.length) return;
   const texts = { title, desc: t("player.desc", { n: Object.keys(frames[0].board.queues).length }), event: t("timeline.event", { seq: "{seq}" }), ...stylesOfPage() };
   try {
@@ -45,4 +46,15 @@ async function picture(player, moves) {
   } catch (error) {
     $("#pictures").textContent = t(`player.${/** @type {Error} */ (error).message}`);
   }
+}
+
+/** What is shown, and what follows within `lasts_ms` of the sandbox's clock: `{seq, at_ms, board}`. */
+async function boards({ element: drawn, recording, shown, last: end }, lasts_ms) {
+  const channel = $("[data-boards]", drawn).value, found = [];
+  for (let ms = 0; ms <= lasts_ms; ms += STEP_MS) {
+    const { seq, at_ms, state, last } = await recording.atTime(shown.at_ms + ms), board = state.channels[channel];
+    if (board && at_ms !== found.at(-1)?.at_ms) found.push({ seq, at_ms, board });
+    if (last || seq >= end) break;
+  }
+  return found;
 }

@@ -15,7 +15,6 @@ import { t } from "./words.js";
 const BOARD = "board/";
 const SPEEDS = [1, 2, 5, 20];
 const ALL_FACTS = 20; // chunks; of longer recordings the index alone is read
-const STEP_MS = 250; // of a moving picture
 const EMPTY = { version: 0, values: [], tail: () => [] };
 
 /**
@@ -44,7 +43,7 @@ class Player {
   #frame = null; // of the browser, while it plays
   #asked = 0;
   /** @type {any} */
-  #shown = null;
+  shown = null;
 
   /** @param {HTMLElement} element @param {Recording} recording @param {any} o */
   constructor(element, recording, { first, last, part = "board", notes = [] }) {
@@ -109,7 +108,7 @@ class Player {
       busy = false;
       if (this.#frame === null) return;
       const seq = Math.min(this.last, frame.seq), note = this.notes.find((one) => this.seq < one.seq && one.seq <= seq);
-      if (frame.seq !== this.#shown?.seq || frame.at_ms !== this.#shown.at_ms) this.#show(frame, note?.seq ?? seq, false);
+      if (frame.seq !== this.shown?.seq || frame.at_ms !== this.shown.at_ms) this.#show(frame, note?.seq ?? seq, false);
       this.now = moved;
       if (note) this.pause();
       if (seq >= this.last || frame.last) this.pause();
@@ -136,7 +135,7 @@ class Player {
   }
 
   #show(frame, seq, jump) {
-    this.#shown = frame;
+    this.shown = frame;
     [this.seq, this.now] = [seq, frame.at_ms];
     this.timeline.set(seq);
     writeMoment($("[data-moment]", this.element), seq, frame.at_ms);
@@ -159,7 +158,7 @@ class Player {
   }
 
   #paint(jump) {
-    const data = this.#shown?.state.channels[$("[data-boards]", this.element).value];
+    const data = this.shown?.state.channels[$("[data-boards]", this.element).value];
     hide($("[data-none]", this.element), Boolean(data));
     if (!data) return;
     data.queues ??= {};
@@ -183,17 +182,6 @@ class Player {
     const box = $("[data-twin]", this.element);
     if (box.hidden || !this.data) return;
     $("tbody", box).replaceChildren(...queueRows(this.data));
-  }
-
-  /** What is shown, and what follows within `lasts_ms` of the sandbox's clock: `{seq, at_ms, board}`, for pictures. */
-  async boards(lasts_ms = 0) {
-    const channel = $("[data-boards]", this.element).value, found = [];
-    for (let ms = 0; ms <= lasts_ms; ms += STEP_MS) {
-      const { seq, at_ms, state, last } = await this.recording.atTime(this.#shown.at_ms + ms), board = state.channels[channel];
-      if (board && at_ms !== found.at(-1)?.at_ms) found.push({ seq, at_ms, board });
-      if (last || seq >= this.last) break;
-    }
-    return found;
   }
 
   #who(id) {
