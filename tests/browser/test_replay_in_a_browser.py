@@ -77,7 +77,7 @@ def test_nothing_can_be_done_to_the_past_but_to_branch(site: Site, newest: int) 
     assert buttons.count()
     assert all(button.is_disabled() for button in buttons.all())
     assert "The past cannot be changed" in (buttons.first.get_attribute("title") or "")
-    assert page.locator("#r-branch input[name=at]").input_value() == str(newest - 150)
+    expect(page.locator("#r-branch input[name=at]")).to_have_value(str(newest - 150))
 
 
 def test_keys_go_to_facts_to_the_cause_and_back_to_live(site: Site, newest: int) -> None:
@@ -90,7 +90,7 @@ def test_keys_go_to_facts_to_the_cause_and_back_to_live(site: Site, newest: int)
     shown(site, crash)
     page.keyboard.press(".")
     shown(site, died)
-    assert page.url.endswith(f"?at={died}"), "the address goes along"
+    expect(page).to_have_url(re.compile(rf"\?at={died}$"))
     page.keyboard.press("l")
     site.wait_connected()
     assert "at=" not in page.url
@@ -111,6 +111,16 @@ def test_the_exact_board_takes_the_place_of_the_fold_and_follows_the_line_by_its
     page.unroute("**/state?*")
     assert ends == folded(site, of)
     expect(page.locator(".app")).not_to_have_attribute("data-grey", re.compile("."))
+
+
+def test_the_board_does_not_wait_for_what_is_said_of_the_event_before(site: Site, newest: int) -> None:
+    at = newest - 150
+    page = open_at(site, at)
+    page.route("**/journal?*", lambda route: None)  # never answered
+    page.locator("[role=slider]").focus()
+    for step in (1, 2):
+        page.keyboard.press("ArrowLeft")
+        shown(site, at - step)
 
 
 def test_home_goes_to_the_first_event_with_a_state(site: Site, newest: int) -> None:

@@ -9,7 +9,7 @@ from django.core.management import BaseCommand, CommandError
 
 BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks",
            "pipeline")
-QUICK = ("wire", "pipeline")
+QUICK = ("wire", "pipeline", "seeks")
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("bench", choices=BENCHES)
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-        parser.add_argument("--quick", action="store_true", help="of wire and pipeline: less of it, for a first look")
+        parser.add_argument("--quick", action="store_true", help="of wire, pipeline, seeks: less, for a first look")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:

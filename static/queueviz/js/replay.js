@@ -38,14 +38,26 @@ export function startReplay(page, { paint, rows, who }) {
 
   const draw = newestWins(async ({ seq, dragging }, overtaken) => {
     try {
-      const picture = (await exactly(seq)) ?? folded(await states.at(seq));
-      shown(picture);
+      if (seq !== seen || !is_exact) shown((await exactly(seq)) ?? folded(await states.at(seq)));
       if (overtaken()) return;
       if (dragging) settled = setTimeout(() => draw({ seq, dragging: false }), SETTLED_MS);
-      else await tell(picture.seq, overtaken);
+      else {
+        setTimeout(() => remember(seen)); // after the picture
+        describe({ seq: seen, of: seq });
+      }
     } catch (error) {
       line.set((at = seen));
       text($("#r-said"), error instanceof Refused ? error.message : t("replay.failed"));
+      text($("#r-cause"), "");
+    }
+  });
+
+  /** The next board does not wait for what is said of this one, which takes some requests. */
+  const describe = newestWins(async ({ seq, of: wanted }, overtaken) => {
+    try {
+      await tell(seq, () => overtaken() || at !== wanted);
+    } catch {
+      text($("#r-said"), t("replay.failed"));
       text($("#r-cause"), "");
     }
   });
@@ -92,7 +104,6 @@ export function startReplay(page, { paint, rows, who }) {
     text($("#r-seq"), t("time.event", { seq: number(seq) }));
     line.set(at);
     for (const button of $$(".cons footer button")) attr(button, "title", t("replay.off"));
-    remember(seq);
   }
 
   /** What the event says, what lies around it, what changed. */

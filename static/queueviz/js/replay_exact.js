@@ -1,9 +1,9 @@
 /* Exact boards of the past, out of the recording of the run: made by the server once, then read by ranges. Null is the
    answer where there is none yet, or none at all. */
 import { Recording } from "./recording.js";
+import { pause } from "./replay_states.js";
 
 const ASK_EVERY_MS = 1000;
-const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
 
 /** The newest event of the part that can be executed again, which begins at the first; -1: there is no such part. */
 export function endOf(stretches, newest, most) {

@@ -5,7 +5,7 @@ const APART_MS = 60; // the server answers 20 states a second
 const FACTS = 10_000; // on the line, the newest
 const PAGE = 1000;
 
-const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
+export const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
 
 /** What the server says of an event that it cannot show. */
 export class Refused extends Error {}
@@ -34,9 +34,9 @@ export class States {
   async at(seq) {
     const kept = this.#kept.get(seq);
     if (kept) return this.keep(seq, kept);
-    const wait = this.#asked + APART_MS - performance.now();
+    const now = performance.now(), wait = this.#asked + APART_MS - now;
+    this.#asked = now + Math.max(0, wait);
     if (wait > 0) await pause(wait);
-    this.#asked = performance.now();
     const answer = await fetch(`${this.api}/state?at=${seq}`);
     if (!answer.ok) throw new Refused((await answer.json()).error);
     return this.keep(seq, await answer.json());
