@@ -25,7 +25,8 @@ LIMITS = HostLimits()
 class Play:
     """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
 
-    def __init__(self, slug: str, kind: str, arguments: list[str], order: dict[str, Any]) -> None:
+    def __init__(self, slug: str, kind: str, arguments: list[str], order: dict[str, Any], *,
+                 most_s: float = LIMITS.play_s) -> None:
         self.id = secrets.token_urlsafe(9)
         self.slug = slug
         self.kind = kind
@@ -35,6 +36,7 @@ class Play:
         self.result: dict[str, Any] | None = None
         self.refused: dict[str, Any] | None = None  # message and values
         self._command = [sys.executable, "-m", *arguments]
+        self._most_s = most_s
         self._process: subprocess.Popen[bytes] | None = None
         self.over = threading.Event()
 
@@ -68,7 +70,7 @@ class Play:
             assert process.stdout is not None
             process.stdin.write(orjson.dumps(self.order, option=orjson.OPT_APPEND_NEWLINE))
             process.stdin.close()
-            alarm = threading.Timer(LIMITS.play_s, process.kill)
+            alarm = threading.Timer(self._most_s, process.kill)
             alarm.start()
             for line in process.stdout:
                 if line.startswith(b"{"):

@@ -69,6 +69,7 @@ CLIENT = BoardPage(
     name="client",
     path="clients/",
     template="queueviz/boards/client.html",
+    replayed=True,
     channels=lambda place: [name] if (name := channel(place)) else [],
     context=_context,
 )

@@ -59,6 +59,7 @@ INDEX = BoardPage(
     template="queueviz/boards/index.html",
     twin="queueviz/partials/twin_index.html",
     attached=True,
+    replayed=True,
     channels=lambda place: [name] if (name := channel(place)) else [],
     context=_context,
 )

@@ -122,6 +122,7 @@ LOCKS = BoardPage(
     template="queueviz/boards/locks.html",
     twin="queueviz/partials/twin_locks.html",
     attached=True,
+    replayed=True,
     channels=lambda place: [name] if (name := channel(place)) else [],
     context=_context,
 )

@@ -107,6 +107,7 @@ class BoardPage:
     title: object = None  # in the navigation, where it stands there
     twin: str | None = None  # template of the table twin, refreshed every 2 s while open
     attached: bool = False  # whether it can be drawn of a real cluster, too
+    replayed: bool = False  # whether it can be drawn of a moment that is executed again
     channels: Callable[[Place], list[str]]
     context: Callable[[Place, Readings], dict[str, Any]]
 
@@ -118,5 +119,6 @@ class Part:
     name: str
     template: str
     attached: bool = False
+    replayed: bool = False
     channels: Callable[[Place], list[str]]
     context: Callable[[Place, Readings], dict[str, Any]]

@@ -72,6 +72,7 @@ REBALANCE = BoardPage(
     template="queueviz/boards/rebalance.html",
     twin="queueviz/partials/twin_rebalance.html",
     attached=True,
+    replayed=True,
     channels=lambda place: [name] if (name := channel(place)) else [],
     context=_context,
 )

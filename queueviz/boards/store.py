@@ -76,6 +76,7 @@ STORE = BoardPage(
     path="store/",
     template="queueviz/boards/store.html",
     twin="queueviz/partials/twin_store.html",
+    replayed=True,
     channels=_channels,
     context=_context,
 )

@@ -90,11 +90,12 @@ def _page(place: Place, readings: Readings) -> Row:
 
 
 TOPOLOGY = BoardPage(
-    name="topology", title=_("Topology"), path="topology/", attached=True, template="queueviz/boards/topology.html",
-    twin="queueviz/partials/twin_topology.html", channels=lambda place: [_channel(place)],
+    name="topology", title=_("Topology"), path="topology/", attached=True, replayed=True,
+    template="queueviz/boards/topology.html", twin="queueviz/partials/twin_topology.html",
+    channels=lambda place: [_channel(place)],
     context=lambda place, readings: {**_twin(place, readings), **_page(place, readings)},
 )  # fmt: skip
-MAP = Part(name="topology-map", attached=True, template="queueviz/partials/topology_map.html",
+MAP = Part(name="topology-map", attached=True, replayed=True, template="queueviz/partials/topology_map.html",
            channels=lambda place: [_channel(place)], context=_map)  # fmt: skip
-PANEL = Part(name="topology-panel", attached=True, template="queueviz/partials/topology_panel.html",
+PANEL = Part(name="topology-panel", attached=True, replayed=True, template="queueviz/partials/topology_panel.html",
              channels=lambda place: [_channel(place)], context=_panel)  # fmt: skip

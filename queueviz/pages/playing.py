@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from queueviz import refusals
+from queueviz.pages.redirects import go_again
 from queueviz.plays import Play
 
 POLLED = "queueviz/partials/playing.html"
@@ -23,6 +24,4 @@ def polled(request: HttpRequest, play: Play, context: dict[str, Any]) -> HttpRes
     """The answer to htmx: how far it is, or that the page is to be asked for again."""
     if not play.is_over:
         return render(request, POLLED, context)
-    answer = HttpResponse(status=204)
-    answer["HX-Refresh"] = "true"
-    return answer
+    return go_again()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queueviz import engine
-from queueviz.boards.page import BoardPage, Part, Place
+from queueviz.boards.page import BoardPage, Part, Place, Readings
 from queueviz.pages import asking
 from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import VERBS
@@ -21,6 +21,22 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
     readings: dict[str, Reading | Refusal | None] = dict(zip(names, found, strict=True))
     if place.attached and page.name == "message":
         readings |= {name: asking.message(slug, snapshot, query.get("id", "").strip()) for name in names}
+    return _context(page, place, readings)
+
+
+def at_moment(page: BoardPage | Part, slug: str, moment: Mapping[str, Any], snapshot: Snapshot,
+              query: Mapping[str, str]) -> dict[str, Any]:
+    """As `of_page`, of the channels read when the event was executed again; `snapshot`: of then."""
+    place, channels = Place(slug, snapshot, query), moment["channels"]
+    readings: dict[str, Reading | Refusal | None] = {}
+    for name in page.channels(place):
+        data = channels.get(name.replace(f"/{slug}", "", 1))
+        readings[name] = (Refusal("asleep" if moment["state"] == "asleep" else "unknown") if data is None else
+                          Reading(moment["seq"], snapshot["at_ms"], 0, snapshot["epoch"], data))
+    return _context(page, place, readings)
+
+
+def _context(page: BoardPage | Part, place: Place, readings: Readings) -> dict[str, Any]:
     group = place.group()
     chosen = {"group": group["group"] if group else None, "topic": place.topic(group)}
     return chosen | page.context(place, readings)

@@ -10,3 +10,10 @@ def go(request: HttpRequest, url: str) -> HttpResponse:
         answer["HX-Redirect"] = url
         return answer
     return HttpResponseRedirect(url)
+
+
+def go_again() -> HttpResponse:
+    """Htmx loads its whole page again."""
+    answer = HttpResponse(status=204)
+    answer["HX-Refresh"] = "true"
+    return answer

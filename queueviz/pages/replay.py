@@ -5,26 +5,88 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import replaying, visitor
+from queueviz import access, engine, moments, refusals, replaying, visitor
+from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part
-from queueviz.boards.replay import FOLLOWS, context_at, present
+from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
+from queueviz.moments import Moment
 from queueviz.numbers import event_number
+from queueviz.pages import reading
+from queueviz.pages.redirects import go_again
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 
 CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is only looked at
 
 
-def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any]) -> HttpResponse:
-    """`shell`: what every page of the sandbox shows, as it is now."""
-    at, slug = event_number(request.GET["at"], field="at"), shell["sandbox"].slug
+def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
+    """`shell`: what every page of the sandbox shows, as it is now; `where`: what the path says beside the tab."""
+    at, slug = _event(request, shell), shell["sandbox"].slug
+    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board}
+    if board.name == FOLLOWS:
+        found = replaying.state(visitor.of_request(request), slug, at)
+        drawn = context_at(shell["snapshot"], found, request.GET.dict())
+        return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": found["seq"]})
+    if not board.replayed:
+        return render(request, "queueviz/boards/not_replayed.html", {**past, **present(shell["snapshot"], slug)})
+    moment = _moment(request, slug, at)
+    if moment.result is not None:
+        if getattr(request, "htmx", False):  # which waited for it
+            return go_again()
+        drawn = _drawn(board, shell, moment, {**request.GET.dict(), **where})
+        return render(request, board.template, {**past, **drawn})
+    context = {**past, **present(shell["snapshot"], slug), "percent": int(moment.progress * 100), "moment": moment,
+               "why": _why(moment)}
+    return render(request, "queueviz/boards/executing.html", context, status=200 if moment.is_over else 202)
+
+
+def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: dict[str, Any]) -> HttpResponse:
+    """A panel or a table twin, of the moment that its page shows."""
+    at, slug = _event(request, shell), shell["sandbox"].slug
+    moment = _moment(request, slug, at)
+    if moment.result is None:
+        return HttpResponse(status=202)  # it is not kept any more, and is executed again
+    drawn = _drawn(board, shell, moment, request.GET.dict())
+    return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
+
+
+def _event(request: HttpRequest, shell: dict[str, Any]) -> int:
+    at = event_number(request.GET["at"], field="at")
     if shell["attached"]:
         raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
-    if board.name != FOLLOWS:
-        return render(request, "queueviz/boards/not_replayed.html",
-                      {**shell, **CANNOT, **present(shell["snapshot"], slug), "replay": True, "at": str(at),
-                       "view": board})
-    found = replaying.state(visitor.of_request(request), slug, at)
-    drawn = context_at(shell["snapshot"], found, request.GET.dict())
-    return render(request, "queueviz/boards/replay.html",
-                  {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
+    return at
+
+
+def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
+    counted = access.counted_as(visitor.of_request(request))
+    replaying.STATES.demand(counted)
+    kept = engine.answer(engine.port().kept(slug))
+    if not 0 <= at <= kept.newest:
+        raise ActionRefused(422, "There is no event {at}: the newest is {newest}.",
+                            "Choose an event between {oldest} and {newest}.", field="at", at=at, oldest=kept.oldest,
+                            newest=kept.newest)
+    return moments.find(slug, at, lambda: moments.MOMENTS.demand(counted))
+
+
+def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query: dict[str, str]) -> dict[str, Any]:
+    """What the view's own template needs, with the snapshot of then; its clock stands."""
+    result, now = moment.result, shell["snapshot"]
+    assert result is not None, "it was executed"
+    snapshot: Any = {**(result["snapshot"] or {}), "rate": 0, "reached_rate": None,
+                     "sandbox": {**now["sandbox"], "state": result["state"]}}
+    drawn = reading.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
+    if "live" in drawn:
+        drawn["live"]["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
+        drawn["texts"]["texts"] |= texts(PLAYER_WORDS | WORDS)["texts"]
+    return {**drawn, "snapshot": snapshot, "shown": result["seq"]}
+
+
+def _why(moment: Moment) -> str:
+    """Why it has no result; empty while it is executed."""
+    if moment.refused is None:
+        return ""
+    values = dict(moment.refused["values"])
+    said = refusals.filled(moment.refused["message"], values)
+    word = PLAYER_WORDS.get(f"stretch.{values.get('why')}")
+    return f"{said} ({word})" if word is not None else said

@@ -34,7 +34,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     board = _shown(BOARDS.get(tab), visit)
     access.note_visit(visit)
     if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
-        return replay.page(request, board, shell(request, visit, tab, wake=False))
+        return replay.page(request, board, shell(request, visit, tab, wake=False), where)
     context = shell(request, visit, tab)
     if context["snapshot"]["sandbox"]["state"] == "branching":
         return redirect("branching", slug)
@@ -54,6 +54,8 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if template is None:
         raise Http404
     context = shell(request, visit, name, wake=False)
+    if "at" in request.GET and found.replayed:
+        return replay.part(request, found, template, context)
     context |= reading.of_page(found, slug, context["snapshot"], request.GET)
     return render(request, template, context)
 

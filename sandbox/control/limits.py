@@ -77,6 +77,13 @@ class HostLimits:
     folded_events: int = 50_000  # between a keyframe and an event whose state is asked for
     exact_events: int = 300_000  # from the first on, executed again for exact boards of the past
     states_per_s: int = 20  # at events, per visitor
+    moment_events: int = 300_000  # from the first on, executed again for a view of the past
+    moments_at_once: int = 1  # events whose views are made, each by a process of low priority
+    moments_waiting: int = 8  # with the one being made
+    moments_per_minute: int = 30  # made for one visitor
+    moment_s: float = 120.0  # then making it is given up
+    moment_unasked_s: float = 10.0  # likewise, when no request came for it so long
+    moments_kept: int = 20
     recordings_at_once: int = 1  # being made, each by a process of low priority
     recordings_waiting: int = 20  # with those being made
     recordings_per_hour: int = 20  # made for one visitor

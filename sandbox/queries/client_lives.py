@@ -62,6 +62,9 @@ class ClientLives:
     def get(self, client_id: str) -> ClientLife | None:
         return self._lives.get(client_id)
 
+    def known(self) -> list[str]:
+        return list(self._lives)
+
     def note(self, entry: Entry) -> None:
         """Hear a fact."""
         seq, at_ms, _, event, _ = entry

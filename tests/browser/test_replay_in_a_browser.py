@@ -136,3 +136,29 @@ def test_on_a_phone_nothing_is_cut_off(site: Site, newest: int) -> None:
     page = open_at(site, newest - 150)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     expect(page.locator("#r-live")).to_be_in_viewport()
+
+
+def test_another_view_at_an_event_stands_still_stays_there_and_leads_to_other_events(site: Site, newest: int) -> None:
+    page, at = site.page, newest - 150
+    page.goto(f"{site.base_url}/s/{site.slug}/rebalance/?at={at}")
+    expect(page.locator("#executing, #r-at").first).to_be_visible()
+    shown(site, at)
+    expect(page.locator("#lines > li")).to_have_count(8)
+    expect(page.locator("#replay-pill")).to_have_text("Replay")
+    for control in page.locator("#plan-form :is(input, select)").all():
+        expect(control).to_be_disabled()
+    expect(page.locator("#plan")).to_be_empty()
+    page.locator(".tabs a", has_text="Topology").click()
+    shown(site, at)
+    assert page.url.endswith(f"/topology/?at={at}")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#routes table")).to_have_count(0)  # of the present
+    page.locator("[data-box][data-kind=broker] [data-choose]").first.click()
+    expect(page.locator("[data-panel]")).to_be_visible()
+    assert f"at={at}" in page.url
+    page.keyboard.press(",")
+    page.wait_for_url(lambda url: f"at={at}" not in url and "at=" in url)
+    page.wait_for_selector("#r-live")
+    page.keyboard.press("l")
+    page.wait_for_url(lambda url: "at=" not in url)
+    expect(page.locator("#replay-pill")).to_have_count(0)

@@ -47,7 +47,7 @@ def test_an_event_that_is_not_kept_is_a_sentence(visitor: Client, mine: str, por
     assert (answer.status_code, b"There is no event 9: the newest is 7." in answer.content) == (422, True)
 
 
-@pytest.mark.parametrize("tab", [tab.name for tab in TABS if tab.name not in ("board", "journal")])
+@pytest.mark.parametrize("tab", [tab.name for tab in TABS if tab.name not in ("board", "journal") and not tab.replayed])
 def test_a_view_that_cannot_show_the_past_says_so(visitor: Client, mine: str, tab: str) -> None:
     page = visitor.get(f"/s/{mine}/{BOARDS[tab].path}?at=18402").content.decode()
     assert "This view cannot show the past yet." in page
@@ -69,7 +69,7 @@ def test_only_who_may_see_a_sandbox_sees_its_stretches(visitor: Client, anonymou
 
 
 def test_every_tab_of_the_past_leads_to_the_past(visitor: Client, mine: str) -> None:
-    for path in ("", "journal/", "locks/"):
+    for path in ("", "journal/", "locks/", "topics/"):
         page = visitor.get(f"/s/{mine}/{path}?at=18402").content.decode()
         assert all(f'href="/s/{mine}/{tab.path}?at=18402"' in page for tab in TABS)
     assert f'href="/s/{mine}/journal/"' in visitor.get(f"/s/{mine}/").content.decode()

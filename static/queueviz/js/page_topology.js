@@ -92,7 +92,7 @@ function chosen(data) {
 /** `name`: a node, a link `a~b`, or clients that stand together. */
 function open(name, { quietly = false } = {}) {
   const query = name.includes("~") && !name.startsWith("group:") ? "link" : "node";
-  const address = `?${query}=${encodeURIComponent(name)}`;
+  const past = config.replay ? `&at=${config.replay.at}` : "", address = `?${query}=${encodeURIComponent(name)}${past}`;
   if (!quietly) history.replaceState(null, "", address);
   pending = { quietly, id: panel.contains(document.activeElement) ? document.activeElement?.id : null };
   htmx.ajax("GET", `${config.root}part/topology-panel/${address}`, { target: panel, swap: "innerHTML" });

@@ -15,9 +15,10 @@ export class States {
   #kept = new Map();
   #asked = 0;
 
-  constructor(api, first) {
+  /** @param {any} [first] a state that is known already */
+  constructor(api, first = null) {
     this.api = api;
-    this.keep(Number(first.seq), first);
+    if (first) this.keep(Number(first.seq), first);
   }
 
   keep(seq, answer) {

@@ -1,0 +1,78 @@
+"""Sandboxes at events, executed again beside the server for the views of the past.  The newest are kept in memory."""
+
+import atexit
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from queueviz import engine
+from queueviz.plays import Play
+from queueviz.rates import Rate
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+LIMITS = HostLimits()
+MOMENTS = Rate(LIMITS.moments_per_minute / 60, LIMITS.moments_per_minute, what="events")
+EXECUTE = "sandbox.simulation.moment"
+
+
+class Moment(Play):
+    """`result`: as `moment_at` returns it."""
+
+    def __init__(self, slug: str, at: int, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(slug, "moment", [EXECUTE, str(engine.directory_of(slug))], {"at": at},
+                         most_s=LIMITS.moment_s)
+        self._now = now
+        self.asked_s = now()  # for it, the last time
+
+    def run(self) -> None:
+        self._drop_unasked()
+        super().run()
+
+    def _hear(self, said: dict[str, Any]) -> None:
+        super()._hear(said)
+        self._drop_unasked()
+
+    def _drop_unasked(self) -> None:
+        if not self.is_over and self._now() - self.asked_s > LIMITS.moment_unasked_s:
+            self.cancel()
+
+
+_moments: OrderedDict[tuple[str, int], Moment] = OrderedDict()
+_lock = threading.Lock()
+_places = threading.Semaphore(LIMITS.moments_at_once)
+
+
+def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
+    """Begun where it is not known; `admit` raises where this visitor may have no more made.
+
+    Raises ActionRefused: 503 too many wait.
+    """
+    with _lock:
+        found = _moments.get((slug, at))
+        if found is None or found.state == "cancelled":
+            if sum(not other.is_over for other in _moments.values()) >= LIMITS.moments_waiting:
+                raise ActionRefused(503, "Too many events are being executed again.", "Try again in a minute.")
+            admit()
+            found = _moments[slug, at] = Moment(slug, at)
+            for old in [key for key, other in _moments.items() if other.is_over][:-LIMITS.moments_kept]:
+                del _moments[old]
+            threading.Thread(target=_in_turn, args=(found,), name="moment", daemon=True).start()
+        _moments.move_to_end((slug, at))
+        found.asked_s = time.monotonic()
+        if found.state == "failed":
+            del _moments[slug, at]  # said once, and begun again by who asks again
+        return found
+
+
+def _in_turn(moment: Moment) -> None:
+    with _places:
+        moment.run()
+
+
+@atexit.register
+def _stop() -> None:
+    for moment in list(_moments.values()):
+        moment.cancel()

@@ -1,0 +1,119 @@
+"""A sandbox at one event: its run is executed again up to there, and what its views draw is read from it.
+
+`python -m sandbox.simulation.moment DIRECTORY` reads {"at"} and prints {"progress"}, then {"result"} or {"refused"}.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from sandbox.cluster import record as records
+from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import load_origin
+from sandbox.control.limits import HostLimits
+from sandbox.hosting.rerun import Rerun
+from sandbox.hosting.stretches import recorded_until, stretches_of
+from sandbox.journal.schema import CAME, Row
+from sandbox.journal.segments import lines
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.snapshot.groups import group_names
+from sandbox.queries.snapshot_cache import cache_of
+from sandbox.recording.live import frame_of
+
+NICENESS = 10  # behind the server
+SAID_EACH = 2_000  # turns
+
+Progress = Callable[[float], None]  # 0 to 1
+
+
+class Until(Rerun):
+    """Ends with the turn in which the event in place `last` was written, or with the opening or closing it is of."""
+
+    def __init__(self, directory: Path, kept: list[bytes], rows: list[Row], last: int) -> None:
+        super().__init__(load_origin(directory), kept, rows, home=directory.parents[1])
+        self._last = last
+
+    def _goes_on(self) -> bool:
+        return super()._goes_on() and self.compared <= self._last
+
+
+def channels_of(cluster: Cluster) -> list[str]:
+    """All that Locks, Rebalance, Client, Topology, Store and Index draw, without a slug."""
+    groups, nodes = group_names(cluster), sorted(node.name for node in cluster.nodes.brokers)
+    clients = sorted({*cluster.actors.by_label, *cache_of(cluster).lives.known()})
+    return ["topology", *(f"{kind}/{quote(group, safe='')}" for group in groups for kind in ("locks", "rebalance")),
+            *(f"client/{quote(client, safe='')}" for client in clients),
+            *(name for node in nodes for name in (f"store/{node}", f"store/{node}/disk", f"index/{node}"))]
+
+
+def moment_at(directory: Path, at: int, *, limits: HostLimits | None = None,
+              progress: Progress = lambda share: None) -> dict[str, Any]:
+    """`snapshot`, and the data of each channel; none of a sandbox that sleeps then.
+
+    `seq`: the newest event of that turn.  Raises ActionRefused: 404 there is no such event, 409 it cannot be executed
+    again, 422 it is too far from the beginning.
+    """
+    kept, rows, last = _recorded(directory, at, (limits or HostLimits()).moment_events)
+    with Until(directory, kept, rows, last) as rerun:
+        for turn, _ in enumerate(rerun.turns()):
+            if turn % SAID_EACH == 0:
+                progress(rerun.compared / len(rows))
+        if rerun.difference is not None and rerun.difference.seq <= at:
+            raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
+                                "Look at an event before that.", seq=rerun.difference.seq)
+        sandbox = rerun.sandbox
+        assert sandbox is not None, "it was run"
+        if sandbox.ended:
+            return {"seq": sandbox.cluster.journal.next_seq - 1, "state": "asleep", "channels": {},
+                    "snapshot": records.load_snapshot(sandbox.directory)}
+        frame = frame_of(sandbox.cluster, channels_of(sandbox.cluster))
+        return {"seq": frame.seq, "state": "live", "snapshot": sandbox.snapshot(), "channels": frame.state["channels"]}
+
+
+def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Row], int]:
+    """Up to the event, and the sleep it is a part of, which only its last row says when it began."""
+    kept, rows = recorded_until(directory, at)
+    if not rows or rows[-1]["seq"] != at:
+        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
+    last = len(rows) - 1
+    for line in lines(directory / DIRECTORY):
+        if b'"came"' in line and (row := orjson.loads(line))["seq"] > at and CAME in row:
+            if row["type"] == "SandboxSlept":
+                kept.append(line)
+                rows.append(row)
+            break
+    stretch = next(one for one in stretches_of(directory, rows) if at <= one.to_seq)
+    if not stretch.reproducible:
+        raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
+                            "The stretches on the time bar say why.", seq=at, why=stretch.why)
+    if len(rows) > most:
+        raise ActionRefused(422, "At most {most} events are executed again for a view of the past.",
+                            "Look at an earlier event.", most=most)
+    return kept, rows, last
+
+
+def main() -> None:
+    os.nice(NICENESS)
+    order = orjson.loads(sys.stdin.buffer.readline())
+    try:
+        found = moment_at(Path(sys.argv[1]), order["at"], progress=lambda share: _say({"progress": round(share, 3)}))
+        _say({"result": found})
+    except ActionRefused as why:
+        _say({"refused": {"message": why.message, "values": why.values}})
+    except (SandboxError, OSError) as why:
+        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
+
+
+def _say(line: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
