@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks",
+BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks", "branch",
            "pipeline")
-QUICK = ("wire", "pipeline", "seeks")
+QUICK = ("wire", "pipeline", "seeks", "branch")
 
 
 class Command(BaseCommand):
@@ -19,14 +19,14 @@ class Command(BaseCommand):
             "(Apache's benchmark against our broker and Apache's; needs Java, Maven), live (event to browser frame), "
             "fairness (quiet sandboxes beside a flooded one), "
             "idle (a sandbox that is not watched), board (one reading), recording (its bytes), "
-            "seeks (on the line of a replay, in Chromium), "
+            "seeks (on the line of a replay, in Chromium), branch (at events of an hour), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("bench", choices=BENCHES)
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-        parser.add_argument("--quick", action="store_true", help="of wire, pipeline, seeks: less, for a first look")
+        parser.add_argument("--quick", action="store_true", help="of wire, pipeline, seeks, branch: less, for a first look")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:

@@ -123,9 +123,9 @@ export class Timeline {
   #mark({ x, mark, facts }, y) {
     const at = Math.max(6, Math.min(this.width - 6, x));
     const node = svg("g", { class: "mark", transform: `translate(${at.toFixed(1)} ${y})`, "data-seq": facts[0].seq });
-    if (facts.length > 1) node.append(svg("rect", { class: "pill", x: -8, y: -9, width: 28, height: 18, rx: 9 }));
+    if (facts.length > 1) node.append(svg("rect", { class: "pill", x: -9, y: -9, width: 31, height: 18, rx: 9 }));
     node.append(sign(mark), svg("title", {}, facts.slice(0, 5).map((fact) => `#${number(fact.seq)} ${this.say(fact)}`).join("\n")));
-    if (facts.length > 1) node.append(svg("text", { x: 7, y: 3.5 }, facts.length));
+    if (facts.length > 1) node.append(svg("text", { x: 9, y: 3.5 }, facts.length));
     return node;
   }
 
