@@ -4,12 +4,14 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from queueviz import access, acting, engine, plays, visitor
 from queueviz.boards import rows
 from queueviz.boards.compared import INSTEAD, instead_of, lines_of
 from queueviz.boards.js_texts import texts
+from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.numbers import event_number
 from queueviz.pages.playing import context_of, polled
 from queueviz.slugs import root_of
@@ -17,6 +19,7 @@ from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 
 COMPARE = "sandbox.simulation.compare"
+WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
 
 
 @require_http_methods(["GET", "POST"])
@@ -57,10 +60,12 @@ def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
     sides = [{**result[name], "name": name, "window": result["ends_ms"],
               "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
               if result[name]["board"] else []} for name in ("before", "after")]
-    data = {"sides": [{"board": side["board"] and side["board"]["data"], "at_ms": side["at_ms"]} for side in sides],
-            "names": {**sides[0]["names"], **sides[1]["names"]}}
     first = [side["first"] for side in sides]
-    return {"sides": sides, "lines": lines_of(result), "result": result, "data": data, "texts": texts(),
+    data = {"sides": [side["recording"] for side in sides], "names": {**sides[0]["names"], **sides[1]["names"]},
+            "action_ms": result["action"]["at_ms"], "before_ms": result["begins_ms"], "after_ms": result["ends_ms"],
+            "first_ms": min((row["at_ms"] for row in first if row), default=None)}
+    return {"sides": sides, "lines": lines_of(result), "result": result, "data": data,
+            "texts": texts(PLAYER_WORDS | WORDS), "scrubbed": all(data["sides"]),
             "instead": order["instead"] and order["instead"]["action"], "after_s": result["ends_ms"] // 1000,
             "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
             "same": not any(first), "rows": [row for row in [result["action"], *first] if row]}  # fmt: skip

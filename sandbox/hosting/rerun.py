@@ -96,14 +96,15 @@ class Rerun:
             if not self._goes_on():
                 return
 
-    def go_on_until(self, at_ms: int) -> None:
-        """Until the sandbox's clock shows this, it sleeps, or its clock stands."""
+    def on_until(self, at_ms: int) -> Iterator[None]:
+        """Turns until the sandbox's clock shows this, it sleeps, or its clock stands."""
         environment, sandbox = self._environment, self.sandbox
         assert environment is not None, "it was run"
         assert sandbox is not None, "it was run"
         clock = sandbox.cluster.clock
         while not sandbox.ended and clock.now_ms() < at_ms and (clock.rate or clock.stepping):
             environment.sim.run_turn()
+            yield
 
     def written(self) -> list[Row]:
         """All rows of its journal so far."""

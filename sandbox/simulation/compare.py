@@ -1,15 +1,18 @@
 """One action different: a run and the same run without that action, or with another one in its place.
 
-Both go on for a while after it, without sleep; behind the end of what is recorded nothing is done to them.
+Both go on for a while after it, without sleep; behind the end of what is recorded nothing is done to them.  Each is
+a recording, too, from a while before the action on: of one board, whose frames are read at the same times in both.
 
 `python -m sandbox.simulation.compare DIRECTORY` reads {"seq", "instead"} and prints {"progress"}, then {"result"}.
 """
 
+import base64
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import orjson
 
@@ -20,33 +23,49 @@ from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.branching import read_run
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import rows_since
+from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.recording import journal_range
+from sandbox.recording.frame import About, Frame
+from sandbox.recording.journal_range import FACT_NAMES
+from sandbox.recording.live import frame_of
+from sandbox.recording.writer import write_recording
 from sandbox.simulation.run_figures import Figures, figures_of
 
 NICENESS = 10  # behind the server
-AFTER_MS = 90_000  # of the sandbox, after the action
+LEAD_MS = 30_000  # of the sandbox, before the action
+AFTER_MS = 90_000  # after it
+PACE_MS = 250  # between two frames
 NOT_COMPARED = frozenset({"seq", "cause", CAME})
 
 
-class Side(NamedTuple):
-    """One of the two runs, at the end; `came`: its first row that the other has not."""
+class Played(NamedTuple):
+    """One of the two runs, at the end; `board`: group, topic and data."""
 
     rows: list[Row]
     last: Snapshot
     board: dict[str, Any] | None
+    recording: bytes | None
+
+
+class Side(NamedTuple):
+    """`came`: its first row that the other has not."""
+
+    played: Played
     figures: Figures
     came: Row | None
     refused: list[tuple[int, ActionRefused]]
 
     def row(self) -> dict[str, Any]:
-        return {"first": self.came and for_browser(self.came), "at_ms": self.last["at_ms"], "seq": self.last["seq"],
+        _, last, board, recording = self.played
+        return {"first": self.came and for_browser(self.came), "at_ms": last["at_ms"], "seq": last["seq"],
                 "figures": {**self.figures._asdict(), "longest_lock_wait": self.figures.longest_lock_wait
                             and self.figures.longest_lock_wait._asdict()},
-                "board": self.board, "names": _names(self.last),
+                "board": board, "names": _names(last),
+                "recording": recording and base64.b64encode(recording).decode(),
                 "refused": [seq for seq, _ in self.refused]}
 
 
@@ -61,7 +80,7 @@ class Compared(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         return {"seq": self.seq, "action": for_browser(self.action), "same_until": self.same_until,
-                "ends_ms": AFTER_MS, "before": self.before.row(), "after": self.after.row()}
+                "begins_ms": LEAD_MS, "ends_ms": AFTER_MS, "before": self.before.row(), "after": self.after.row()}
 
 
 def compare(directory: Path, seq: int, instead: Action | None, *,
@@ -74,17 +93,17 @@ def compare(directory: Path, seq: int, instead: Action | None, *,
     until_ms = action["at_ms"] + AFTER_MS
     end = _last_seq(directory, seq, until_ms)
     run = read_run(directory, BranchOrder(parent=directory.name, at=end, changes={seq: instead}), limits)
-    home = directory.parents[1]
+    home, about = directory.parents[1], journal_range.about_sandbox(directory, ENGINE)._replace(pace_ms=PACE_MS)
     with Rerun(run.origin, run.lines, run.rows, home=home, changes={seq: instead}, awake_from=seq) as rerun:
-        after = _played(rerun, action, until_ms, lambda share: progress(share / 2))
+        after = _played(rerun, action, until_ms, about, lambda share: progress(share / 2))
         before_change = rerun.before_change
         refused = rerun.refused
     with Rerun(run.origin, run.lines, run.rows, home=home, awake_from=seq) as rerun:
-        before = _played(rerun, action, until_ms, lambda share: progress(0.5 + share / 2))
-    same, first_before, first_after = _first_difference(before[0], after[0], seq, changed=instead is not None)
-    return Compared(seq, action, same,
-                    Side(*before, figures_of(before[0], seq, before_change, before[1]), first_before, []),
-                    Side(*after, figures_of(after[0], seq, before_change, after[1]), first_after, refused))
+        before = _played(rerun, action, until_ms, about, lambda share: progress(0.5 + share / 2))
+    same, first_before, first_after = _first_difference(before.rows, after.rows, seq, changed=instead is not None)
+    figures = [figures_of(played.rows, seq, before_change, played.last) for played in (before, after)]
+    return Compared(seq, action, same, Side(before, figures[0], first_before, []),
+                    Side(after, figures[1], first_after, refused))
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
@@ -101,29 +120,61 @@ def _is_after_a_kill(row: Row) -> bool:
     return bool(row["type"] == "SandboxWoken" and row["reason"] != "visit")
 
 
-def _played(rerun: Rerun, action: Row, until_ms: int,
-            progress: Callable[[float], None]) -> tuple[list[Row], Snapshot, dict[str, Any] | None]:
+def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Callable[[float], None]) -> Played:
+    shown = _Shown(action)
     for turn, _ in enumerate(rerun.turns()):
+        shown.look(rerun)
         if turn % 2_000 == 0:
             progress(rerun.share)
     if rerun.difference is not None:
         raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
                             "Branch from an event before that.", seq=rerun.difference.seq)
-    rerun.go_on_until(until_ms)
+    for _ in rerun.on_until(until_ms):
+        shown.look(rerun)
     assert rerun.sandbox is not None
-    last = rerun.sandbox.snapshot()
-    return rerun.written(), last, _board(rerun.sandbox, last, action["fields"])
+    last, rows = rerun.sandbox.snapshot(), rerun.written()
+    board: dict[str, Any] | None = None
+    if shown.board is not None:
+        board = {**shown.board, "data": rerun.sandbox.read("board", list(shown.board.values())).data}
+    recording = None
+    if shown.frames:
+        facts = journal_range.facts(for_browser(row) for row in rows if row["type"] in FACT_NAMES)
+        recording = write_recording(about, shown.frames, facts)
+    return Played(rows, last, board, recording)
 
 
-def _board(sandbox: Sandbox, last: Snapshot, fields: dict[str, Any]) -> dict[str, Any] | None:
+class _Shown:
+    """One board from before the action on; `board`: group and topic, None where there is none."""
+
+    def __init__(self, action: Row) -> None:
+        self._fields = action["fields"]
+        self._action_ms = action["at_ms"]
+        self._next_ms = self._action_ms - LEAD_MS
+        self.board: dict[str, str] | None = None
+        self.frames: list[Frame] = []
+
+    def look(self, rerun: Rerun) -> None:
+        sandbox = rerun.sandbox
+        if sandbox is None or sandbox.ended or not sandbox.cluster.restored:
+            return
+        now_ms = sandbox.cluster.clock.now_ms()
+        if now_ms < self._next_ms or not rerun.is_between_instants:
+            return
+        self._next_ms = now_ms - (now_ms - self._action_ms) % PACE_MS + PACE_MS
+        self.board = self.board or _board_of(sandbox.snapshot(), self._fields)
+        if self.board is not None:
+            channel = "/".join(["board", *(quote(part, safe="") for part in self.board.values())])
+            self.frames.append(frame_of(sandbox.cluster, [channel]))
+
+
+def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
     """Of the group that the action was about, else of the first one."""
-    groups = sorted(last["groups"], key=lambda group: group["group"])
+    groups = sorted(snapshot["groups"], key=lambda group: group["group"])
     about = [group for group in groups if group["group"] == fields.get("group")
              or any(member["actor"] == fields.get("actor") for member in group["members"] if member["actor"])]
     for group in about or groups:
         for subscription in group["subscription"]:
-            name, topic = group["group"], subscription["topic"]
-            return {"group": name, "topic": topic, "data": sandbox.read("board", [name, topic]).data}
+            return {"group": group["group"], "topic": subscription["topic"]}
     return None
 
 

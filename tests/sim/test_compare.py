@@ -1,5 +1,6 @@
 """One action different: two runs from one seed, the first event that differs, and what it changed."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from sandbox.control.actions import CrashActor, StopActor
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
+from sandbox.recording.reader import Recording
 from sandbox.simulation.compare import compare
 from sandbox.simulation.run_figures import longest_lock_wait
 from tests.sim.recorded_stage import Recorded
@@ -40,7 +42,7 @@ def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> 
     waits = [side.figures.longest_lock_wait for side in (crash, stop)]
     assert waits[0] is not None
     assert waits[0].ms > (waits[1].ms if waits[1] is not None else 0) + 10_000  # None: none had to wait
-    assert crash.rows[-1]["at_ms"] - found.action["at_ms"] >= 80_000  # also behind the end of what was recorded
+    assert crash.played.rows[-1]["at_ms"] - found.action["at_ms"] >= 80_000  # also behind the end of what was recorded
     assert shares == sorted(shares)
 
 
@@ -48,14 +50,31 @@ def test_without_the_action_nothing_of_it_happens(crashed: Path) -> None:
     seq = seq_of(crashed, "CrashActor")
     found = compare(crashed, seq, None)
     assert found.after.figures.delivered_again == 0
-    assert all(row["state"] != "crashed" for row in found.after.rows if row["type"] == "MemberStateChanged")
-    assert found.before.rows[: 100] == found.after.rows[: 100]
+    assert all(row["state"] != "crashed" for row in found.after.played.rows if row["type"] == "MemberStateChanged")
+    assert found.before.played.rows[: 100] == found.after.played.rows[: 100]
 
 
 def test_the_same_action_again_is_the_same_run(crashed: Path) -> None:
     found = compare(crashed, seq_of(crashed, "CrashActor"), CrashActor(actor="A"))
     assert (found.before.came, found.after.came) == (None, None)
     assert found.before.figures == found.after.figures
+
+
+def test_both_runs_are_recordings_of_one_board_from_before_the_action_on(crashed: Path) -> None:
+    found = compare(crashed, seq_of(crashed, "CrashActor"), StopActor(actor="A"))
+    before, after = (Recording(io.BytesIO(side.played.recording or b"")) for side in (found.before, found.after))
+    at_ms = found.action["at_ms"]
+    for recording in (before, after):
+        times = [frame.at_ms - at_ms for frame in recording.frames()]
+        assert times[0] <= -20_000
+        assert times[-1] >= 89_000
+    earlier = [[frame for frame in recording.frames() if frame.at_ms < at_ms - 250] for recording in (before, after)]
+    assert earlier[0] == earlier[1]
+    (board,) = before.head.channels
+    members = [[*recording.frames()][-1].state["channels"][board]["members"] for recording in (before, after)]
+    states = [one["state"] for found in members for one in found.values() if one["letter"] == "A"]
+    assert states == ["crashed", "stopped"]
+    assert {row["type"] for row in after.facts(0, 10**9)} >= {"ActionTaken", "QueueLocked"}
 
 
 def test_what_is_no_action_is_refused(crashed: Path) -> None:

@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("bench", choices=BENCHES)
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-        parser.add_argument("--quick", action="store_true", help="of wire, pipeline, seeks, branch: less, for a first look")
+        parser.add_argument("--quick", action="store_true", help=f"of {', '.join(QUICK)}: less, for a first look")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:

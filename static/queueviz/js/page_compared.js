@@ -1,25 +1,110 @@
-/* Two runs side by side: the board of each at the end, with one scale for both, and their first difference in words. */
-import { $$, $, json, text } from "./dom.js";
+/* Two runs side by side, at one time since the action: the board of each, with one scale for both, the newest fact, and
+   the first difference in words. */
+import { ComparedLine, sinceText } from "./compared_line.js";
+import { $, $$, around, attr, json, text } from "./dom.js";
+import { number } from "./format.js";
 import { QueueRows } from "./queue_rows.js";
+import { queueRows } from "./queue_table.js";
+import { Recording } from "./recording.js";
 import { windowFor } from "./scale.js";
 import { shareWindow } from "./strip.js";
 import { reach } from "./strip_plan.js";
 import { setUpTheme } from "./theme.js";
 import { sentence, t } from "./words.js";
 
+const STEP_MS = 250; // between two frames of the recordings
+const none = { of: () => [] };
+const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
+
 setUpTheme();
-const { sides, names } = json("compared"), rows = json("rows");
+const { sides, names, action_ms, first_ms, before_ms, after_ms } = json("compared"), rows = json("rows");
 const who = (id) => names[id] ?? String(id).split("#")[0];
 const said = (row) => sentence(row, who, (key) => key);
 for (const node of $$("[data-fact]")) text(node, said(rows[node.dataset.fact]));
 const firsts = rows.slice(1);
 $$("[data-row]").forEach((node, at) => text(node, said(firsts[at])));
 
-const none = { of: () => [] };
-const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
-shareWindow(windowFor(sides.flatMap(({ board }) => Object.values(board?.queues ?? {}).map(reach)).filter((lag) => lag !== null)));
-$$(".side .rows").forEach((box, at) => {
-  const { board, at_ms } = sides[at], list = new QueueRows(box, $("#t-row"), { onSelect: () => {} });
-  list.sync(board.queues);
-  list.paint(board, { now: at_ms, captions, jump: true, history: none });
-});
+class Side {
+  constructor(element, recording, facts) {
+    this.element = element;
+    this.recording = recording;
+    this.facts = facts;
+    this.list = new QueueRows($(".rows", element), $("#t-row"), { onSelect: () => {} });
+  }
+
+  static async open(element, packed) {
+    const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+    const recording = await Recording.open("", async (from, to) => ({ bytes: bytes.subarray(from, to), total: bytes.length }));
+    const facts = await recording.facts(...recording.about.seq);
+    return new Side(element, recording, facts.map((row) => ({ ...row, ms: Number(row.at_ms) - action_ms })));
+  }
+
+  async frame(ms) {
+    const { seq, at_ms, state } = await this.recording.atTime(action_ms + ms), board = Object.values(state.channels)[0] ?? { queues: {}, members: {} };
+    return { seq, at_ms, board: { ...board, queues: board.queues ?? {}, members: board.members ?? {} } };
+  }
+
+  paint({ seq, at_ms, board }, ms) {
+    text($("[data-seq]", this.element), `#${number(seq)}`);
+    const fact = this.facts.findLast((one) => one.ms <= ms);
+    text($("[data-newest]", this.element), fact ? said(fact) : "");
+    this.list.sync(board.queues);
+    this.list.paint(board, { now: at_ms, captions, jump: true, history: none });
+    $("tbody", this.element).replaceChildren(...queueRows(board));
+  }
+}
+
+async function begin() {
+  const shown = await Promise.all($$(".side").map((element, at) => Side.open(element, sides[at])));
+  const line = new ComparedLine($("#line"), { from: -before_ms, to: after_ms, step: STEP_MS, onChange: (ms) => go(ms) });
+  let asked = 0;
+  /** @type {number | null} */
+  let playing = null;
+
+  async function show(ms) {
+    const mine = ++asked, frames = await Promise.all(shown.map((side) => side.frame(ms)));
+    if (mine !== asked) return;
+    shareWindow(windowFor(frames.flatMap(({ board }) => Object.values(board.queues).map(reach)).filter((lag) => lag !== null)));
+    shown.forEach((side, at) => side.paint(frames[at], ms));
+    text($("#since"), sinceText(ms));
+  }
+
+  function go(ms) {
+    pause();
+    line.set(ms);
+    void show(line.ms);
+  }
+
+  function pause() {
+    if (playing !== null) clearInterval(playing);
+    playing = null;
+    attr($("#play"), "data-plays", "false");
+    attr($("#play"), "aria-label", t("player.play"));
+  }
+
+  function play() {
+    if (playing !== null) return pause();
+    if (line.ms >= after_ms) line.set(-before_ms);
+    attr($("#play"), "data-plays", "true");
+    attr($("#play"), "aria-label", t("player.pause"));
+    playing = setInterval(() => {
+      line.set(line.ms + STEP_MS);
+      void show(line.ms);
+      if (line.ms >= after_ms) pause();
+    }, STEP_MS);
+  }
+
+  const acts = { "#play": play, "#prev": () => go(line.step(-1)), "#next": () => go(line.step(1)), "#parted": () => go((Math.floor((first_ms - action_ms) / STEP_MS) + 1) * STEP_MS) };
+  for (const [id, act] of Object.entries(acts)) $(id)?.addEventListener("click", act);
+  const keys = { " ": play, ",": acts["#prev"], ".": acts["#next"] };
+  document.addEventListener("keydown", (event) => {
+    const act = keys[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey || (event.key === " " && around(event.target, "button, summary, a"))) return;
+    event.preventDefault();
+    act();
+  });
+  line.show(shown.map(({ facts }) => facts));
+  go(after_ms);
+}
+
+if (sides.every(Boolean)) void begin();
