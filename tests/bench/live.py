@@ -5,15 +5,8 @@ are two processes on one machine, so their clocks agree.
 """
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,14 +14,12 @@ import orjson
 from websockets.asyncio.client import connect
 
 from tests.bench import echo
+from tests.bench.served import served
 
-ROOT = Path(__file__).parents[2]
 TEMPLATE, GROUP, TOPIC = "payments", "payment-fifo", "payments"  # 8 queues, 12 messages a second
 SETTLE_S = 3.0
 MEASURE_S = 12.0
 ACK_S = 0.25
-START_WITHIN_S = 60.0
-LOOK_EVERY_S = 0.25
 BUDGET_P99_MS = 100.0  # with 50 viewers; half of it is the interval between two frames
 
 
@@ -77,7 +68,7 @@ class Viewer:
 def run() -> dict[str, Any]:
     """`viewers_1` and `viewers_50`: event to frame in ms, frames and bytes a second and viewer."""
     figures: dict[str, Any] = {"budget_p99_ms": BUDGET_P99_MS, "echo": echo.round_trips()}
-    with _server() as base:
+    with served() as (base, _):
         api = httpx.Client(base_url=base, timeout=15)
         made = api.post("/api/sandboxes", json={"template": TEMPLATE}).raise_for_status().json()
         time.sleep(SETTLE_S)
@@ -124,40 +115,3 @@ def _latencies(
             seen_ms = viewer.first_seen.get((f"{event['broker']}:{event['queue_id']}", end))
             if seen_ms is not None and event["at_ms"] >= from_ms:
                 yield seen_ms - (event["at_ms"] + ahead_ms)
-
-
-@contextmanager
-def _server() -> Iterator[str]:
-    """`manage.py serve` on a free port, in a data home of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "QUEUEVIZ_HOME": home, "QUEUEVIZ_LOG_LEVEL": "WARNING"}
-        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--without-worker", "--port", str(port)]
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-        base = f"http://127.0.0.1:{port}"
-        try:
-            _wait_for(base, process)
-            yield base
-        finally:
-            process.terminate()
-            process.wait(15)
-
-
-def _wait_for(base: str, process: "subprocess.Popen[bytes]") -> None:
-    until_s = time.monotonic() + START_WITHIN_S
-    trouble = "nobody listens"
-    while time.monotonic() < until_s and process.poll() is None:
-        time.sleep(LOOK_EVERY_S)
-        try:
-            answer = httpx.get(f"{base}/healthz", timeout=5)
-        except httpx.TransportError as why:
-            trouble = str(why)
-            continue
-        if answer.status_code == 200:
-            return
-        if answer.status_code == 500:  # broken, not late: waiting does not mend it
-            raise RuntimeError("the server is broken; its log says why")
-        trouble = answer.text
-    raise RuntimeError(f"the server did not start: {trouble}")

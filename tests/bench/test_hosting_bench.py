@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from tests.bench import board, fairness, idle, recording
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.bench import board, classroom, fairness, idle, recording
 
 
 def test_a_watched_board_costs_little_time_and_few_bytes() -> None:
@@ -34,3 +37,25 @@ def test_a_minute_of_a_recording_is_small_and_its_first_picture_too() -> None:
     assert 0 < figures["orders"]["bytes_per_minute"] <= 8_000
     assert 0 < figures["payments"]["bytes_per_minute"] <= 25_000
     assert all(found["first_picture_bytes"] <= 60_000 for found in figures.values())
+
+
+def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> None:
+    figures = classroom.run((1,), (2.0,), watch_s=1.5, alone_s=0.2, settle_s=0.3)
+    [cell] = [cells["students_1_rate_2"] for name, cells in figures.items() if name.startswith("cores_")]
+    assert cell["frames_per_s"] > 1
+    assert 0 < cell["gap_p50_ms"] <= cell["gap_p99_ms"] < 1_500
+    assert cell["api_p99_ms"] > 0
+    assert cell["server_cpu_percent"] > 0
+    assert 0.5 < cell["real_rate"] < 2.5
+
+
+def test_a_board_that_stood_still_was_one_long_gap() -> None:
+    assert classroom.gaps_between([], 4_000) == (0, 4_000, 4_000)
+    assert classroom.gaps_between([1.0, 1.05, 1.15, 1.2], 4_000) == (4, 50.0, 100.0)
+
+
+@pytest.mark.parametrize(("option", "why"), [("--students=0", "--students takes"), ("--students=ten", "whole numbers"),
+                                             ("--rate=61", "--rate takes"), ("--cores=9999", "--cores takes")])
+def test_a_class_that_cannot_be_is_refused(option: str, why: str) -> None:
+    with pytest.raises(CommandError, match=why):
+        call_command("bench", "class", option)

@@ -2,13 +2,17 @@
 
 import argparse
 import json
+import os
 from importlib import import_module
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
 BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks", "branch",
-           "pipeline")
+           "class", "pipeline")
+MODULES = {"class": "classroom"}  # others are called as their bench
+MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
+MOST_RATE = 60
 QUICK = ("wire", "pipeline", "seeks", "branch")
 
 
@@ -20,6 +24,7 @@ class Command(BaseCommand):
             "fairness (quiet sandboxes beside a flooded one), "
             "idle (a sandbox that is not watched), board (one reading), recording (its bytes), "
             "seeks (on the line of a replay, in Chromium), branch (at events of an hour), "
+            "class (one watched sandbox for each student), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 
@@ -27,18 +32,44 @@ class Command(BaseCommand):
         parser.add_argument("bench", choices=BENCHES)
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
         parser.add_argument("--quick", action="store_true", help=f"of {', '.join(QUICK)}: less, for a first look")
+        parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
+        parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
+        parser.add_argument("--cores", type=_numbers, metavar="1,2", help="of class: that the server may use")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
-            module = import_module(f"tests.bench.{bench}")
+            module = import_module(f"tests.bench.{MODULES.get(bench, bench)}")
         except ModuleNotFoundError as why:
             raise CommandError(f"The bench {bench} needs the development requirements: {why}.") from why
-        figures = module.run(quick=True) if options["quick"] and bench in QUICK else module.run()
+        figures = module.run(**_given(bench, options))
         if options["json"]:
             self.stdout.write(json.dumps(figures, default=str))
             return
-        for name, value in flat(figures):
-            self.stdout.write(f"{name:40} {value:,.1f}" if isinstance(value, float) else f"{name:40} {value}")
+        rows = flat(figures)
+        width = max(len(name) for name, _ in rows)
+        for name, value in rows:
+            self.stdout.write(f"{name:{width}} {value:,.2f}" if isinstance(value, float) else f"{name:{width}} {value}")
+
+
+def _given(bench: str, options: dict[str, Any]) -> dict[str, Any]:
+    if bench != "class":
+        return {"quick": True} if options["quick"] and bench in QUICK else {}
+    students, rates, cores = options["students"], options["rate"], options["cores"]
+    if any(not 1 <= number <= MOST_STUDENTS for number in students or ()):
+        raise CommandError(f"--students takes numbers from 1 to {MOST_STUDENTS}.")
+    if any(rate > MOST_RATE for rate in rates or ()):
+        raise CommandError(f"--rate takes numbers from 0 to {MOST_RATE}.")
+    if any(not 1 <= number <= len(os.sched_getaffinity(0)) for number in cores or ()):
+        raise CommandError(f"--cores takes numbers from 1 to {len(os.sched_getaffinity(0))}, which this machine has.")
+    given = {"students": students, "rates": rates, "cores": cores}
+    return {name: numbers for name, numbers in given.items() if numbers is not None}
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} are not whole numbers with commas between them") from None
 
 
 def flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
