@@ -248,13 +248,15 @@ def _role(visitor: Visitor, sandbox: Sandbox) -> Role | None:
 
 
 def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> Role | None:
-    """The strongest role: owner by account, session or token; editor by grant; viewer by address.  An expired sandbox
-    is its owner's alone."""
+    """The strongest role: owner by account, session or token; editor by grant; viewer by live link or address.  An
+    expired sandbox is its owner's alone."""
     role = _role_ever(visitor, sandbox, set(granted))
     return role if role == "owner" or not has_expired(sandbox) else None
 
 
 def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | None:
+    if visitor.link is not None:  # no right elsewhere, not even where the address alone gives one
+        return "viewer" if granted and sandbox.visibility == Sandbox.Visibility.LINK else None
     if sandbox.of_host:
         return "viewer"
     if visitor.is_signed_in and sandbox.owner_id == visitor.user.pk:
@@ -265,7 +267,11 @@ def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | 
 
 
 def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
-    """Operators are named, never implied; who administers clusters may look at them.  API tokens are of sandboxes."""
+    """Operators are named, never implied; who administers clusters may look at them.  Tokens and links are of
+    sandboxes.
+    """
+    if visitor.link is not None:
+        return None
     if visitor.is_signed_in:
         if visitor.user in cluster.operators.all():
             return "operator"
@@ -283,7 +289,9 @@ def _granted(visitor: Visitor) -> QuerySet[Grant]:
 
 
 def _held(visitor: Visitor) -> dict[str, Any] | None:
-    """The fields of grants given to the visitor: to its token, its account or its browser."""
+    """The fields of grants given to the visitor: to its link, its token, its account or its browser."""
+    if visitor.link is not None:
+        return {"kind": Grant.Kind.LIVE, "digest": digest(visitor.link)}
     if visitor.token is not None:
         return {"kind": Grant.Kind.TOKEN, "digest": digest(visitor.token)}
     if visitor.is_signed_in:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.utils.translation import gettext
 
 from queueviz import refusals
+from queueviz.masks import Mask
 from queueviz.pages import errors
 from sandbox.kernel.errors import SandboxError
 
@@ -70,6 +71,22 @@ class EngineAnswers:
             return None
         status, said = refusals.describe(error)
         return errors.sentence(request, status, **said)
+
+
+class Masked:
+    """Answers behind a live link, refusals too, do not say the address of the sandbox."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        answer = self._get_response(request)
+        mask: Mask | None = getattr(request, "mask", None)
+        if mask is not None:
+            answer.content = mask.outward(answer.content.decode()).encode()
+            for name, value in list(answer.headers.items()):
+                answer.headers[name] = mask.outward(value)
+        return answer
 
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:

@@ -57,8 +57,13 @@ class Grant(models.Model):
         TOKEN = "token", "API token"
         CLAIM = "claim", "claim link"
         SHARE = "share", "share link"
+        LIVE = "live", "live link"
+        FORK = "fork", "fork link"
         EDITOR = "editor", "account"
         SESSION = "session", "browser without account"
+
+    LINKS = (Kind.SHARE, Kind.LIVE, Kind.FORK)
+    TO_SANDBOX = (Kind.LIVE, Kind.FORK)  # links that end when the sandbox is made private
 
     sandbox = models.ForeignKey(Sandbox, on_delete=models.CASCADE, related_name="grants")
     kind = models.CharField(max_length=8, choices=Kind)
@@ -67,8 +72,8 @@ class Grant(models.Model):
     holder = models.CharField(max_length=DIGEST_LENGTH, blank=True, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
     label = models.CharField(max_length=80, blank=True)
-    shows = models.JSONField(default=dict, blank=True)  # of a share link: `sharing.Shown`
-    used_at = models.DateTimeField(null=True, blank=True)  # of a share link, to the minute
+    shows = models.JSONField(default=dict, blank=True)  # of a share link: `sharing.Shown`; of a fork link: its event
+    used_at = models.DateTimeField(null=True, blank=True)  # of a link, to the minute
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -143,12 +143,15 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
 
 
 def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visibility: str | None = None) -> None:
-    """Rename it, or change who may watch."""
+    """Rename it, or change who may watch.  Made private, its live and fork links end for good."""
     if name:
         sandbox.name = name[:80]
     if visibility in Sandbox.Visibility.values:
         sandbox.visibility = visibility
     sandbox.save(update_fields=["name", "visibility"])
+    if sandbox.visibility == Sandbox.Visibility.PRIVATE:
+        to_it = sandbox.grants.filter(kind__in=Grant.TO_SANDBOX, revoked_at__isnull=True)
+        to_it.update(revoked_at=timezone.now())
     record(visitor, "change", sandbox.slug, name=sandbox.name, visibility=sandbox.visibility)
     rights_changed(sandbox.slug)
 

@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "queueviz.middleware.EngineAnswers",
+    "queueviz.middleware.Masked",
 ]
 
 TEMPLATES = [

@@ -1,7 +1,9 @@
-"""Share links: a range of a sandbox's events as a recording of its own, at an address that can be revoked.
+"""Links of a sandbox that can be revoked: a range of its events as a recording, the sandbox live, or a branch of one's
+own from an event.
 
-What a link shows is frozen when it is made: the recording holds its range and nothing else, so no request made with
-the link can show more.  Recordings lie in `shares/` of the data home, beside the sandboxes.
+What a range shows is frozen when the link is made: the recording holds its range and nothing else, so no request made
+with the link can show more.  Recordings lie in `shares/` of the data home, beside the sandboxes.  Live and fork links
+lead to the sandbox itself, and end when it is made private.
 """
 
 import secrets
@@ -13,6 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from queueviz import access, engine, owners
+from queueviz.live.hub import rights_changed
 from queueviz.models import Grant, Sandbox
 from queueviz.numbers import whole
 from queueviz.rates import Rate
@@ -29,6 +32,7 @@ GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
 ENDED = "This link is unknown, was revoked, or its time is over."
 NOTE_MARK = "#"
 FAILED = "failed"  # in `Grant.shows`, beside what it shows
+SEQS = ("first", "last", "at")  # of what a link shows, in the audit
 
 
 class Note(NamedTuple):
@@ -39,7 +43,7 @@ class Note(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a link shows: events `first` to `last`, opened at `at`."""
+    """What the link of a range shows: events `first` to `last`, opened at `at`."""
 
     first: int
     last: int
@@ -55,7 +59,22 @@ class Share(NamedTuple):
     """A link that is good, or was."""
 
     grant: Grant
-    shown: Shown
+
+    @property
+    def kind(self) -> str:
+        return self.grant.kind
+
+    @property
+    def shown(self) -> Shown:
+        """Of a range."""
+        row = self.grant.shows
+        notes = tuple(Note(**note) for note in row["notes"])
+        return Shown(row["first"], row["last"], row["at"], row["language"], notes)
+
+    @property
+    def at(self) -> int:
+        """Of a fork link: the event up to which a branch is the same run."""
+        return int(self.grant.shows["at"])
 
     @property
     def sandbox(self) -> Sandbox:
@@ -85,8 +104,35 @@ def directory() -> Path:
 
 
 def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: int) -> str:
-    """A new link; returns its secret, which is kept nowhere.  Raises ActionRefused: 422 what it shows, 429 too many."""
+    """A new link to a range; returns its secret, which is kept nowhere.
+
+    Raises ActionRefused: 422 what it shows, 429 too many.
+    """
     _check(sandbox, shown)
+    return _make(visitor, sandbox, Grant.Kind.SHARE, shown.row(), label, days)
+
+
+def make_live(visitor: Visitor, sandbox: Sandbox, *, label: str, days: int) -> str:
+    """As `make`, of a link behind which the sandbox is watched.  Raises ActionRefused (409) of a private one."""
+    _demand_open(sandbox)
+    return _make(visitor, sandbox, Grant.Kind.LIVE, {}, label, days)
+
+
+def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: int) -> str:
+    """As `make_live`, of a link with which one gets a branch of one's own from event `at`."""
+    _demand_open(sandbox)
+    if at > newest(sandbox.slug):
+        raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose an event that has.", field="at", seq=at)
+    return _make(visitor, sandbox, Grant.Kind.FORK, {"at": at}, label, days)
+
+
+def _demand_open(sandbox: Sandbox) -> None:
+    if sandbox.visibility == Sandbox.Visibility.PRIVATE:
+        raise ActionRefused(409, "This sandbox is private: only a range of it can be shared.",
+                            "Let others watch it in the settings, or share a range.", field="kind")  # fmt: skip
+
+
+def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str, Any], label: str, days: int) -> str:
     if days not in LIVES_DAYS:
         raise ActionRefused(422, "A link lives for {days} days.", "Choose one of these.", field="days",
                             days=", ".join(map(str, LIVES_DAYS)))  # fmt: skip
@@ -94,20 +140,24 @@ def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: 
         raise ActionRefused(429, "This sandbox has {allowed} share links already.", "Revoke one of them first.",
                             allowed=LIMITS.share_links_per_sandbox)  # fmt: skip
     secret = secrets.token_urlsafe(SECRET_BYTES)
-    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.SHARE, role="viewer", digest=digest(secret), label=label[:80],
-                         shows=shown.row(), expires_at=timezone.now() + timedelta(days=days))  # fmt: skip
-    owners.record(visitor, "share", sandbox.slug, first=shown.first, last=shown.last)
+    Grant.objects.create(sandbox=sandbox, kind=kind, role="viewer", digest=digest(secret), label=label[:80],
+                         shows=shows, expires_at=timezone.now() + timedelta(days=days))  # fmt: skip
+    owners.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
     return secret
 
 
 def find(visitor: Visitor, secret: str) -> Share:
     """The link with this secret, if it is good; raises `access.NotFound`, or ActionRefused (429) after many guesses."""
     good = access.live_grants(timezone.now())
-    grant = Grant.objects.select_related("sandbox").filter(good, kind=Grant.Kind.SHARE, digest=digest(secret)).first()
-    if grant is None or access.has_expired(grant.sandbox):
+    grant = Grant.objects.select_related("sandbox").filter(good, kind__in=Grant.LINKS, digest=digest(secret)).first()
+    if grant is None or access.has_expired(grant.sandbox) or _is_shut(grant):
         GUESSES.demand(visitor.address)
         raise access.NotFound(ENDED)
-    return _share(grant)
+    return Share(grant)
+
+
+def _is_shut(grant: Grant) -> bool:
+    return grant.kind in Grant.TO_SANDBOX and grant.sandbox.visibility == Sandbox.Visibility.PRIVATE
 
 
 def note_use(share: Share) -> None:
@@ -123,18 +173,19 @@ def note_failed(share: Share) -> None:
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
-    """From now on the link is unknown; its recording is deleted."""
+    """From now on the link is unknown, for open sockets too; its recording is deleted."""
     for grant in _links(sandbox).filter(pk=key, revoked_at__isnull=True):
         Grant.objects.filter(pk=grant.pk).update(revoked_at=timezone.now())
-        _share(grant).file.unlink(missing_ok=True)
+        Share(grant).file.unlink(missing_ok=True)
         owners.record(visitor, "unshare", sandbox.slug)
+        rights_changed(sandbox.slug)
 
 
 def listed(sandbox: Sandbox) -> list[Share]:
     """All links of a sandbox, the newest first; those that ended 90 days long."""
     since = timezone.now() - LISTED
     kept = _links(sandbox).exclude(revoked_at__lt=since).exclude(expires_at__lt=since)
-    return [_share(grant) for grant in kept.select_related("sandbox").order_by("-pk")]
+    return [Share(grant) for grant in kept.select_related("sandbox").order_by("-pk")]
 
 
 def sweep() -> None:
@@ -183,10 +234,4 @@ def _check(sandbox: Sandbox, shown: Shown) -> None:
 
 
 def _links(sandbox: Sandbox) -> Any:
-    return sandbox.grants.filter(kind=Grant.Kind.SHARE)
-
-
-def _share(grant: Grant) -> Share:
-    row = grant.shows
-    notes = tuple(Note(**note) for note in row["notes"])
-    return Share(grant, Shown(row["first"], row["last"], row["at"], row["language"], notes))
+    return sandbox.grants.filter(kind__in=Grant.LINKS)

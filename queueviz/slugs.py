@@ -1,5 +1,6 @@
 """Addresses: two words and six letters that people can read aloud, and where the pages of each are."""
 
+import re
 import secrets
 
 from sandbox.attached.settings import PREFIX, is_attached
@@ -14,6 +15,7 @@ SECOND = (
     "badger", "beaver", "crane", "curlew", "falcon", "finch", "gecko", "heron", "ibex", "lark", "lynx", "marten",
     "otter", "owl", "panda", "petrel", "plover", "puffin", "raven", "robin", "seal", "stork", "swan", "wren",
 )  # fmt: skip
+ANY = re.compile(rf"\b(?:{'|'.join(FIRST)})-(?:{'|'.join(SECOND)})-[{LETTERS}]{{{LETTER_COUNT}}}\b")
 
 
 def new_slug() -> str:

@@ -1,4 +1,4 @@
-"""Who is asking: a signed-in user, a session and a bearer token, in one value."""
+"""Who is asking: a signed-in user, a session, a bearer token or a live link, in one value."""
 
 import hashlib
 import hmac
@@ -21,13 +21,15 @@ ONE_CUSTOMER = 64  # bits of an IPv6 address: one customer has all addresses tha
 class Visitor(NamedTuple):
     """`session` has the secret of a browser that owns something; a bearer visitor has none, since cookies are ignored.
 
-    `address` is as limits count it (`counted`).
+    `link` is the secret of a live link: who comes through one has its right and no other.  `address` is as limits count
+    it (`counted`).
     """
 
     user: Any = None
     session: Any = None
     token: str | None = None
     address: str = ""
+    link: str | None = None
 
     @property
     def is_signed_in(self) -> bool:
@@ -51,6 +53,8 @@ def bearer(header: str) -> str | None:
 def of_request(request: HttpRequest) -> Visitor:
     """The visitor of a page or API request."""
     address = _address(request.META)
+    if (mask := getattr(request, "mask", None)) is not None:
+        return Visitor(address=address, link=mask.secret)
     token = bearer(request.headers.get("Authorization", ""))
     if token is not None:
         return Visitor(token=token, address=address)

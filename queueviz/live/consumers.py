@@ -12,13 +12,15 @@ from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from queueviz import access, attaching, engine, visitor
+from queueviz import access, attaching, engine, sharing, visitor
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.hub import TOO_MANY, Hub, hub_of_this_loop
 from queueviz.live.viewer import Viewer
+from queueviz.masks import Mask
+from queueviz.models import Grant
 from queueviz.rates import Rate
-from sandbox.kernel.errors import SandboxError
+from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +31,13 @@ MAX_SEQ = 2**63 - 1
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10)."""
+    """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
+
+    Behind a live link (`/ws/v/SECRET/`) the visitor has nothing but the link, and the sandbox another name (`masks`).
+    """
 
     viewer: Viewer | None = None
+    mask: Mask | None = None
     hub: Hub
 
     async def __call__(self, *given: Any) -> None:
@@ -55,10 +61,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if not self.hub.has_room_for(self.visitor.address):
             await self.close(TOO_MANY)
             return
+        if (secret := self.scope["url_route"]["kwargs"].get("secret")) is not None:
+            self.visitor = visitor.Visitor(address=self.visitor.address, link=secret)
+            try:
+                self.mask = await self.hub.turns.ask(lambda: database_sync_to_async(_mask_of)(self.visitor))
+            except ActionRefused:  # after many guesses
+                await self.close(TOO_MANY)
+                return
         limits = self.hub.limits
         self.rate = Rate(limits.messages_per_s, limits.messages_per_s, what="messages", now=time.monotonic)
         self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke, or may not wake
-        self.viewer = Viewer(self.send, self.close, self._may_see, self.visitor.address, limits,
+        self.viewer = Viewer(self._say, self.close, self._may_see, self.visitor.address, limits,
                              self.visitor)  # fmt: skip
         self.hub.enter(self.viewer)
         self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(limits.waiting_messages)
@@ -72,10 +85,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self._work.cancel()
             self.hub.forget(self.viewer)
 
+    async def _say(self, text: str) -> None:
+        await self.send(text if self.mask is None else self.mask.outward(text))
+
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.viewer is None or self.viewer.closed:
             return
-        message = _parsed(text_data)
+        message = _parsed(text_data if self.mask is None or text_data is None else self.mask.inward(text_data))
         if message is None:
             await self.viewer.close(NOT_UNDERSTOOD)
         elif self.rate.admits("socket"):
@@ -134,6 +150,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _may_see(self, slug: str) -> bool:
         return bool(await database_sync_to_async(_may_see)(self.visitor, slug))
+
+
+def _mask_of(who: visitor.Visitor) -> Mask | None:
+    """None where the link is no live one that is good: then nothing can be seen with it."""
+    assert who.link is not None
+    try:
+        link = sharing.find(who, who.link)
+    except access.NotFound:
+        return None
+    return Mask(link.sandbox.slug, who.link) if link.kind == Grant.Kind.LIVE else None
 
 
 def _may_see(who: visitor.Visitor, slug: str) -> bool:

@@ -1,4 +1,4 @@
-"""Share links: the page that makes and lists them, what a link shows, and its recording for players.
+"""Share links: the page that makes and lists them, what a link leads to, and its recording for players.
 
 Pages at `/e/` may be framed by any site: they read and set no cookie, and know nothing but the recording.
 """
@@ -13,15 +13,17 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve, reverse
 from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, making, ranges, refusals, sharing, visitor
+from queueviz import access, branching, making, ranges, refusals, sharing, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.models import Sandbox
+from queueviz.models import Grant, Sandbox
 from queueviz.numbers import whole
+from queueviz.pages import linked
 from queueviz.sharing import Share, Shown
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused
@@ -30,6 +32,9 @@ PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what
 LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
+KINDS = (("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
+         ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
+         ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")))  # fmt: skip
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
 RECORDING = "application/vnd.queueviz.recording"
 
@@ -41,21 +46,19 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     sandbox = access.sandbox_for(who, slug, "share")
     newest = sharing.newest(slug)
     context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "newest": newest, "lives": sharing.LIVES_DAYS,
-                               "given": request.POST or _offered(request, newest), "parts": PARTS}  # fmt: skip
+                               "given": request.POST or _offered(request, newest), "kinds": KINDS}  # fmt: skip
     if request.method == "POST":
         try:
-            making.demand_room()
-            sharing.sweep()
-            secret = sharing.make(who, sandbox, _shown(request), label=request.POST.get("label", ""),
-                                  days=_number(request, "days"))  # fmt: skip
+            secret = _make(request, who, sandbox)
         except ActionRefused as refused:
             status, said = refusals.describe(refused)
             context["refused"] = {"status": status, "message": said.pop("error"), **said}
         else:
             made = sharing.find(who, secret)
-            making.begin(made)
-            context |= {"made": made, "url": _absolute(request, "shared", secret),
-                        "frame": _frame(request, secret, "board", *PARTS["board"])}  # fmt: skip
+            context |= {"made": made, "url": _absolute(request, "shared", secret)}
+            if made.kind == Grant.Kind.SHARE:
+                making.begin(made)
+                context["frame"] = _frame(request, secret, "board", *PARTS["board"])
     status = context["refused"]["status"] if "refused" in context else 200
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
@@ -77,14 +80,28 @@ def revoke(request: HttpRequest, slug: str) -> HttpResponse:
 
 @never_cache
 @require_GET
-def shared(request: HttpRequest, secret: str) -> HttpResponse:
-    """What a link shows, as a page of this site."""
+def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
+    """What a link leads to: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
+    if link.kind == Grant.Kind.LIVE:
+        return linked.through(request, link, secret)
+    if link.kind == Grant.Kind.FORK:
+        return render(request, "queueviz/pages/fork.html", {"link": link, "secret": secret})
     address = _absolute(request, "shared", secret)
     context = {"shared": link.shown, "name": link.grant.label, "player": _player(link, "shared-recording", secret),
                "state": making.state(link), "texts": texts(PLAYER_WORDS),
                "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}"}  # fmt: skip
     return render(request, "queueviz/pages/shared.html", context)
+
+
+@require_POST
+def fork(request: HttpRequest, secret: str) -> HttpResponse:
+    """A branch of the receiver's own, with the limits of any new sandbox."""
+    link = _opened(request, secret)
+    if link.kind != Grant.Kind.FORK:
+        raise Http404
+    made = branching.branch(visitor.of_request(request), link.sandbox.slug, at=link.at)
+    return redirect("branching", made.sandbox.slug)
 
 
 @never_cache
@@ -94,7 +111,7 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
     """A part of the player for pages of other sites.  No context processor runs: they would read cookies."""
     if part not in PARTS:
         raise Http404(f"There is no part {part!r}. There are: {', '.join(PARTS)}.")
-    link = _opened(request, secret)
+    link = _recorded(request, secret)
     with translation.override(link.shown.language):
         player = _player(link, "embedded-recording", secret) | {"part": part}
         context = {"player": player, "name": link.grant.label, "texts": texts(PLAYER_WORDS),
@@ -107,7 +124,7 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
 @require_GET
 def recording(request: HttpRequest, secret: str) -> HttpResponse:
     """The bytes of a link's recording, whole or by ranges."""
-    link = _opened(request, secret, note=False)
+    link = _recorded(request, secret, note=False)
     if not link.is_ready:
         raise Http404("This recording is being made. Try again in a moment.")
     return ranges.answer(request, link.file, RECORDING)
@@ -119,7 +136,7 @@ def oembed(request: HttpRequest) -> HttpResponse:
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"error": "Only the format json is there."}, status=501)
     secret = _secret_of(request, request.GET.get("url", ""))
-    link = _opened(request, secret, note=False)
+    link = _recorded(request, secret, note=False)
     width, height = PARTS["board"]
     width = max(LEAST_WIDTH, min(width, _size(request, "maxwidth", width)))
     height = min(height, _size(request, "maxheight", height))
@@ -130,10 +147,25 @@ def oembed(request: HttpRequest) -> HttpResponse:
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
     """Rows of the list (the link, whether it is good, how far its recording is), and whether one is being made."""
-    rows = [{"link": link, "good": link.is_good, "state": making.state(link) if link.is_good else "over",
+    rows = [{"link": link, "good": link.is_good, "state": _state(link),
              "bytes": link.file.stat().st_size if link.is_good and link.is_ready else None}
             for link in sharing.listed(sandbox)]  # fmt: skip
     return {"links": rows, "waits": any(row["state"] == "making" for row in rows)}
+
+
+def _state(link: Share) -> str:
+    """How far its recording is; `live` and `fork` have none."""
+    if not link.is_good:
+        return "over"
+    return making.state(link) if link.kind == Grant.Kind.SHARE else link.kind
+
+
+def _recorded(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
+    """A link to a recording; raises Http404 for any other."""
+    link = _opened(request, secret, note=note)
+    if link.kind != Grant.Kind.SHARE:
+        raise Http404
+    return link
 
 
 def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
@@ -148,6 +180,20 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
     shown = link.shown
     return {"url": reverse(route, args=[secret]), "from": shown.first, "to": shown.last, "at": shown.at,
             "notes": [note._asdict() for note in shown.notes]}  # fmt: skip
+
+
+def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:
+    """The secret of the link the form asks for."""
+    label, days, kind = request.POST.get("label", ""), _number(request, "days"), request.POST.get("kind", "range")
+    if kind == "live":
+        return sharing.make_live(who, sandbox, label=label, days=days)
+    if kind == "fork":
+        return sharing.make_fork(who, sandbox, _number(request, "at"), label=label, days=days)
+    if kind != "range":
+        raise ActionRefused(422, "A link is live, to a range, or to fork from.", "Choose one of these.", field="kind")
+    making.demand_room()
+    sharing.sweep()
+    return sharing.make(who, sandbox, _shown(request), label=label, days=days)
 
 
 def _shown(request: HttpRequest) -> Shown:

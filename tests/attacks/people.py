@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from queueviz import owners
 from queueviz.models import Grant, PipelineRun, Sandbox
+from queueviz.visitor import digest
 from tests.web.clusters import account, browser_of, cluster
 from tests.web.fake_port import FakePort
 
@@ -23,12 +24,20 @@ EVERYONE: Roles = {"shared": "viewer", "private": None, "expired": None, CLUSTER
 
 
 class Person(NamedTuple):
-    """`tokens`: sent at a place instead of the browser's cookies."""
+    """`tokens`: sent at a place instead of the browser's cookies.  `links`: secrets of live links."""
 
     client: Client
     roles: Roles
     tokens: dict[str, str] = {}
     administers: bool = False
+    links: dict[str, str] = {}
+
+    def address_at(self, place: str, slug: str, path: str) -> str:
+        """Behind a live link what is at the sandbox's own address is below the link's."""
+        if place not in self.links:
+            return path
+        link = f"/v/{self.links[place]}/"
+        return path.replace(f"/s/{slug}/", link).replace(f"/api/sandboxes/{slug}", f"{link}api")
 
     def headers_at(self, place: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[place]}"} if place in self.tokens else {}
@@ -47,6 +56,7 @@ def world(port: FakePort) -> World:
     rows = {place: Sandbox.objects.get(slug=slug) for place, slug in slugs.items()}
     tokens: dict[str, dict[str, str]] = {kind: {} for kind in ("good", "revoked", "expired")}
     editor, former = account("editor"), account("former")
+    links = {place: f"live-link-of-{place}" for place in SANDBOXES}
     runs = {}
     for place, sandbox in rows.items():
         link = owner.post(f"/s/{sandbox.slug}/keep/claim-link/").context["claim_url"]
@@ -55,6 +65,7 @@ def world(port: FakePort) -> World:
             held[place] = owners.new_token(sandbox, label=kind)
         Grant.objects.create(sandbox=sandbox, kind="editor", role="editor", user=editor)
         Grant.objects.create(sandbox=sandbox, kind="editor", role="editor", user=former, revoked_at=timezone.now())
+        Grant.objects.create(sandbox=sandbox, kind="live", role="viewer", digest=digest(links[place]))
         runs[place] = PipelineRun.objects.create(sandbox=sandbox, job="latency", who="x", visitor="x").run
     now = timezone.now()
     Grant.objects.filter(label="revoked").update(revoked_at=now)
@@ -85,6 +96,8 @@ def world(port: FakePort) -> World:
         "a made-up cookie": Person(made_up, EVERYONE),
         "somebody with a sandbox of his own": Person(other, EVERYONE),
         "somebody else's account": Person(browser_of(account("else")), EVERYONE),
+        "a reader with a live link": Person(Client(), EVERYONE, links=links),
+        "the owner's browser behind a live link": Person(owner, EVERYONE, links=links),
         "nobody": Person(Client(), EVERYONE),
         "an operator of the cluster": Person(browser_of(operator), {**EVERYONE, CLUSTER: "operator"}),
         "a viewer of the cluster": Person(browser_of(viewer), {**EVERYONE, CLUSTER: "viewer"}),

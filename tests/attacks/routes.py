@@ -38,7 +38,8 @@ RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 OPEN = {"", "places/", "new/", "claim/<str:token>/", "fidelity/", "theme/", "language/", "accounts/login/",
         "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "api/",
         "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/", "v/<slug:secret>/recording.qvr",
-        "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed"}  # fmt: skip
+        "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed", "v/<slug:secret>/fork/",
+        "v/<slug:secret>/<path:rest>"}  # fmt: skip
 """Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
 NEEDS: dict[str, list[Ask]] = {
@@ -96,6 +97,13 @@ NEEDS: dict[str, list[Ask]] = {
     "api/clusters/<slug:name>/journal": SEE,
     "api/clusters/<slug:name>/ask/<question>": [Ask("GET", "see", {"question": "find-messages"}, {"topic": "orders"})],
 }
+
+BEHIND_LINKS = {f"s/<slug:slug>/{rest}" for rest in (
+    "", "ask/<slug:name>/", "part/runs/", "part/freshness/<str:job>/", "part/<slug:name>/", "clients/<str:client>/",
+    "messages/<str:id>/", "audit/", "history/", "pipeline/", "<slug:tab>/")} | {
+    f"api/sandboxes/<slug:slug>/{rest}"
+    for rest in ("events", "journal", "changes", "state", "ask/<name>")}  # fmt: skip
+"""What a live link leads to, all of it only with GET."""
 
 
 def every() -> list[str]:

@@ -15,10 +15,11 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.db import transaction
 
-from queueviz import acting, api_replay, replaying
+from queueviz import acting, api_replay, replaying, sharing
 from queueviz.asgi import application
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
+from queueviz.masks import Mask
 from queueviz.models import Cluster, Grant, PipelineRun, Sandbox
 from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import can
@@ -38,7 +39,7 @@ OFFSETS = ("ResetOffsets", "UndoReset")  # all that is ever done to a cluster
 
 @pytest.fixture
 def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPatch) -> World:
-    for rate in (acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS, sharing.GUESSES):
         monkeypatch.setattr(rate, "burst", 1_000_000)
     port.answers = {"rows": []}
     return world(port)
@@ -48,8 +49,12 @@ def places_of(route: str) -> tuple[str, ...]:
     return (CLUSTER,) if route.startswith(("k/", "api/clusters/")) else SANDBOXES
 
 
-def expected(person: Person, place: str, ask: Ask) -> int:
+def expected(person: Person, place: str, route: str, ask: Ask) -> int:
     """200 stands for whatever is no refusal."""
+    if place in person.links and ask.method != "GET":
+        return 405
+    if place in person.links and route not in routes.BEHIND_LINKS:
+        return 404
     role: Any = person.roles[place]
     if role is None:
         return 404
@@ -67,7 +72,7 @@ def name_of(world: World, place: str) -> str:
 def sent(who: Person, world: World, route: str, place: str, ask: Ask) -> Any:
     name = name_of(world, place)
     values = {"slug": name, "name": name, "run": world.runs.get(place, "")} | ask.path
-    path, body = routes.address(route, **values), routes.body_of(ask)
+    path, body = who.address_at(place, name, routes.address(route, **values)), routes.body_of(ask)
     headers = who.headers_at(place)
     if ask.method in ("GET", "HEAD"):
         return who.client.generic(ask.method, path, QUERY_STRING="topic=orders" if body else "", headers=headers)
@@ -111,7 +116,7 @@ def test_every_request_gets_what_the_right_gives_and_no_more(
             before = state(port)
             for name, who in everyone.people.items():
                 for ask in asks:
-                    wanted = expected(who, place, ask)
+                    wanted = expected(who, place, route, ask)
                     with undone(port):
                         got = sent(who, everyone, route, place, ask).status_code
                         changed = wanted != 200 and state(port) != before
@@ -195,7 +200,9 @@ async def test_every_channel_shows_itself_to_those_who_may_see(
     crossings, shut_out, tried = [], [], 0
     for place, slug in everyone.slugs.items():
         for name, who in everyone.people.items():
-            seen = await _seen(who, place, [channel(kind, slug) for kind in CHANNELS])
+            known_as = Mask(slug, who.links[place]).alias if place in who.links else slug
+            named = {channel(kind, known_as): channel(kind, slug) for kind in CHANNELS}
+            seen = {named[shown] for shown in await _seen(who, place, list(named))}
             tried += len(CHANNELS)
             may = who.roles[place] is not None and can(who.roles[place], "see")  # type: ignore[arg-type]
             crossings += [(shown, place, name) for shown in seen if not may]
@@ -212,7 +219,8 @@ async def _seen(who: Person, place: str, channels: list[str]) -> set[str]:
     cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in who.client.cookies.items())
     headers = [(b"host", b"testserver"), (b"origin", b"http://testserver"), (b"cookie", cookies.encode())]
     headers += [(name.lower().encode(), value.encode()) for name, value in who.headers_at(place).items()]
-    socket = WebsocketCommunicator(application, "/ws/live/", headers=headers, subprotocols=[SUBPROTOCOL])
+    address = f"/ws/v/{who.links[place]}/" if place in who.links else "/ws/live/"
+    socket = WebsocketCommunicator(application, address, headers=headers, subprotocols=[SUBPROTOCOL])
     assert (await socket.connect())[0]
     for name in channels:
         await socket.send_to(text_data=orjson.dumps({"k": "sub", "ch": name, "after": "-1"}).decode())

@@ -1,13 +1,17 @@
 """Share links and embeds: guesses, other ranges, other sites, and what a link must not lead to."""
 
 import secrets
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from queueviz import making, sharing
-from queueviz.models import Grant
+from queueviz import making, owners, sharing
+from queueviz.models import Grant, Sandbox
+from sandbox.kernel.errors import ActionRefused
+from tests.web.fake_port import FakePort
 from tests.web.test_share_page import FORM, home, made
 
 __all__ = ["home"]
@@ -103,3 +107,74 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
     assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
     assert Grant.objects.filter(kind="share").count() == 2
     assert visitor.get(f"/s/{mine}/share/").content.decode().count("being made") == 2
+
+
+PLACES = ("share/", "share/links/", "keep/change/", "branch/", "branching/", "claims/", "compare/", "actions/",
+          "api/recording", "api/actions", "api/branch", "api/wake", "api/listen", "api/keys", "api/runs", "api/",
+          "../", "..%2f..%2f", "journal/../../", "/", "nonsense/", "fork/", "recording.qvr")  # fmt: skip
+
+
+@pytest.fixture
+def live(visitor: Client, mine: str, home: Path) -> str:
+    return made(visitor, mine, kind="live")
+
+
+@pytest.mark.parametrize("rest", PLACES)
+def test_a_live_link_leads_to_no_more_than_looking(visitor: Client, mine: str, live: str, rest: str) -> None:
+    """Not even the owner's browser."""
+    before = sorted(Sandbox.objects.values_list())
+    for browser in (visitor, Client()):
+        assert browser.get(live + rest).status_code in (404, 405)
+        assert browser.post(live + rest, {"name": "x", "action": "SetRate", "rate": "9"}).status_code in (404, 405)
+    assert sorted(Sandbox.objects.values_list()) == before
+
+
+def test_a_live_link_is_no_token(visitor: Client, mine: str, live: str) -> None:
+    Sandbox.objects.filter(slug=mine).update(visibility="private")
+    reader = Client(headers={"Authorization": f"Bearer {live.split('/')[2]}"})
+    assert [reader.get(path).status_code for path in (f"/s/{mine}/", f"/api/sandboxes/{mine}", live)] == [404] * 3
+
+
+def test_behind_a_live_link_a_token_and_a_session_count_for_nothing(visitor: Client, mine: str, live: str) -> None:
+    token = owners.new_token(Sandbox.objects.get(slug=mine))
+    page = visitor.get(live, headers={"Authorization": f"Bearer {token}"}).content.decode()
+    assert 'data-can="see "' in page
+    assert visitor.post(f"{live}api/actions", headers={"Authorization": f"Bearer {token}"}).status_code == 405
+
+
+def test_a_live_link_reaches_no_other_sandbox(visitor: Client, mine: str, live: str, port: FakePort) -> None:
+    other = str(visitor.post("/new/", {"template": "orders"})["Location"]).split("/")[2]
+    for rest in (f"s/{other}/", f"../../s/{other}/", f"api/../{other}/journal", f"part/rail/?slug={other}"):
+        assert f"/s/{other}/" not in Client().get(live + rest).content.decode()
+
+
+def test_refusals_behind_a_live_link_do_not_name_the_sandbox(mine: str, live: str, port: FakePort) -> None:
+    port.refuse["snapshot"] = ActionRefused(404, "There is no sandbox {slug}.", slug=mine)
+    refused = Client().get(live)
+    assert refused.status_code == 404
+    assert mine not in refused.content.decode()
+
+
+def test_a_live_link_does_not_name_where_its_sandbox_comes_from(mine: str, live: str) -> None:
+    Sandbox.objects.filter(slug=mine).update(branch_of="calm-otter-hqnzrp", branch_at=5)
+    assert "calm-otter-hqnzrp" not in Client().get(live).content.decode()
+
+
+def test_an_expired_sandbox_has_no_live_link(mine: str, live: str) -> None:
+    Sandbox.objects.filter(slug=mine).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert Client().get(live).status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["live", "fork"])
+def test_only_a_range_is_framed(visitor: Client, mine: str, home: Path, kind: str) -> None:
+    path = made(visitor, mine, kind=kind)
+    assert Client().get(path.replace("/v/", "/e/") + "board/").status_code == 404
+    assert Client().get(f"/oembed?url=http://testserver{path}").status_code == 404
+    assert "frame-ancestors 'none'" in Client().get(path)["Content-Security-Policy"]
+
+
+def test_a_range_leads_to_no_page_of_the_sandbox(link: str) -> None:
+    for rest in ("", "journal/", "part/rail/", "api/state"):
+        page = Client().get(link + rest)
+        assert page.status_code == (404 if rest else 200)
+    assert Client().post(link + "fork/").status_code == 404

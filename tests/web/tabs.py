@@ -20,12 +20,13 @@ BOARD = "board/calm-owl-aaaaaa/g/t"
 SLUG = "calm-owl-aaaaaa"
 
 
-def socket(*headers: tuple[bytes, bytes], protocol: str = SUBPROTOCOL) -> WebsocketCommunicator:
-    return WebsocketCommunicator(application, "/ws/live/", headers=[HOST, *headers], subprotocols=[protocol])
+def socket(*headers: tuple[bytes, bytes], protocol: str = SUBPROTOCOL,
+           path: str = "/ws/live/") -> WebsocketCommunicator:  # fmt: skip
+    return WebsocketCommunicator(application, path, headers=[HOST, *headers], subprotocols=[protocol])
 
 
-async def opened(*headers: tuple[bytes, bytes]) -> WebsocketCommunicator:
-    made = socket(*(headers or (OWN,)))
+async def opened(*headers: tuple[bytes, bytes], path: str = "/ws/live/") -> WebsocketCommunicator:
+    made = socket(*(headers or (OWN,)), path=path)
     accepted, protocol = await made.connect()
     assert (accepted, protocol) == (True, SUBPROTOCOL)
     return made

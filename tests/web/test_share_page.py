@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import making, sharing
+from queueviz import making, owners, sharing
 from queueviz.models import Grant, Sandbox
 from tests.web.fake_port import FakePort
 
@@ -33,7 +33,7 @@ def home(tmp_path: Path, settings: Any, port: FakePort, monkeypatch: pytest.Monk
 
 
 def made(visitor: Client, slug: str, **fields: str) -> str:
-    """The path of a new link."""
+    """The path of a new link; `kind`: live or fork, else to a range."""
     page = visitor.post(f"/s/{slug}/share/", FORM | fields)
     assert page.status_code == 200, page.content.decode()
     return urlsplit(page.content.decode().split('readonly\n              value="')[1].split('"')[0]).path
@@ -168,3 +168,73 @@ def test_recordings_of_links_that_ended_are_swept(visitor: Client, mine: str, ho
     Grant.objects.filter(kind="share").update(expires_at=timezone.now() - timedelta(seconds=1))
     sharing.sweep()
     assert list((home / "shares").iterdir()) == []
+
+
+def test_a_live_link_shows_the_pages_and_names_the_sandbox_nowhere(visitor: Client, mine: str, port: FakePort) -> None:
+    port.show(f"board/{mine}/order-svc/orders", {"queues": {}}, seq=1)
+    path = made(visitor, mine, kind="live")
+    for tab in ("", "groups/", "journal/", "store/", "topology/", "settings/", "connect/", "messages/", "part/rail/"):
+        page = Client().get(path + tab)
+        assert page.status_code == 200, tab
+        assert mine not in page.content.decode(), tab
+    assert f'"root": "{path}"' in Client().get(path).content.decode()
+
+
+def test_a_live_link_offers_nothing_that_changes(visitor: Client, mine: str) -> None:
+    page = visitor.get(made(visitor, mine, kind="live")).content.decode()
+    assert 'data-can="see "' in page
+
+
+def test_a_live_link_is_listed_and_revoked_as_others(visitor: Client, mine: str) -> None:
+    path = made(visitor, mine, kind="live")
+    assert "live, read only" in visitor.get(f"/s/{mine}/share/").content.decode()
+    visitor.post(f"/s/{mine}/share/revoke/", {"link": Grant.objects.get(kind="live").pk})
+    assert [Client().get(path + rest).status_code for rest in ("", "groups/", "part/rail/")] == [404, 404, 404]
+
+
+def test_a_live_link_wakes_nothing(visitor: Client, mine: str, port: FakePort) -> None:
+    path = made(visitor, mine, kind="live")
+    port.sandboxes[mine] = "asleep"
+    assert visitor.get(path).status_code == 200
+    assert port.sandboxes[mine] == "asleep"
+
+
+@pytest.mark.parametrize("kind", ["live", "fork"])
+def test_a_link_to_the_sandbox_ends_for_good_when_it_is_made_private(visitor: Client, mine: str, kind: str) -> None:
+    path = made(visitor, mine, kind=kind)
+    assert Client().get(path).status_code == 200
+    for visibility in ("private", "link"):
+        visitor.post(f"/s/{mine}/keep/change/", {"name": "x", "visibility": visibility})
+        assert Client().get(path).status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["live", "fork"])
+def test_of_a_private_sandbox_only_ranges_are_shared(visitor: Client, mine: str, kind: str) -> None:
+    Sandbox.objects.filter(slug=mine).update(visibility="private")
+    answer = visitor.post(f"/s/{mine}/share/", FORM | {"kind": kind})
+    assert answer.status_code == 409
+    assert "only a range of it can be shared" in answer.content.decode()
+    assert not Grant.objects.filter(kind=kind).exists()
+
+
+def test_a_fork_link_gives_a_branch_of_ones_own(visitor: Client, mine: str, port: FakePort) -> None:
+    path, reader = made(visitor, mine, kind="fork"), Client()
+    assert "up to event #300" in reader.get(path).content.decode()
+    there = reader.post(path + "fork/")["Location"]
+    assert (port.branched[-1].parent, port.branched[-1].at) == (mine, 300)
+    branch = Sandbox.objects.get(branch_of=mine)
+    assert there == f"/s/{branch.slug}/branching/"
+    assert reader.post(f"/s/{branch.slug}/keep/change/", {"name": "own"}).status_code == 302
+    assert reader.post(f"/s/{mine}/keep/change/", {"name": "own"}).status_code == 403
+
+
+def test_a_fork_counts_as_a_new_sandbox(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owners, "LIMITS", owners.HostLimits(sandboxes_per_visitor=1))
+    path, reader = made(visitor, mine, kind="fork"), Client()
+    assert [reader.post(path + "fork/").status_code for _ in range(2)] == [302, 429]
+
+
+def test_a_fork_begins_at_an_event_that_has_happened(visitor: Client, mine: str) -> None:
+    answer = visitor.post(f"/s/{mine}/share/", FORM | {"kind": "fork", "at": "501"})
+    assert answer.status_code == 422
+    assert "Event 501 has not happened yet." in answer.content.decode()

@@ -12,8 +12,10 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
+from queueviz import owners
 from queueviz.live import hub
 from queueviz.live.rights import still_see
+from queueviz.masks import Mask
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.visitor import Visitor, digest
 from tests.web.fake_port import FakePort
@@ -22,6 +24,8 @@ from tests.web.tabs import BOARD, OWN, SLUG, hear, kept, opened, say, session_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ENDED = {"k": "end", "ch": BOARD, "reason": "forbidden"}
+SECRET = "secret-of-a-link"
+LINKED = BOARD.replace(SLUG, Mask(SLUG, SECRET).alias)
 PRIVATE, LINK = Sandbox.Visibility.PRIVATE, Sandbox.Visibility.LINK
 
 
@@ -119,6 +123,70 @@ async def test_after_the_sandbox_is_deleted_in_the_admin(board: FakePort) -> Non
     tab = await watching()
     await sandbox.adelete()
     assert await hear(tab) == ENDED
+    await tab.disconnect()
+
+
+async def behind_a_link(sandbox: Sandbox) -> WebsocketCommunicator:
+    await Grant.objects.acreate(sandbox=sandbox, kind=Grant.Kind.LIVE, role="viewer", digest=digest(SECRET))
+    return await opened(OWN, path=f"/ws/v/{SECRET}/")
+
+
+async def watching_behind_a_link(sandbox: Sandbox) -> WebsocketCommunicator:
+    tab = await behind_a_link(sandbox)
+    await say(tab, k="sub", ch=LINKED)
+    shown = await hear(tab)
+    assert (shown["k"], shown["ch"]) == ("snap", LINKED)
+    return tab
+
+
+async def test_behind_a_live_link_frames_do_not_name_the_sandbox(board: FakePort) -> None:
+    tab = await watching_behind_a_link(await kept(LINK))
+    board.show(BOARD, {"queues": {"broker-a:0": {"of": SLUG}}}, seq=2)
+    assert SLUG not in str(await hear(tab))
+    await tab.disconnect()
+
+
+@pytest.mark.parametrize("field", ["expires_at", "revoked_at"])
+async def test_after_a_live_link_expires_or_is_revoked(board: FakePort, field: str) -> None:
+    tab = await watching_behind_a_link(await kept(LINK))
+    await Grant.objects.aupdate(**{field: timezone.now() - timedelta(seconds=1)})
+    assert await hear(tab) == ENDED | {"ch": LINKED}
+    await tab.disconnect()
+
+
+async def test_a_live_link_ends_when_the_sandbox_is_made_private_and_the_owner_goes_on(board: FakePort) -> None:
+    sandbox = await kept(LINK)
+    owner, tab = await watching(OWN, cookie(await session_of_the_owner())), await watching_behind_a_link(sandbox)
+    await sync_to_async(owners.change)(Visitor(), sandbox, visibility=PRIVATE)
+    assert await hear(tab) == ENDED | {"ch": LINKED}
+    board.show(BOARD, {"queues": {"broker-a:0": {}}}, seq=2)
+    assert (await hear(owner))["k"] == "delta"
+    for each in (owner, tab):
+        await each.disconnect()
+
+
+async def test_a_live_link_s_socket_sees_nothing_else_and_wakes_nothing(board: FakePort) -> None:
+    """Not even what the address alone shows to all."""
+    other = "calm-owl-bbbbbb"
+    await Sandbox.objects.acreate(slug=other, name="s", template="orders", visited_at=timezone.now())
+    board.sandboxes |= {other: "live", SLUG: "asleep"}
+    board.show(f"board/{other}/g/t", {"queues": {}}, seq=1)
+    tab = await behind_a_link(await kept(LINK))
+    for name, reason in ((f"board/{other}/g/t", "unknown"), (LINKED, "asleep")):
+        await say(tab, k="sub", ch=name)
+        assert await hear(tab) == {"k": "end", "ch": name, "reason": reason}
+    assert board.sandboxes[SLUG] == "asleep"
+    await tab.disconnect()
+
+
+@pytest.mark.parametrize("kind", [Grant.Kind.SHARE, Grant.Kind.FORK, Grant.Kind.TOKEN])
+async def test_no_other_grant_opens_the_socket_of_a_link(board: FakePort, kind: str) -> None:
+    sandbox = await kept(LINK)
+    await Grant.objects.acreate(sandbox=sandbox, kind=kind, role="viewer", digest=digest(SECRET))
+    tab = await opened(OWN, path=f"/ws/v/{SECRET}/")
+    for name in (LINKED, BOARD):
+        await say(tab, k="sub", ch=name)
+        assert await hear(tab) == {"k": "end", "ch": name, "reason": "unknown"}
     await tab.disconnect()
 
 

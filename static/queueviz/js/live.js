@@ -240,6 +240,8 @@ export class Live extends EventTarget {
   }
 }
 
+/** A live link has a socket of its own. */
 function socketUrl() {
-  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/live/`;
+  const [link] = location.pathname.match(/^\/v\/[^/]+\//) ?? ["/live/"];
+  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws${link}`;
 }

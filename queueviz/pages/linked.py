@@ -1,0 +1,43 @@
+"""A sandbox behind a live link: the pages of `/s/SLUG/` and what they ask for, at `/v/SECRET/`, only to look at.
+
+Who comes through the link is a visitor who has nothing but the link: `access` decides, as everywhere.
+"""
+
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.urls import Resolver404, resolve
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from queueviz import sharing, visitor
+from queueviz.masks import Mask
+from queueviz.models import Grant
+from queueviz.sharing import Share
+
+PAGES = {"sandbox", "sandbox-page", "part", "ask", "client", "message", "runs", "freshness", "audit", "history",
+         "pipeline"}  # fmt: skip
+API = {"ask", "events", "journal", "state", "changes"}  # below /api/sandboxes/SLUG/
+
+
+@never_cache
+@require_GET
+def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
+    """One of its pages, or an answer of its API."""
+    link = sharing.find(visitor.of_request(request), secret)
+    if link.kind != Grant.Kind.LIVE:
+        raise Http404
+    return through(request, link, secret, rest)
+
+
+def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> HttpResponseBase:
+    """What the sandbox's own address answers to a visitor who has the link alone (`middleware.Masked` renames it)."""
+    slug = link.sandbox.slug
+    request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]
+    of_api = rest.removeprefix("api/") if rest.startswith("api/") else None
+    try:
+        found = resolve(f"/s/{slug}/{mask.inward(rest)}" if of_api is None else f"/api/sandboxes/{slug}/{of_api}")
+    except Resolver404:
+        raise Http404 from None
+    if not (found.url_name in PAGES if of_api is None else of_api.partition("/")[0] in API):
+        raise Http404
+    answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+    return answer
