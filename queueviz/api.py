@@ -1,12 +1,15 @@
 """The JSON API (docs/automation.md).  The same rights, rates and refusals as the pages; every error is a sentence."""
 
 import logging
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import orjson
+from asgiref.sync import sync_to_async
 from django.core.exceptions import RequestDataTooBig
 from django.db import DataError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from ninja import NinjaAPI, Schema, Status
 from ninja.errors import HttpError, ValidationError
@@ -20,16 +23,19 @@ from queueviz.boards.journal_search import terms_of
 from queueviz.pages import errors
 from queueviz.visitor import Visitor
 from sandbox.control.actions import BY_NAME as ACTIONS
+from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
+from sandbox.control.readings import Entries
 from sandbox.journal.event_filter import EventFilter, Show
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
 
-MOST_LINES = 10_000  # of the journal in one answer
+LIMITS = HostLimits()
+MOST_LINES = 10_000  # of the journal in an answer that asks for no more
 LINES_AT_ONCE = 1_000  # per crossing, so that the engine is never held long
 JSON = "application/json"
-
+NDJSON = "application/x-ndjson"
 
 
 class Strict(Parser):
@@ -165,23 +171,37 @@ def act(request: HttpRequest, slug: str) -> dict[str, str]:
 
 
 @api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
-def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponse:
-    """The journal after `after`, at most 10 000 lines. 410 with `first_seq` where older ones were trimmed."""
-    most = max(1, min(most, MOST_LINES))
+def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponseBase:
+    """The journal after `after`: 10 000 lines, or `most` (up to 1 000 000). 410 with `first_seq` where older ones were
+    trimmed."""
+    most = max(1, min(most, LIMITS.journal_lines))
     attaching.demand(access.visit_at(visitor.of_request(request), slug, "see"))
     port = engine.port()
-    at_once = min(LINES_AT_ONCE, most)
-    found = engine.answer(port.entries(slug, -1 if after is None else after, at_once))
+    found = engine.answer(port.entries(slug, -1 if after is None else after, min(LINES_AT_ONCE, most)))
     if after is not None and after + 1 < found.first_seq:
         hint = f"Start again with after={found.first_seq - 1}."
         said = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(found.first_seq)}
         return HttpResponse(orjson.dumps(said), status=410, content_type=JSON)
-    lines = [orjson.dumps(row) for row in found.rows]
-    while len(found.rows) == at_once and len(lines) < most:
-        at_once = min(LINES_AT_ONCE, most - len(lines))
-        found = engine.answer(port.entries(slug, int(found.next_seq) - 1, at_once))
-        lines += [orjson.dumps(row) for row in found.rows]
-    return HttpResponse(b"".join(line + b"\n" for line in lines), content_type="application/x-ndjson")
+    pages = _pages(slug, found, most)
+    if most <= MOST_LINES:
+        return HttpResponse(b"".join(pages), content_type=NDJSON)
+    return StreamingHttpResponse(_in_turn(pages), content_type=NDJSON)
+
+
+def _pages(slug: str, found: Entries, most: int) -> Iterator[bytes]:
+    """Lines of `found` and of what follows, as many as one crossing to the engine gives."""
+    while True:
+        yield b"".join(orjson.dumps(row) + b"\n" for row in found.rows)
+        most -= len(found.rows)
+        if not most or len(found.rows) < LINES_AT_ONCE:
+            return
+        found = engine.answer(engine.port().entries(slug, int(found.next_seq) - 1, min(LINES_AT_ONCE, most)))
+
+
+async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """As the client takes them: what is long is never held whole."""
+    while (page := await sync_to_async(next, thread_sensitive=False)(pages, None)) is not None:
+        yield page
 
 
 @api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="What happened, newest first")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from ninja import Router
 from ninja.params.functions import Query
 
@@ -35,7 +36,7 @@ def act(request: HttpRequest, name: str) -> dict[str, str]:
 
 
 @router.get("/{slug:name}/events", summary="What was done here, as NDJSON")
-def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponse:
+def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponseBase:
     """As of a sandbox."""
     return sandboxes.events(request, attached_slug(name), after)
 

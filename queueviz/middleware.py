@@ -3,10 +3,10 @@ or database say no there is a sentence.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 from django.core.exceptions import TooManyFieldsSent
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.utils.translation import gettext
 
 from queueviz import refusals
@@ -83,10 +83,19 @@ class Masked:
         answer = self._get_response(request)
         mask: Mask | None = getattr(request, "mask", None)
         if mask is not None:
-            answer.content = mask.outward(answer.content.decode()).encode()
+            if isinstance(answer, StreamingHttpResponse):
+                answer.streaming_content = _masked(answer.streaming_content, mask)
+            else:
+                answer.content = mask.outward(answer.content.decode()).encode()
             for name, value in list(answer.headers.items()):
                 answer.headers[name] = mask.outward(value)
         return answer
+
+
+async def _masked(pages: AsyncIterator[bytes], mask: Mask) -> AsyncIterator[bytes]:
+    """Of whole lines: a name is never cut."""
+    async for page in pages:
+        yield mask.outward(page.decode()).encode()
 
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:

@@ -96,6 +96,7 @@ class HostLimits:
     share_bytes: int = 16 * MIB  # of its recording
     share_notes: int = 20
     share_note_chars: int = 400
+    journal_lines: int = 1_000_000  # in one download
     unknown_links: int = 20  # of one address at once
     unknown_links_per_s: float = 0.5
     pipeline_runs_waiting: int = 20

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 import pytest
-from django.test import Client
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
 
 from queueviz import acting, owners
 from queueviz.models import AuditRecord, Grant, Sandbox
@@ -167,6 +168,16 @@ def test_events_end_after_ten_thousand_lines(visitor: Client, port: FakePort) ->
     slug = make(visitor)["slug"]
     port.rows = [{"seq": str(n), "type": "ClockChanged"} for n in range(12_000)]
     assert len(visitor.get(f"/api/sandboxes/{slug}/events").content.splitlines()) == 10_000
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("asked", "given"), [(11_500, 11_500), (10_001, 10_001), (1_000_000, 12_000)])
+async def test_a_download_is_as_long_as_the_journal(port: FakePort, asked: int, given: int) -> None:
+    slug = await sync_to_async(lambda: make(Client())["slug"])()
+    port.rows = [{"seq": str(n), "type": "ClockChanged"} for n in range(12_000)]
+    answer = await AsyncClient().get(f"/api/sandboxes/{slug}/events?most={asked}")
+    lines = b"".join([page async for page in answer.streaming_content]).splitlines()
+    assert [int(orjson.loads(line)["seq"]) for line in lines] == list(range(given))
 
 
 def test_trimmed_events_are_gone_and_say_where_the_journal_begins(visitor: Client, port: FakePort) -> None:
