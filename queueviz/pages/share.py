@@ -25,7 +25,7 @@ from queueviz.models import Grant, Sandbox
 from queueviz.numbers import whole
 from queueviz.pages import linked
 from queueviz.sharing import Share, Shown
-from queueviz.slugs import root_of
+from queueviz.slugs import api_of, root_of
 from sandbox.kernel.errors import ActionRefused
 
 PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
@@ -35,6 +35,18 @@ AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
 KINDS = (("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
          ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
          ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")))  # fmt: skip
+WORDS: dict[str, Any] = {
+    "share.first": _("First event"),
+    "share.last": _("Last event"),
+    "share.at": _("Opens at"),
+    "share.note": _("Note"),
+    "share.note_at": _("Event of the note"),
+    "share.add_note": _("Add a note"),
+    "share.remove_note": _("Remove the note"),
+    "share.making": _("The recording is being made: {n} %"),
+    "share.failed": _("The recording could not be shown. Try again."),
+    "share.copied": _("Copied"),
+}
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
 RECORDING = "application/vnd.queueviz.recording"
 
@@ -46,7 +58,8 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     sandbox = access.sandbox_for(who, slug, "share")
     newest = sharing.newest(slug)
     context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "newest": newest, "lives": sharing.LIVES_DAYS,
-                               "given": request.POST or _offered(request, newest), "kinds": KINDS}  # fmt: skip
+                               "given": request.POST or _offered(request, newest), "kinds": KINDS, "texts": _texts(),
+                               "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
     if request.method == "POST":
         try:
             secret = _make(request, who, sandbox)
@@ -58,7 +71,8 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
             context |= {"made": made, "url": _absolute(request, "shared", secret)}
             if made.kind == Grant.Kind.SHARE:
                 making.begin(made)
-                context["frame"] = _frame(request, secret, "board", *PARTS["board"])
+                frames = {part: _frame(request, secret, part, *size) for part, size in PARTS.items()}
+                context |= {"frame": frames["board"], "frames": frames}
     status = context["refused"]["status"] if "refused" in context else 200
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
@@ -180,6 +194,12 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
     shown = link.shown
     return {"url": reverse(route, args=[secret]), "from": shown.first, "to": shown.last, "at": shown.at,
             "notes": [note._asdict() for note in shown.notes]}  # fmt: skip
+
+
+def _texts() -> dict[str, Any]:
+    given = texts()
+    given["texts"] |= {key: str(text) for key, text in WORDS.items()}
+    return given
 
 
 def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:

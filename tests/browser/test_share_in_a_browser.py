@@ -33,8 +33,11 @@ def link(site: Site, kept: Kept) -> str:
     site.visit(SHARED)
     page = site.page
     page.goto(f"{site.base_url}/s/{site.slug}/share/")
-    for name, value in {"first": "300", "last": "900", "at": "300", "notes": "#700 Who takes its queues?"}.items():
+    for name, value in {"first": "300", "last": "900", "at": "300"}.items():
         page.locator(f"[name={name}]").fill(value)
+    page.get_by_role("button", name="Add a note").click()
+    page.get_by_label("Event of the note").fill("700")
+    page.get_by_label("Note", exact=True).fill("Who takes its queues?")
     page.get_by_role("button", name="Create link").click()
     address = page.locator("#made").input_value()
     expect(page.locator("#links tbody tr").first).to_contain_text("KiB", timeout=3 * PATIENCE_MS)

@@ -1,5 +1,66 @@
-/* The page that makes share links: copying the address. */
-import { around } from "./dom.js";
+/* The page that makes share links: the range on a timeline, notes as rows, the recording before it is shared, copying. */
+import { $, $$, around, hide, json, text } from "./dom.js";
+import { lookBack } from "./looking_back.js";
+import { Notes } from "./share_notes.js";
+import { RangeLine } from "./share_range.js";
+import { t } from "./words.js";
+
+const MOST_FACTS = 2_000; // on the line, the newest
+const ASK_EVERY_MS = 1_000;
+const ENDS = ["first", "last", "at"];
+
+const { api, newest } = json("sharing"), form = $("#share-form"), fields = form.elements, shown = $("#preview"), said = $("#preview-said");
+const notes = new Notes($("#notes"), fields.notes, () => read().at);
+
+const read = () => /** @type {{ first: number, last: number, at: number }} */ (Object.fromEntries(ENDS.map((name) => [name, Number(fields[name].value)])));
+const isRange = ({ first, last, at }) => first < last && first <= at && at <= last;
+
+/** What was shown is not what would be shared now. */
+function outdate() {
+  shown.replaceChildren();
+  text(said, "");
+}
+
+async function drawLine() {
+  const found = await lookBack(api, { show: "told", most: MOST_FACTS }), facts = found.rows.toReversed();
+  const line = new RangeLine($("#range-line"), {
+    facts, first: Number(found.first_seq), last: newest, range: read(),
+    onChange(range) {
+      for (const name of ENDS) fields[name].value = String(range[name]);
+      outdate();
+    },
+  });
+  form.addEventListener("input", ({ target }) => ENDS.includes(target.name) && isRange(read()) && line.set(read()));
+}
+
+/** The range as its readers would see it, made as its link would make it. */
+async function preview() {
+  const { first, last, at } = read(), url = `${api}/recording?${new URLSearchParams({ from: String(first), to: String(last) })}`;
+  outdate();
+  const box = $("#t-player").content.cloneNode(true).firstElementChild;
+  for (;;) {
+    const answer = await fetch(url, { headers: { Range: "bytes=0-0" } });
+    if (answer.ok && answer.status !== 202) break;
+    const waits = await answer.json();
+    if (!answer.ok) return text(said, waits.error);
+    text(said, t("share.making", { n: Math.round(waits.progress * 100) }));
+    await new Promise((done) => { setTimeout(done, ASK_EVERY_MS); });
+  }
+  text(said, "");
+  shown.replaceChildren(box);
+  const { openPlayer } = await import("./player.js");
+  await openPlayer(box, { url, from: first, to: last, at, notes: notes.notes });
+}
+
+const show = $("#show");
+show.addEventListener("click", async () => {
+  show.disabled = true;
+  await preview().catch(() => text(said, t("share.failed")));
+  show.disabled = false;
+});
+hide(show, false);
+form.addEventListener("input", outdate);
+$("#part")?.addEventListener("change", ({ target }) => { $("#frame").value = json("frames")[target.value]; });
 
 document.addEventListener("click", async ({ target }) => {
   const button = around(target, "[data-copy]");
@@ -11,4 +72,7 @@ document.addEventListener("click", async ({ target }) => {
   } catch {
     document.execCommand("copy");
   }
+  for (const one of $$("[data-copied]")) text(one, t("share.copied"));
 });
+
+await drawLine().catch(() => {}); // numbers can be typed all the same
