@@ -26,6 +26,21 @@ WORDS: dict[str, Any] = {
     "journal.nothing_fits": _("No event fits: {filters}."),
     "journal.branch": _("branch"),
     "journal.board": pgettext("as it was at an event", "board"),
+    "journal.diff": pgettext("marks an event to be compared", "diff"),
+    "journal.diff_mark": _("Compare event #{seq}"),
+    "journal.diff_head": _("What changed between two events"),
+    "journal.diff_title": _("What changed from event #{from} to #{to}"),
+    "journal.diff_one": _("Event #{seq} is marked. Mark another one."),
+    "journal.diff_none": _("No change is known."),
+    "journal.diff_more": _("The first {n} of {all} changes."),
+    "journal.diff_same": _(
+        "Both events follow keyframe #{seq}: what no event carries may have changed between them all the same."
+    ),
+    "journal.diff_between": _(
+        "What no event carries is compared as at the keyframes #{from} and #{to}; such rows say so."
+    ),
+    "journal.diff_old": _("as at the keyframes"),
+    "journal.diff_failed": _("The changes could not be read. Try again."),
     "journal.f_search": _("search “{text}”"),
     "journal.f_causes": _("only causes"),
     "journal.f_steps": _("without steps"),

@@ -55,6 +55,19 @@ def crash(site: Site, home: Path, kept: Kept) -> int:
     return next(int(row["seq"]) for row in rows if row.get("action") == "CrashActor")
 
 
+def test_two_marked_events_are_compared(site: Site, crash: int) -> None:
+    """By the keyboard; a third mark takes the first one's place."""
+    page = site.open(f"journal/?at={crash}")
+    for seq in (crash - 1, crash, crash + 3):
+        page.get_by_label(f"Compare event #{seq}", exact=True).press("Space")
+    panel = page.locator("#j-diff")
+    expect(panel.locator("h2")).to_have_text(f"What changed from event #{crash} to #{crash + 3}")
+    expect(panel.locator("[data-said]")).to_contain_text("what no event carries")
+    assert not page.get_by_label(f"Compare event #{crash - 1}", exact=True).is_checked()
+    panel.get_by_role("button", name="Close").click()
+    expect(panel).to_be_hidden()
+
+
 def test_a_crash_of_long_ago_is_shown_searched_and_filtered(site: Site, crash: int) -> None:
     page = site.open("journal/")
     row = page.locator(f"#e{crash}")

@@ -75,6 +75,42 @@ def test_a_link_plays_its_range_and_stops_at_the_note(link: str, browser: Browse
     page.close()
 
 
+def test_the_range_is_chosen_by_keys_and_played_before_it_is_shared(link: str, site: Site) -> None:
+    page = site.page
+    first, last = (page.get_by_role("slider", name=name) for name in ("First event", "Last event"))
+    expect(first).to_have_attribute("aria-valuenow", page.locator("[name=first]").input_value())
+    page.locator("[name=first]").fill("300")
+    page.locator("[name=last]").fill("900")
+    expect(last).to_have_attribute("aria-valuenow", "900")
+    first.press("ArrowRight")
+    expect(page.locator("[name=first]")).to_have_value("301")
+    last.press("PageDown")
+    mark = int(page.locator("[name=last]").input_value())
+    assert 301 < mark < 900
+    first.press("End")
+    expect(page.locator("[name=first]")).to_have_value(str(mark - 1))
+    first.press("Home")
+    page.get_by_role("button", name="Show it").click()
+    expect(page.locator("#preview .player .q")).to_have_count(8, timeout=3 * PATIENCE_MS)
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, browser: Browser) -> None:
+    page, reader = site.page, browser.new_page()
+    page.get_by_label("Live, read only").check()
+    page.get_by_role("button", name="Create link").click()
+    reader.goto(page.locator("#made").input_value())
+    expect(reader.locator(".board .q")).to_have_count(8)
+    expect(reader.locator("#conn .word")).to_have_text("Connected")
+    reader.wait_for_function(f"queueviz.live.seq > {reader.evaluate('queueviz.live.seq')}")
+    assert site.slug not in reader.content()
+    page.locator("details.revoke summary").first.click()
+    page.get_by_role("button", name="Yes, end it now").first.click()
+    expect(reader.get_by_text("You may not watch this any more.")).to_be_visible(timeout=PATIENCE_MS)
+    reader.close()
+
+
 def test_in_an_article_of_another_site_it_asks_its_own_server_alone_and_without_a_cookie(
         link: str, elsewhere: tuple[str, Path], browser: Browser, site: Site) -> None:
     address, files = elsewhere

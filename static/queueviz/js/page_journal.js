@@ -2,6 +2,7 @@
    names its cause.  With `?at=` it shows what lies around that event, flow and steps too, and stands still. */
 import { $, attr, el, hide, json, text } from "./dom.js";
 import { clock, number } from "./format.js";
+import { Diff } from "./journal_diff.js";
 import { isStep } from "./journal_list.js";
 import { LongJournal } from "./journal_long.js";
 import { fill, lookBack } from "./looking_back.js";
@@ -17,7 +18,7 @@ const more = (row) => (attached ? [seen(row)] : [seen(row), forks(row)]);
 /** The Board as it was at the event, and a sandbox that goes on from there. */
 const linked = location.pathname.startsWith("/v/"); // behind a live link nothing is made
 const branch = ({ seq }) => (linked ? [] : [" · ", el("a", { href: `../branch/?at=${seq}` }, t("journal.branch"))]);
-const forks = (row) => el("span", { class: "small forks" }, el("a", { href: `../?at=${row.seq}` }, t("journal.board")), ...branch(row));
+const forks = (row) => el("span", { class: "small forks" }, el("a", { href: `../?at=${row.seq}` }, t("journal.board")), ...branch(row), " · ", diff.box(row));
 function seen(row) {
   if (!isTold(row.type)) return el("code", { class: "small fields" }, fields(row));
   if (!row.client_id || attached) return el("span");
@@ -25,6 +26,7 @@ function seen(row) {
 }
 const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`;
 const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);
+const diff = attached ? null : new Diff($("#j-diff"), api);
 const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });
 const search = $("#j-search"), causes = $("#j-causes"), steps = $("#j-quiet"), state = $("#j-state"), older = $("#j-older"), clear = $("#j-clear");
 
