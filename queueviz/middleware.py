@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 
 from queueviz import refusals
@@ -76,19 +77,20 @@ class EngineAnswers:
 class Masked:
     """Answers behind a live link, refusals too, do not say the address of the sandbox."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         answer = self._get_response(request)
         mask: Mask | None = getattr(request, "mask", None)
-        if mask is not None:
-            if isinstance(answer, StreamingHttpResponse):
-                answer.streaming_content = _masked(answer.streaming_content, mask)
-            else:
-                answer.content = mask.outward(answer.content.decode()).encode()
-            for name, value in list(answer.headers.items()):
-                answer.headers[name] = mask.outward(value)
+        if mask is None:
+            return answer
+        if isinstance(answer, StreamingHttpResponse):
+            answer.streaming_content = _masked(answer.streaming_content, mask)
+        elif isinstance(answer, HttpResponse):
+            answer.content = mask.outward(answer.content.decode()).encode()
+        for name, value in list(answer.headers.items()):
+            answer.headers[name] = mask.outward(value)
         return answer
 
 

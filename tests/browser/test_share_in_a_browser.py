@@ -103,7 +103,7 @@ def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, 
     reader.goto(page.locator("#made").input_value())
     expect(reader.locator(".board .q")).to_have_count(8)
     expect(reader.locator("#conn .word")).to_have_text("Connected")
-    reader.wait_for_function(f"queueviz.live.seq > {reader.evaluate('queueviz.live.seq')}")
+    reader.wait_for_function("seq => queueviz.live.seq > seq", arg=reader.evaluate("queueviz.live.seq"))
     assert site.slug not in reader.content()
     page.locator("details.revoke summary").first.click()
     page.get_by_role("button", name="Yes, end it now").first.click()

@@ -172,9 +172,10 @@ async def test_a_live_link_s_socket_sees_nothing_else_and_wakes_nothing(board: F
     board.sandboxes |= {other: "live", SLUG: "asleep"}
     board.show(f"board/{other}/g/t", {"queues": {}}, seq=1)
     tab = await behind_a_link(await kept(LINK))
-    for name, reason in ((f"board/{other}/g/t", "unknown"), (LINKED, "asleep")):
+    for name, called, reason in ((f"board/{other}/g/t", "board/another-sandbox/g/t", "unknown"),
+                                 (LINKED, LINKED, "asleep")):  # fmt: skip
         await say(tab, k="sub", ch=name)
-        assert await hear(tab) == {"k": "end", "ch": name, "reason": reason}
+        assert await hear(tab) == {"k": "end", "ch": called, "reason": reason}
     assert board.sandboxes[SLUG] == "asleep"
     await tab.disconnect()
 

@@ -10,7 +10,7 @@ const ASK_EVERY_MS = 1_000;
 const ENDS = ["first", "last", "at"];
 
 const { api, newest } = json("sharing"), form = $("#share-form"), fields = form.elements, shown = $("#preview"), said = $("#preview-said");
-const notes = new Notes($("#notes"), fields.notes, () => read().at);
+const notes = new Notes($("#note-rows"), fields.notes, () => read().at);
 
 const read = () => /** @type {{ first: number, last: number, at: number }} */ (Object.fromEntries(ENDS.map((name) => [name, Number(fields[name].value)])));
 const isRange = ({ first, last, at }) => first < last && first <= at && at <= last;
