@@ -171,7 +171,7 @@ def test_recordings_of_links_that_ended_are_swept(visitor: Client, mine: str, ho
 
 
 def test_a_live_link_shows_the_pages_and_names_the_sandbox_nowhere(visitor: Client, mine: str, port: FakePort) -> None:
-    port.show(f"board/{mine}/order-svc/orders", {"queues": {}}, seq=1)
+    port.show(f"board/{mine}/order-svc/orders", {"queues": {}, "members": {}}, seq=1)
     path = made(visitor, mine, kind="live")
     for tab in ("", "groups/", "journal/", "store/", "topology/", "settings/", "connect/", "messages/", "part/rail/"):
         page = Client().get(path + tab)
@@ -224,8 +224,8 @@ def test_a_fork_link_gives_a_branch_of_ones_own(visitor: Client, mine: str, port
     assert (port.branched[-1].parent, port.branched[-1].at) == (mine, 300)
     branch = Sandbox.objects.get(branch_of=mine)
     assert there == f"/s/{branch.slug}/branching/"
-    assert reader.post(f"/s/{branch.slug}/keep/change/", {"name": "own"}).status_code == 302
-    assert reader.post(f"/s/{mine}/keep/change/", {"name": "own"}).status_code == 403
+    assert reader.post(f"/s/{branch.slug}/keep/extend/").status_code == 302
+    assert reader.post(f"/s/{mine}/keep/extend/").status_code == 403
 
 
 def test_a_fork_counts_as_a_new_sandbox(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
