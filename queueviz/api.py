@@ -200,7 +200,8 @@ def _pages(slug: str, found: Entries, most: int) -> Iterator[bytes]:
 
 async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
     """As the client takes them: what is long is never held whole."""
-    while (page := await sync_to_async(next, thread_sensitive=False)(pages, None)) is not None:
+    following = sync_to_async(lambda: next(pages, None), thread_sensitive=False)
+    while (page := await following()) is not None:
         yield page
 
 
@@ -208,8 +209,9 @@ async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
 def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = Query("", max_length=200),
             before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
     """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
-    attaching.demand(access.visit_at(visitor.of_request(request), slug, "see"))
-    wanted = EventFilter(show, terms_of(search))
+    who = visitor.of_request(request)
+    attaching.demand(access.visit_at(who, slug, "see"))
+    wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None)
     found = engine.answer(engine.port().look_back(slug, wanted, before=before, after=after, most=most))
     said = {"rows": found.rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
             "first_seq": str(found.first_seq)}  # fmt: skip

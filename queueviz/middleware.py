@@ -4,6 +4,7 @@ or database say no there is a sentence.
 
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import cast
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
@@ -86,7 +87,7 @@ class Masked:
         if mask is None:
             return answer
         if isinstance(answer, StreamingHttpResponse):
-            answer.streaming_content = _masked(answer.streaming_content, mask)
+            answer.streaming_content = _masked(cast(AsyncIterator[bytes], answer.streaming_content), mask)
         elif isinstance(answer, HttpResponse):
             answer.content = mask.outward(answer.content.decode()).encode()
         for name, value in list(answer.headers.items()):

@@ -13,8 +13,7 @@ from queueviz.masks import Mask
 from queueviz.models import Grant
 from queueviz.sharing import Share
 
-PAGES = {"sandbox", "sandbox-page", "part", "ask", "client", "message", "runs", "freshness", "audit", "history",
-         "pipeline"}  # fmt: skip
+PAGES = {"sandbox", "sandbox-page", "part", "ask", "client", "message", "freshness", "audit", "history"}
 API = {"ask", "events", "journal", "state", "changes"}  # below /api/sandboxes/SLUG/
 
 

@@ -34,11 +34,13 @@ class Term(NamedTuple):
 class EventFilter(NamedTuple):
     """`show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.
 
-    Each of `terms` must be in the row: in its number, cause, kind or values.
+    Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who does not
+    learn who acted, and does not find it by search either.
     """
 
     show: Show = "told"
     terms: tuple[Term, ...] = ()
+    unnamed: bool = False
 
     def takes(self, kind: str) -> bool:
         """Whether rows of this kind can match: checked before a row is made."""
@@ -51,7 +53,14 @@ class EventFilter(NamedTuple):
     def fits(self, row: Row) -> bool:
         if self.show == "told" and is_step(row):
             return False
+        if self.unnamed:
+            row = without_name(row)
         return all(term.fits(row) for term in self.terms)
+
+
+def without_name(row: Row) -> Row:
+    """Of who acted only the role."""
+    return row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row
 
 
 def is_step(row: Row) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sandbox.cluster import record as records
 from sandbox.cluster.journal_backwards import for_browser
+from sandbox.journal.event_filter import without_name
 from sandbox.journal.events import BY_NAME, FLOW
 from sandbox.journal.schema import Row
 from sandbox.journal.segments import rows_since
@@ -35,4 +36,4 @@ def facts(rows: Iterable[Row]) -> Iterator[Row]:
     """Facts as a recording keeps them; of who acted only the role."""
     for row in rows:
         if row["type"] in FACT_NAMES:
-            yield row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row
+            yield without_name(row)

@@ -3,13 +3,20 @@
 import secrets
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
 from queueviz import making, owners, sharing
+from queueviz.boards import BOARDS, PARTS
+from queueviz.masks import Mask
 from queueviz.models import Grant, Sandbox
+from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 from tests.web.test_share_page import FORM, home, made
@@ -107,6 +114,49 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
     assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
     assert Grant.objects.filter(kind="share").count() == 2
     assert visitor.get(f"/s/{mine}/share/links/").content.decode().count("being made") == 2
+
+
+WHO = 'planted "q\\ <Zoë'  # an account
+ACTED = {"seq": "7", "at_ms": 7, "type": "ActionTaken", "cause": None, "action": "CrashActor", "fields": {"actor": "A"},
+         "by": f"owner {WHO}"}  # fmt: skip
+
+
+def test_no_answer_behind_a_live_link_names_who_acted(visitor: Client, mine: str, live: str, port: FakePort) -> None:
+    Sandbox.objects.filter(slug=mine).update(owner=User.objects.create(username=WHO, email="planted@example.org"))
+    port.rows = [ACTED, {**ACTED, "seq": "8", "by": f"editor {WHO}"}]
+    owner = visitor.get(f"/api/sandboxes/{mine}/events").content.decode()
+    assert owner.count("planted") == 2
+    places = ["", *(f"{name}/" for name in BOARDS), *(f"part/{name}/" for name in [*PARTS, *BOARDS]),
+              *(f"ask/{name}/" for name in QUESTIONS), *(f"api/ask/{name}" for name in QUESTIONS), "audit/", "history/",
+              "part/freshness/delivery_audit/", "clients/a/", "messages/a/", "?at=7", "journal/?at=7", "api/events",
+              "api/events?most=1000000", "api/journal?show=all", "api/state", "api/state?at=7",
+              "api/changes?from=7&to=8"]  # fmt: skip
+    shown = 0
+    for rest in places:
+        answer = Client().get(live + rest)
+        text = b"".join(drained(answer)).decode() if answer.streaming else answer.content.decode()
+        assert "planted" not in text, rest
+        shown += text.count('"by":"owner"')
+    assert shown >= 3
+
+
+def test_behind_a_live_link_a_search_does_not_find_who_acted(mine: str, live: str, port: FakePort) -> None:
+    port.rows = [ACTED]
+    found = [len(Client().get(f"{live}api/journal", {"show": "all", "search": text}).json()["rows"])
+             for text in ("planted", "plant", "owner", "CrashActor")]  # fmt: skip
+    assert found == [0, 0, 1, 1]
+
+
+def test_what_looks_like_a_name_in_a_message_is_left_as_it_is() -> None:
+    body = orjson.dumps({"body": '{"by": "owner of the house"}', "by": "timer x"}).decode()
+    assert Mask("calm-owl-aaaaaa", "secret").outward(body) == body
+
+
+def drained(answer: Any) -> list[bytes]:
+    async def pages() -> list[bytes]:
+        return [page async for page in answer.streaming_content]
+
+    return async_to_sync(pages)()
 
 
 PLACES = ("share/", "share/links/", "keep/change/", "branch/", "branching/", "claims/", "compare/", "actions/",

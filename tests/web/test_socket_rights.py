@@ -146,6 +146,18 @@ async def test_behind_a_live_link_frames_do_not_name_the_sandbox(board: FakePort
     await tab.disconnect()
 
 
+async def test_behind_a_live_link_frames_do_not_name_who_acted(board: FakePort) -> None:
+    tab = await behind_a_link(await kept(LINK))
+    board.rows = [{"seq": str(seq), "at_ms": seq, "type": "ActionTaken", "cause": None, "action": "CrashActor",
+                   "fields": {"actor": "A"}, "by": "owner planted"} for seq in (1, 2)]  # fmt: skip
+    name = f"facts/{Mask(SLUG, SECRET).alias}"
+    await say(tab, k="sub", ch=name, after="0")
+    heard = str(await hear(tab))
+    assert heard.count("'by': 'owner'") == 2
+    assert "planted" not in heard
+    await tab.disconnect()
+
+
 @pytest.mark.parametrize("field", ["expires_at", "revoked_at"])
 async def test_after_a_live_link_expires_or_is_revoked(board: FakePort, field: str) -> None:
     tab = await watching_behind_a_link(await kept(LINK))
