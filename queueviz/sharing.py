@@ -31,6 +31,7 @@ USED_NOTED_EVERY = timedelta(minutes=1)
 GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
 ENDED = "This link is unknown, was revoked, or its time is over."
 NOTE_MARK = "#"
+LIVE, FORK, RANGE = Grant.Kind.LIVE, Grant.Kind.FORK, Grant.Kind.SHARE
 FAILED = "failed"  # in `Grant.shows`, beside what it shows
 SEQS = ("first", "last", "at")  # of what a link shows, in the audit
 
@@ -109,13 +110,13 @@ def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: 
     Raises ActionRefused: 422 what it shows, 429 too many.
     """
     _check(sandbox, shown)
-    return _make(visitor, sandbox, Grant.Kind.SHARE, shown.row(), label, days)
+    return _make(visitor, sandbox, RANGE, shown.row(), label, days)
 
 
 def make_live(visitor: Visitor, sandbox: Sandbox, *, label: str, days: int) -> str:
     """As `make`, of a link behind which the sandbox is watched.  Raises ActionRefused (409) of a private one."""
     _demand_open(sandbox)
-    return _make(visitor, sandbox, Grant.Kind.LIVE, {}, label, days)
+    return _make(visitor, sandbox, LIVE, {}, label, days)
 
 
 def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: int) -> str:
@@ -123,7 +124,7 @@ def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: 
     _demand_open(sandbox)
     if at > newest(sandbox.slug):
         raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose an event that has.", field="at", seq=at)
-    return _make(visitor, sandbox, Grant.Kind.FORK, {"at": at}, label, days)
+    return _make(visitor, sandbox, FORK, {"at": at}, label, days)
 
 
 def _demand_open(sandbox: Sandbox) -> None:
@@ -190,7 +191,7 @@ def listed(sandbox: Sandbox) -> list[Share]:
 
 def sweep() -> None:
     """Delete recordings whose link is not good any more, or whose sandbox is gone."""
-    good = Grant.objects.filter(access.live_grants(timezone.now()), kind=Grant.Kind.SHARE)
+    good = Grant.objects.filter(access.live_grants(timezone.now()), kind=RANGE)
     kept = set(good.values_list("digest", flat=True))
     for file in directory().glob("*.qvr"):
         if file.stem not in kept:

@@ -18,7 +18,6 @@ from queueviz.live.channel import slug_of
 from queueviz.live.hub import TOO_MANY, Hub, hub_of_this_loop
 from queueviz.live.viewer import Viewer
 from queueviz.masks import Mask
-from queueviz.models import Grant
 from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -159,7 +158,7 @@ def _mask_of(who: visitor.Visitor) -> Mask | None:
         link = sharing.find(who, who.link)
     except access.NotFound:
         return None
-    return Mask(link.sandbox.slug, who.link) if link.kind == Grant.Kind.LIVE else None
+    return Mask(link.sandbox.slug, who.link) if link.kind == sharing.LIVE else None
 
 
 def _may_see(who: visitor.Visitor, slug: str) -> bool:

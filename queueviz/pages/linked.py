@@ -10,7 +10,6 @@ from django.views.decorators.http import require_GET
 
 from queueviz import sharing, visitor
 from queueviz.masks import Mask
-from queueviz.models import Grant
 from queueviz.sharing import Share
 
 PAGES = {"sandbox", "sandbox-page", "part", "ask", "client", "message", "freshness", "audit", "history"}
@@ -22,7 +21,7 @@ API = {"ask", "events", "journal", "state", "changes"}  # below /api/sandboxes/S
 def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
     """One of its pages, or an answer of its API."""
     link = sharing.find(visitor.of_request(request), secret)
-    if link.kind != Grant.Kind.LIVE:
+    if link.kind != sharing.LIVE:
         raise Http404
     return through(request, link, secret, rest)
 

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from queueviz import access, branching, making, ranges, refusals, sharing, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.models import Grant, Sandbox
+from queueviz.models import Sandbox
 from queueviz.numbers import whole
 from queueviz.pages import linked
 from queueviz.sharing import Share, Shown
@@ -69,7 +69,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             made = sharing.find(who, secret)
             context |= {"made": made, "url": _absolute(request, "shared", secret)}
-            if made.kind == Grant.Kind.SHARE:
+            if made.kind == sharing.RANGE:
                 making.begin(made)
                 frames = {part: _frame(request, secret, part, *size) for part, size in PARTS.items()}
                 context |= {"frame": frames["board"], "frames": frames}
@@ -97,9 +97,9 @@ def revoke(request: HttpRequest, slug: str) -> HttpResponse:
 def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
     """What a link leads to: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
-    if link.kind == Grant.Kind.LIVE:
+    if link.kind == sharing.LIVE:
         return linked.through(request, link, secret)
-    if link.kind == Grant.Kind.FORK:
+    if link.kind == sharing.FORK:
         return render(request, "queueviz/pages/fork.html", {"link": link, "secret": secret})
     address = _absolute(request, "shared", secret)
     context = {"shared": link.shown, "name": link.grant.label, "player": _player(link, "shared-recording", secret),
@@ -112,7 +112,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
 def fork(request: HttpRequest, secret: str) -> HttpResponse:
     """A branch of the receiver's own, with the limits of any new sandbox."""
     link = _opened(request, secret)
-    if link.kind != Grant.Kind.FORK:
+    if link.kind != sharing.FORK:
         raise Http404
     made = branching.branch(visitor.of_request(request), link.sandbox.slug, at=link.at)
     return redirect("branching", made.sandbox.slug)
@@ -171,13 +171,13 @@ def _state(link: Share) -> str:
     """How far its recording is; `live` and `fork` have none."""
     if not link.is_good:
         return "over"
-    return making.state(link) if link.kind == Grant.Kind.SHARE else link.kind
+    return making.state(link) if link.kind == sharing.RANGE else link.kind
 
 
 def _recorded(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
     """A link to a recording; raises Http404 for any other."""
     link = _opened(request, secret, note=note)
-    if link.kind != Grant.Kind.SHARE:
+    if link.kind != sharing.RANGE:
         raise Http404
     return link
 

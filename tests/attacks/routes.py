@@ -99,8 +99,8 @@ NEEDS: dict[str, list[Ask]] = {
 }
 
 BEHIND_LINKS = {f"s/<slug:slug>/{rest}" for rest in (
-    "", "ask/<slug:name>/", "part/runs/", "part/freshness/<str:job>/", "part/<slug:name>/", "clients/<str:client>/",
-    "messages/<str:id>/", "audit/", "history/", "pipeline/", "<slug:tab>/")} | {
+    "", "ask/<slug:name>/", "part/freshness/<str:job>/", "part/<slug:name>/", "clients/<str:client>/",
+    "messages/<str:id>/", "audit/", "history/", "<slug:tab>/")} | {
     f"api/sandboxes/<slug:slug>/{rest}"
     for rest in ("events", "journal", "changes", "state", "ask/<name>")}  # fmt: skip
 """What a live link leads to, all of it only with GET."""
