@@ -27,9 +27,14 @@ class Origin(NamedTuple):
 
 def save_origin(directory: Path, config: HostConfig) -> None:
     """To be called when `sandbox.json` was written for the first time."""
-    values = {"format": FORMAT, "memory_bytes": physical_memory_bytes(),
-              "config": {name: getattr(config, name) for name in OF_THE_RUN},
-              "limits": asdict(config.sandbox_limits), "record": orjson.loads((directory / FILE_NAME).read_bytes())}
+    record = orjson.loads((directory / FILE_NAME).read_bytes())
+    write_origin(directory, Origin(record, config, physical_memory_bytes()))
+
+
+def write_origin(directory: Path, origin: Origin) -> None:
+    values = {"format": FORMAT, "memory_bytes": origin.memory_bytes,
+              "config": {name: getattr(origin.config, name) for name in OF_THE_RUN},
+              "limits": asdict(origin.config.sandbox_limits), "record": origin.record}
     replace_file(directory / ORIGIN_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
 
 

@@ -1,8 +1,10 @@
-"""What a branch is to be: another sandbox's run up to an event, or a run of its template with another seed."""
+"""What a branch is to be: another sandbox's run up to an event, a run of its template with another seed, or a run that
+was handed on as a text.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.control.actions import Action
 
@@ -31,3 +33,37 @@ class RecipeOrder:
     seed: str
     done: tuple[Done, ...]
     until_ms: int
+
+
+class Came(NamedTuple):
+    """What came to a run from outside, where it came: `name` and `fields` of an action; of a limit that refused one
+    (no `name`); of falling asleep (`name` is the reason, `fields` None) until the machine's clock showed `wall_ms`.
+    """
+
+    turn: int
+    ms: int
+    name: str | None
+    fields: dict[str, Any] | None
+    wall_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOrder:
+    """A run from its seed up to event `until`, which was written at `until_ms` of its clock.
+
+    `conditions`: digest of the host's settings that the run depends on.
+    """
+
+    template: str
+    preset: str
+    seed: str
+    wall_ms: int
+    memory_bytes: int
+    first_port: int
+    conditions: str
+    came: tuple[Came, ...]
+    until: int
+    until_ms: int
+
+
+AnyOrder = BranchOrder | RecipeOrder | RunOrder

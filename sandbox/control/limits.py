@@ -68,6 +68,9 @@ class HostLimits:
     branch_events: int = 300_000  # of the parent, up to where it is branched
     branch_changes: int = 50  # actions left out or replaced, or of a recipe
     recipe_s: int = 600  # of the sandbox, until it goes on
+    recipe_chars: int = 2_000  # of a recipe's text
+    recipe_bytes: int = 64 * 1024  # of the same, unpacked
+    recipe_link_s: int = 7_200  # of the sandbox, up to a recipe's last event
     plays_at_once: int = 1  # comparisons and claims, each in a process of its own beside the server
     plays_waiting: int = 4
     play_s: float = 600.0  # then it is cancelled

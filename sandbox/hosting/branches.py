@@ -10,7 +10,7 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
-from sandbox.control.branch_orders import BranchOrder, RecipeOrder
+from sandbox.control.branch_orders import AnyOrder, BranchOrder, RecipeOrder, RunOrder
 from sandbox.hosting.branching import (
     MARK,
     Branching,
@@ -19,6 +19,7 @@ from sandbox.hosting.branching import (
     read_recipe,
     read_run,
 )
+from sandbox.hosting.recipes import recipe_of, run_of
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -37,19 +38,24 @@ class Branches:
         self._demand_room = demand_room
         self._make_room = make_room
 
-    async def begin(self, slug: str, order: BranchOrder | RecipeOrder) -> dict[str, Any]:
-        """Begin to make a sandbox of another one's run; its state is `branching` until it goes on."""
-        parent, directory = self._registry.get(order.parent), self._registry.directory(order.parent)
+    async def begin(self, slug: str, order: AnyOrder) -> dict[str, Any]:
+        """Begin to make a sandbox of another one's run, or of one that is given; its state is `branching` until it
+        goes on.
+        """
+        if not isinstance(order, RunOrder):
+            self._registry.get(order.parent)
         if sum(slot.branching is not None for slot in self._registry.all()) >= self._config.limits.branches_at_once:
             raise ActionRefused(503, "Other branches are being made.", "Try again in a minute.")
         await self._demand_room(slug)
         await self._make_room()
-        if parent.sandbox is not None:
-            parent.sandbox.cluster.journal_files.show()
-        run = await self._environment.run_blocking(lambda: self._read(directory, order))
+        if isinstance(order, RunOrder):
+            run = run_of(order, self._config)
+        else:
+            directory = self._shown(order.parent)
+            run = await self._environment.run_blocking(lambda: self._read(directory, order))
         place = self._registry.directory(slug)
         try:
-            record = prepare(place, directory, run, slug, order)
+            record = prepare(place, run, slug, order)
         except OSError as why:
             shutil.rmtree(place, ignore_errors=True)
             raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
@@ -60,6 +66,17 @@ class Branches:
         slot.state, slot.branching = "branching", branching
         slot.change = self._environment.loop.create_task(self._make(slot, branching))
         return slot.row()
+
+    async def recipe(self, slug: str, at: int) -> RunOrder:
+        """Of the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
+        directory = self._shown(slug)
+        return await self._environment.run_blocking(lambda: recipe_of(directory, at, self._config.limits))
+
+    def _shown(self, slug: str) -> Path:
+        """Its directory, with all that was written to the journal so far."""
+        if (sandbox := self._registry.get(slug).sandbox) is not None:
+            sandbox.cluster.journal_files.show()
+        return self._registry.directory(slug)
 
     def _read(self, directory: Path, order: BranchOrder | RecipeOrder) -> Run:
         if isinstance(order, RecipeOrder):

@@ -10,11 +10,11 @@ import orjson
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
-from sandbox.cluster.origin import ORIGIN_NAME, Origin, load_origin
+from sandbox.cluster.origin import Origin, load_origin, write_origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.actions import fields_of, name_of
-from sandbox.control.branch_orders import BranchOrder, RecipeOrder
+from sandbox.control.branch_orders import AnyOrder, BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.paced_sandbox import PacedSandbox
 from sandbox.hosting.rerun import NO_CHANGES, Rerun
@@ -29,12 +29,13 @@ MARK = "branching"  # a file: the directory is not complete
 
 
 class Run(NamedTuple):
-    """What a branch is made of: the lines of a journal up to an event.  `free`: they are no journal's."""
+    """What a branch is made of: the lines of a journal up to an event.  `free`, `until`: they are no journal's."""
 
     origin: Origin
     lines: list[bytes]
     rows: list[Row]
     free: bool = False
+    until: int | None = None
 
 
 def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, Any]]], until_ms: int) -> Run:
@@ -95,14 +96,14 @@ def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
                                 "template.", seq=seq)
 
 
-def prepare(directory: Path, parent: Path, run: Run, slug: str, order: BranchOrder | RecipeOrder) -> SandboxRecord:
+def prepare(directory: Path, run: Run, slug: str, order: AnyOrder) -> SandboxRecord:
     """Its first files; the record names the parent, the origin is the parent's own but for its seed."""
-    branch_of = {"slug": order.parent, "at": order.at if isinstance(order, BranchOrder) else None,
-                 "run": run.origin.record["slug"]}
+    branch_of: dict[str, Any] = {"run": run.origin.record["slug"]}
+    if not isinstance(order, RunOrder):
+        branch_of |= {"slug": order.parent, "at": order.at if isinstance(order, BranchOrder) else None}
     directory.mkdir(parents=True)
     (directory / MARK).touch()
-    origin = orjson.loads((parent / ORIGIN_NAME).read_bytes())
-    records.replace_file(directory / ORIGIN_NAME, orjson.dumps({**origin, "record": run.origin.record}))
+    write_origin(directory, run.origin)
     values = {**run.origin.record, "slug": slug, "engine": ENGINE, "branch_of": branch_of}
     records.replace_file(directory / records.FILE_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
     return records.load(directory)
@@ -111,10 +112,10 @@ def prepare(directory: Path, parent: Path, run: Run, slug: str, order: BranchOrd
 class Branching(Rerun):
     """Of one branch, in slices; `cancelled` ends it.  The last of its sandboxes goes on with the machine's time."""
 
-    def __init__(self, directory: Path, run: Run, order: BranchOrder | RecipeOrder, config: HostConfig,
+    def __init__(self, directory: Path, run: Run, order: AnyOrder, config: HostConfig,
                  machine: Environment, *, home: Path) -> None:
         super().__init__(run.origin, run.lines, run.rows, home=home, directory=directory, free=run.free,
-                         changes=order.changes if isinstance(order, BranchOrder) else NO_CHANGES)
+                         until=run.until, changes=order.changes if isinstance(order, BranchOrder) else NO_CHANGES)
         self._config = config
         self._machine = machine
         self.cancelled = False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.attached.settings import AttachedSettings
     from sandbox.commands.reset.undo import UndoPoint
     from sandbox.control.access_keys import Keys
-    from sandbox.control.branch_orders import BranchOrder, RecipeOrder
+    from sandbox.control.branch_orders import AnyOrder, RunOrder
     from sandbox.hosting.host import Host
     from sandbox.hosting.stretches import Line
     from sandbox.queries.changes import Changes
@@ -45,12 +45,16 @@ class EnginePort:
         return self._run(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
                                                      limits=limits))
 
-    def branch(self, slug: str, order: "BranchOrder | RecipeOrder") -> "Future[dict[str, Any]]":
+    def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
         """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.
 
         404 no such sandbox or event, 409 that run cannot be executed again, 422 no such action, 503 no room.
         """
         return self._run(lambda: self._host.branches.begin(slug, order))
+
+    def recipe(self, slug: str, at: int) -> "Future[RunOrder]":
+        """The run up to event `at`, without its journal.  404 no such sandbox or event, 409, 422."""
+        return self._run(lambda: self._host.branches.recipe(slug, at))
 
     def cancel_branch(self, slug: str) -> "Future[None]":
         """What is made of it so far stays until it is deleted; one that is complete goes on."""

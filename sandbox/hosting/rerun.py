@@ -22,6 +22,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.sim.loop import Stuck
 
+STOOD_MS = 1_000
 NO_CHANGES: Mapping[int, Action | None] = MappingProxyType({})
 
 
@@ -39,13 +40,14 @@ class Rerun:
     `changes`: seq of an action → what is done instead, None: nothing.  From the first of them on nothing is compared,
     and what came later comes at the same millisecond of the loop, until the sandbox's clock shows the last row's time.
     `free`: so from the beginning on; for another seed, or actions that no journal holds.
+    `until`: nothing is compared either, but everything comes in the turn in which it came, up to this seq.
     `awake_from`: after this seq it is not closed where it slept, and ends there.
     Without a `directory` it has one of its own, which goes when the context is left.
     """
 
     def __init__(self, origin: Origin, recorded: list[bytes], rows: list[Row], *, home: Path,
                  directory: Path | None = None, changes: Mapping[int, Action | None] = NO_CHANGES,
-                 free: bool = False, awake_from: int | None = None) -> None:
+                 free: bool = False, until: int | None = None, awake_from: int | None = None) -> None:
         self._origin = origin
         self._same = next((place for place, row in enumerate(rows) if row["seq"] in changes), len(rows))
         self._recorded = recorded[: self._same]
@@ -62,7 +64,8 @@ class Rerun:
         self._environment: PacedEnvironment | None = None
         self.sandbox: Sandbox | None = None
         self._seen = 0
-        self._changed = free  # by one of the changes
+        self._changed = free or until is not None  # by one of the changes
+        self._until = until
         self._awake_from = awake_from
         self._stayed = False  # where it slept, and now does not
         self.before_change: Snapshot | None = None
@@ -166,11 +169,16 @@ class Rerun:
                 if row["seq"] in self._changes and not self._changed:
                     self._changed, self.before_change = True, sandbox.snapshot()
                 yield from self._repeat(environment, sandbox, row, came)
-        while self._goes_on() and not (sandbox.ended or self._is_late_enough(sandbox)):
+        while self._goes_on() and not (sandbox.ended or self._is_late_enough(environment, sandbox)):
             yield from self._turn(environment)
 
     def _to(self, environment: PacedEnvironment, came: Position) -> Iterator[None]:
         """To where something came from outside: the same turn, or in a changed run the same millisecond."""
+        if self._until is not None:
+            while environment.sim.turns < came.turn and environment.sim.time() * 1000 <= came.ms:
+                yield from self._turn(environment)
+            environment.run_to(came, lambda: False)
+            return
         if self._changed:
             while not environment.run_some(came.ms, lambda: False):
                 yield from self._turn(environment)
@@ -201,7 +209,7 @@ class Rerun:
                         Sandbox.act(sandbox, action, row["by"])
                 except ActionRefused as why:  # as it was when it was recorded; otherwise the next event differs
                     self.refused.append((row["seq"], why))
-            elif not self._changed:
+            elif not self._changed or self._until is not None:
                 sandbox.cluster.journal.write(from_row(row).event, came=came)
 
     def _to_its_end(self, environment: PacedEnvironment,
@@ -217,10 +225,19 @@ class Rerun:
         return self.difference is None and (self._changed or self.compared < len(self._recorded)
                                             or self._same < len(self._rows))
 
-    def _is_late_enough(self, sandbox: Sandbox) -> bool:
+    def _is_late_enough(self, environment: PacedEnvironment, sandbox: Sandbox) -> bool:
         """Of a changed run in which nothing more comes: the last row's time, or its clock stands."""
         clock = sandbox.cluster.clock
-        return self._changed and (clock.now_ms() >= self._rows[-1]["at_ms"] or not (clock.rate or clock.stepping))
+        stands, last_ms = not (clock.rate or clock.stepping), self._rows[-1]["at_ms"]
+        if self._until is None:
+            return self._changed and (clock.now_ms() >= last_ms or stands)
+        return (sandbox.cluster.journal.next_seq > self._until or clock.now_ms() > last_ms
+                or (stands and self._stood_long(environment)))
+
+    def _stood_long(self, environment: PacedEnvironment) -> bool:
+        """What was done when the clock stood already takes turns, and none of its time."""
+        came_ms = max((row[CAME][1] for row in self._rows if CAME in row), default=0)
+        return environment.sim.time() * 1000 > came_ms + STOOD_MS
 
     def _compare(self) -> None:
         assert self.sandbox is not None

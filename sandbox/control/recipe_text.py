@@ -1,0 +1,118 @@
+"""A recipe as the text of a link: compact JSON, deflated, in the letters of an address (docs/sharing.md).
+
+Times and turns are differences from the one before; a list has what came to the run: an action with its fields, a
+limit that refused one (null and its fields), or sleep (a reason and the time of waking, 0: it was not woken).
+"""
+
+import base64
+import binascii
+import re
+import zlib
+from typing import Any
+
+import orjson
+
+from sandbox.control.actions import parse_action
+from sandbox.control.branch_orders import Came, RunOrder
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+VERSION = 1
+ALPHABET = re.compile(r"[A-Za-z0-9_-]+")
+RAW_DEFLATE = -15
+LIMIT_FIELDS = {"limit": str, "value": int, "allowed": int, "who": str}
+WORD_CHARS = 200
+MOST = 2**53
+
+
+def pack(order: RunOrder, limits: HostLimits) -> str:
+    """Raises ActionRefused (422): too much was done for one link."""
+    came: list[list[Any]] = []
+    turn = ms = 0
+    for one in order.came:
+        asleep = one.fields is None
+        came.append([one.turn - turn, one.ms - ms, one.name,
+                     one.fields if one.fields is not None else max(0, one.wall_ms - order.wall_ms)])
+        turn, ms = (0, 0) if asleep else (one.turn, one.ms)
+    packer = zlib.compressobj(9, wbits=RAW_DEFLATE)
+    data = orjson.dumps([VERSION, order.template, order.preset, order.seed, order.wall_ms, order.memory_bytes,
+                         order.first_port, order.conditions, order.until, order.until_ms - order.wall_ms, came])
+    text = base64.urlsafe_b64encode(packer.compress(data) + packer.flush()).decode().rstrip("=")
+    if len(text) > limits.recipe_chars or len(came) > limits.branch_changes:
+        raise ActionRefused(422, "Up to this event too much was done for one link.",
+                            "Choose an earlier event, or share a range as a recording.")
+    return text
+
+
+def unpack(text: str, limits: HostLimits) -> RunOrder:
+    """Raises ActionRefused (422)."""
+    try:
+        return _order(_loaded(text, limits), limits)
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError) as why:
+        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from why
+
+
+def _loaded(text: str, limits: HostLimits) -> Any:
+    if len(text) > limits.recipe_chars or not ALPHABET.fullmatch(text):
+        raise ValueError("not the text of a recipe")
+    try:
+        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        unpacker = zlib.decompressobj(wbits=RAW_DEFLATE)
+        data = unpacker.decompress(packed, limits.recipe_bytes)
+    except (binascii.Error, zlib.error) as why:
+        raise ValueError("damaged") from why
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("damaged, or longer than any recipe")
+    return orjson.loads(data)
+
+
+def _order(given: Any, limits: HostLimits) -> RunOrder:
+    version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = given
+    if version != VERSION:
+        raise ActionRefused(422, "This recipe is of another release of QueueViz.", "Ask for a new one.")
+    if _int(lasts_ms) > limits.recipe_link_s * 1000:
+        raise ActionRefused(422, "A recipe lasts {most} s of the sandbox at most.",
+                            "Ask for one up to an earlier event.", most=limits.recipe_link_s)
+    if len(came) > limits.branch_changes:
+        raise ValueError("more than any recipe has")
+    begin_ms = _int(wall_ms)
+    return RunOrder(template=_word(template), preset=_word(preset), seed=_word(seed), wall_ms=begin_ms,
+                    memory_bytes=_int(memory_bytes), first_port=_int(first_port, 65_535), conditions=_word(conditions),
+                    came=tuple(_came(came, begin_ms, limits)), until=_int(until), until_ms=begin_ms + lasts_ms)
+
+
+def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
+    found: list[Came] = []
+    turn = ms = 0
+    for turns, later_ms, name, fields in given:
+        turn, ms = turn + _int(turns), ms + _int(later_ms)
+        if ms > limits.recipe_link_s * 1000:
+            raise ValueError("later than any recipe lasts")
+        if isinstance(fields, int):
+            woken_ms = begin_ms + _int(fields) if fields else 0
+            found.append(Came(turn, ms, _word(name), None, woken_ms))
+            turn = ms = 0
+        elif name is None:
+            found.append(Came(turn, ms, None, _limit(fields)))
+        else:
+            parse_action({**fields, "action": name})
+            found.append(Came(turn, ms, _word(name), fields))
+    return found
+
+
+def _limit(fields: Any) -> dict[str, Any]:
+    if {name: type(value) for name, value in fields.items()} != LIMIT_FIELDS:
+        raise ValueError("not a limit that refused something")
+    return {**fields, "limit": _word(fields["limit"]), "who": _word(fields["who"])}
+
+
+def _int(value: Any, most: int = MOST) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError("not a number of a recipe")
+    return value
+
+
+def _word(value: Any) -> str:
+    if type(value) is not str or not 0 < len(value) <= WORD_CHARS:
+        raise ValueError("not a word of a recipe")
+    return value

@@ -1,0 +1,138 @@
+"""A recorded run as a recipe: its seed, its configuration and what came to it, without its journal; and back again.
+
+The run of a recipe is the recorded one to the last byte, but for names: who acted is `owner`, and the sandbox that the
+run began in, whose address its keyframes have, is `recipe`.
+"""
+
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.new_sandbox import new_record
+from sandbox.cluster.origin import OF_THE_RUN, Origin, load_origin
+from sandbox.cluster.templates import template_of
+from sandbox.control.branch_orders import Came, RunOrder
+from sandbox.control.limits import HostLimits
+from sandbox.hosting.branching import Run
+from sandbox.hosting.stretches import line_of
+from sandbox.journal.events.life import LimitReached
+from sandbox.journal.schema import CAME, Row
+from sandbox.journal.segments import lines
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+RUN = "recipe"  # the sandbox's name in the run's keyframes
+BY = "owner"
+DIGEST_CHARS = 12
+PARSED = (b'"came":', b'"ClockChanged"', b'"SandboxOpened"')
+
+
+def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
+    """Of the run up to event `at`.
+
+    Raises ActionRefused: 404 there is no such event, 409 it cannot be executed again, 422 it is too long.
+    """
+    stretches = line_of(directory).stretches
+    if not stretches or at > stretches[-1].to_seq:
+        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
+    if not stretches[0].reproducible or at > stretches[0].to_seq:
+        raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
+                            "The stretches on the time bar say why. Choose an event before that.", seq=at)
+    if at >= limits.branch_events:
+        raise ActionRefused(422, "A recipe executes at most {most} events.", "Choose an earlier event.",
+                            most=limits.branch_events)
+    try:
+        origin = load_origin(directory)
+    except (SandboxError, OSError) as why:
+        raise ActionRefused(409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.",
+                            why=str(why)) from why
+    record = origin.record
+    if record["limits"] or record["changes"] != template_of(record["template"]).changes:
+        raise ActionRefused(409, "This sandbox was made with settings of its own, which a recipe does not hold.",
+                            "Share a range as a recording instead.")
+    rows, until_ms = _rows(directory, at)
+    wakes = [row["wall_ms"] for row in rows if row["type"] == "ClockChanged" and row["reason"] == "wake"]
+    if not wakes:
+        raise ActionRefused(422, "At event {seq} this run has not begun.", "Choose a later event.", seq=at)
+    host, _, port = record["nodes"][0][3].rpartition(":")
+    return RunOrder(template=record["template"], preset=record["preset"], seed=record["seed"], wall_ms=wakes[0],
+                    memory_bytes=origin.memory_bytes, first_port=int(port),
+                    conditions=conditions_of(origin.config, host), came=_came(rows, wakes), until=at, until_ms=until_ms)
+
+
+def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
+    """Those that are not of the run itself, and the time of event `at`."""
+    rows: list[Row] = []
+    line = b""
+    for line in lines(directory / DIRECTORY):
+        if any(word in line for word in PARSED):
+            rows.append(orjson.loads(line))
+        if line.startswith(b'{"seq":%d,' % at):
+            break
+    return [row for row in rows if row["seq"] <= at], orjson.loads(line)["at_ms"]
+
+
+def _came(rows: list[Row], wakes: list[int]) -> tuple[Came, ...]:
+    found: list[Came] = []
+    slept = 0
+    for row in rows:
+        if CAME not in row:
+            continue
+        turn, ms = row[CAME]
+        if row["type"] == "ActionTaken":
+            found.append(Came(turn, ms, row["action"], row["fields"]))
+        elif row["type"] == "SandboxSlept":
+            slept += 1
+            found.append(Came(turn, ms, row["reason"], None, wakes[slept] if slept < len(wakes) else 0))
+        else:
+            found.append(Came(turn, ms, None, {name: row[name] for name in LimitReached._fields}))
+    return tuple(found)
+
+
+def run_of(order: RunOrder, config: HostConfig) -> Run:
+    """Raises ActionRefused: 409 this server is another one, 422 there is no such template, preset or port."""
+    if order.conditions != conditions_of(config, config.node_host):
+        raise ActionRefused(409, "This server has other limits than that of the recipe: its run would be another.",
+                            "Open it where it was made, or ask for a recording of it.")
+    if order.until >= config.limits.branch_events:
+        raise ActionRefused(422, "A recipe executes at most {most} events.", "Ask for one up to an earlier event.",
+                            most=config.limits.branch_events)
+    record = new_record(RUN, order.template, preset=order.preset, seed=order.seed, changes=None, limits=None,
+                        config=config, ports_taken=set(range(config.first_port, order.first_port)),
+                        now_ms=order.wall_ms)
+    record.repeatable = True
+    values = orjson.loads(orjson.dumps({"format": 1, **asdict(record), "nodes": [list(one) for one in record.nodes]}))
+    rows = [{"seq": seq, "at_ms": order.wall_ms, **row} for seq, row in enumerate(_journal(order))]
+    rows[-1]["at_ms"] = order.until_ms
+    return Run(Origin(values, config, order.memory_bytes), [], rows, until=order.until)
+
+
+def _journal(order: RunOrder) -> list[Row]:
+    """As if it had only what came from outside."""
+    rows: list[Row] = [{"type": "SandboxOpened"}, _woken(order.wall_ms)]
+    for came in order.came:
+        at = {CAME: [came.turn, came.ms]}
+        if came.fields is None:
+            rows.append({"type": "SandboxSlept", "reason": came.name, **at})
+            if came.wall_ms:
+                rows += [{"type": "SandboxWoken"}, _woken(came.wall_ms)]
+        elif came.name is None:
+            rows.append({"type": "LimitReached", "cause": None, **came.fields, **at})
+        else:
+            rows.append({"type": "ActionTaken", "action": came.name, "fields": came.fields, "by": BY, **at})
+    return [*rows, {"type": "Keyframe"}]
+
+
+def _woken(wall_ms: int) -> Row:
+    return {"type": "ClockChanged", "reason": "wake", "wall_ms": wall_ms}
+
+
+def conditions_of(config: HostConfig, host: str) -> str:
+    """Of the settings that a sandbox's run depends on; `host`: of its addresses."""
+    settings = {name: getattr(config, name) for name in OF_THE_RUN}
+    return sha256(orjson.dumps([host, settings, asdict(config.sandbox_limits)],
+                               option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGEST_CHARS]
+
