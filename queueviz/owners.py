@@ -16,7 +16,7 @@ from queueviz.slugs import new_slug
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
 from sandbox.control.access_keys import Keys
-from sandbox.control.branch_orders import BranchOrder, RecipeOrder
+from sandbox.control.branch_orders import BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -67,6 +67,12 @@ def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Create
     """A new sandbox of the visitor's: a run of the parent's template with that seed.  Raises as `branch`."""
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · {order.seed[:18]}"
     sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset)
+    return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
+
+
+def from_run(visitor: Visitor, order: RunOrder) -> Created:
+    """A new sandbox of the visitor's: a run that was handed on as a text.  Raises as `branch`, without 404."""
+    sandbox = Sandbox(name=f"{order.template} · {order.seed[:18]}", template=order.template, preset=order.preset)
     return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 

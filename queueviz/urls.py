@@ -19,6 +19,7 @@ from queueviz.pages import (
     keep,
     linked,
     pipeline,
+    recipe,
     sandbox,
     share,
 )
@@ -30,6 +31,7 @@ urlpatterns = [
     path("places/", home.standing, name="places"),
     path("new/", home.new, name="new"),
     path("claim/<str:token>/", home.claim, name="claim"),
+    path("recipe/", recipe.recipe, name="recipe"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),
     path("language/", set_language, name="set_language"),

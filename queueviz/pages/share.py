@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, branching, making, ranges, refusals, sharing, visitor
+from queueviz import access, branching, making, ranges, recipe_links, refusals, sharing, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.models import Sandbox
@@ -34,7 +34,8 @@ SIZE_DIGITS = 5
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
 KINDS = (("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
          ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
-         ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")))  # fmt: skip
+         ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")),
+         ("recipe", _("A recipe"), _("They make the same run again, from its seed.")))  # fmt: skip
 WORDS: dict[str, Any] = {
     "share.first": _("First event"),
     "share.last": _("Last event"),
@@ -62,6 +63,9 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
                                "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
     if request.method == "POST":
         try:
+            if request.POST.get("kind") == "recipe":
+                url = request.build_absolute_uri(recipe_links.address_of(slug, _number(request, "at")))
+                return render(request, "queueviz/pages/share.html", context | _list(sandbox) | {"url": url})
             secret = _make(request, who, sandbox)
         except ActionRefused as refused:
             status, said = refusals.describe(refused)

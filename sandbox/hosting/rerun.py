@@ -175,7 +175,7 @@ class Rerun:
     def _to(self, environment: PacedEnvironment, came: Position) -> Iterator[None]:
         """To where something came from outside: the same turn, or in a changed run the same millisecond."""
         if self._until is not None:
-            while environment.sim.turns < came.turn and environment.sim.time() * 1000 <= came.ms:
+            while environment.sim.turns < came.turn and environment.sim.time() * 1000 <= came.ms + STOOD_MS:
                 yield from self._turn(environment)
             environment.run_to(came, lambda: False)
             return

@@ -35,7 +35,7 @@ ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", 
        for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
-OPEN = {"", "places/", "new/", "claim/<str:token>/", "fidelity/", "theme/", "language/", "accounts/login/",
+OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "fidelity/", "theme/", "language/", "accounts/login/",
         "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "api/",
         "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/", "v/<slug:secret>/recording.qvr",
         "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed", "v/<slug:secret>/fork/",

@@ -6,6 +6,7 @@ from typing import Any
 
 from sandbox.cluster.templates import template_of
 from sandbox.control.actions import Action
+from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.questions import Question
 from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
@@ -81,12 +82,23 @@ class FakePort:
 
     def branch(self, slug: str, order: Any) -> "Future[Any]":
         def work() -> dict[str, Any]:
-            self._known(order.parent)
+            if not isinstance(order, RunOrder):
+                self._known(order.parent)
             self.branched.append(order)
             self.sandboxes[slug] = "branching"
             return {"slug": slug}
 
         return self._do("branch", work)
+
+    def recipe(self, slug: str, at: int) -> "Future[RunOrder]":
+        def work() -> RunOrder:
+            self._known(slug)
+            came = (Came(40, 9_000, "CrashActor", {"actor": "A"}), Came(70, 12_000, "idle", None, 1_795_000_090_000))
+            return RunOrder(template="orders", preset="sandbox", seed="7", wall_ms=1_795_000_000_000,
+                            memory_bytes=2**34, first_port=20_000, conditions="abc", came=came, until=at,
+                            until_ms=1_795_000_095_000)
+
+        return self._do("recipe", work)
 
     def wake(self, slug: str) -> "Future[Any]":
         return self._do("wake", lambda: self.sandboxes.__setitem__(self._known(slug), "live"))

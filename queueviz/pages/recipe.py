@@ -1,0 +1,43 @@
+"""What a recipe link leads to: what it would make, and then the sandbox."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from queueviz import recipe_links, refusals, visitor
+from queueviz.boards.js_texts import texts
+from sandbox.control.branch_orders import RunOrder
+from sandbox.kernel.errors import ActionRefused
+
+PAGE = "queueviz/pages/recipe.html"
+
+
+@require_http_methods(["GET", "POST"])
+def recipe(request: HttpRequest) -> HttpResponse:
+    """The fragment does not come here by itself: a script puts it into the form, and POST reads it; with `make`, the
+    sandbox is made.
+    """
+    if request.method == "GET":
+        return render(request, PAGE)
+    text = request.POST.get("text", "")
+    try:
+        order = recipe_links.read(visitor.of_request(request), text)
+        if "make" in request.POST:
+            made = recipe_links.open_it(visitor.of_request(request), order)
+            return redirect("branching", made.sandbox.slug)
+    except ActionRefused as refused:
+        status, said = refusals.describe(refused)
+        context = {"text": text[:4_000], "refused": {"status": status, "message": said.pop("error"), **said}}
+        return render(request, PAGE, context, status=status)
+    return render(request, PAGE, {"text": text, "order": order, "rows": _rows(order), "texts": texts(),
+                                  "lasts_ms": order.until_ms - order.wall_ms})  # fmt: skip
+
+
+def _rows(order: RunOrder) -> list[dict[str, Any]]:
+    """What is done, as the Journal's sentences need it; `ms`: since the beginning, or since it was woken."""
+    return [{"seq": str(number), "at_ms": one.ms, "type": "ActionTaken", "action": one.name, "fields": one.fields,
+             "by": "owner"} if one.fields is not None else
+            {"seq": str(number), "at_ms": one.ms, "type": "SandboxSlept", "reason": one.name}
+            for number, one in enumerate(order.came) if one.name is not None]  # fmt: skip

@@ -1,0 +1,39 @@
+"""Recipe links: a run without its journal, in the fragment of an address (docs/sharing.md).
+
+Nothing of them is kept here: what a link holds is all that there is of it.
+"""
+
+from django.urls import reverse
+
+from queueviz import access, acting, engine, owners
+from queueviz.visitor import Visitor
+from sandbox.control.actions import parse_action
+from sandbox.control.branch_orders import RunOrder
+from sandbox.control.limits import HostLimits
+from sandbox.control.recipe_text import pack, unpack
+from sandbox.control.rights import allows
+from sandbox.kernel.errors import ActionRefused
+
+LIMITS = HostLimits()
+
+
+def address_of(slug: str, at: int) -> str:
+    """Of the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
+    return f"{reverse('recipe')}#{pack(engine.answer(engine.port().recipe(slug, at)), LIMITS)}"
+
+
+def read(visitor: Visitor, text: str) -> RunOrder:
+    """Of what was pasted: the text, or the link that ends with it.  Raises ActionRefused (422, 429)."""
+    acting.ACTIONS.demand(access.counted_as(visitor))
+    order = unpack(text.strip().rpartition("#")[2], LIMITS)
+    for one in order.came:
+        if one.name is not None and one.fields is not None and not allows(
+                "owner", parse_action({**one.fields, "action": one.name})):
+            raise ActionRefused(422, "This recipe has an action that an owner may not do: {action}.",
+                                "Ask for one up to an earlier event.", action=one.name)
+    return order
+
+
+def open_it(visitor: Visitor, order: RunOrder) -> owners.Created:
+    """A sandbox of the visitor's own; its making has begun.  Raises as `owners.branch`."""
+    return owners.from_run(visitor, order)

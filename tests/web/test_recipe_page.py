@@ -1,0 +1,81 @@
+"""A recipe link: made on the page that shares, read on its own page, opened as a sandbox."""
+
+import html
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+
+from queueviz.models import Sandbox
+from sandbox.control.branch_orders import Came
+from sandbox.control.limits import HostLimits
+from sandbox.control.recipe_text import pack, unpack
+from sandbox.kernel.errors import ActionRefused
+from tests.web.fake_port import FakePort
+
+LIMITS = HostLimits()
+
+
+@pytest.fixture
+def link(visitor: Client, mine: str, port: FakePort) -> str:
+    port.rows = [{"seq": "500", "at_ms": 1, "type": "SandboxOpened", "cause": None}]
+    page = visitor.post(f"/s/{mine}/share/", {"kind": "recipe", "at": "450"})
+    assert page.status_code == 200
+    return page.content.decode().split('readonly\n              value="')[1].split('"')[0]
+
+
+def test_a_link_has_the_recipe_in_its_fragment_and_leaves_nothing_on_the_server(link: str, mine: str) -> None:
+    found = urlsplit(link)
+    assert (found.path, found.query) == ("/recipe/", "")
+    assert unpack(found.fragment, LIMITS).until == 450
+    assert not Sandbox.objects.get(slug=mine).grants.filter(kind__in=("share", "live", "fork")).exists()
+
+
+def test_its_page_says_what_it_would_make_and_makes_nothing(link: str, port: FakePort) -> None:
+    assert "recipe-form" in Client().get("/recipe/").content.decode()
+    for text in (link, urlsplit(link).fragment):
+        page = html.unescape(Client().post("/recipe/", {"text": f" {text}\n"}).content.decode())
+        assert "#450" in page
+        assert '"action": "CrashActor"' in page
+    assert port.branched == []
+
+
+def test_its_button_makes_a_sandbox_of_the_reader_s_own(link: str, port: FakePort) -> None:
+    reader = Client()
+    answer = reader.post("/recipe/", {"text": urlsplit(link).fragment, "make": "1"})
+    assert answer.status_code == 302
+    slug = answer["Location"].split("/")[2]
+    assert Sandbox.objects.get(slug=slug).template == "orders"
+    (order,) = port.branched
+    assert pack(order, LIMITS) == urlsplit(link).fragment
+    assert reader.get(f"/s/{slug}/share/").status_code == 200  # an owner
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "x" * 3_000, "<script>"])
+def test_what_is_no_recipe_gets_a_sentence(text: str, port: FakePort) -> None:
+    answer = Client().post("/recipe/", {"text": text, "make": "1"})
+    assert answer.status_code == 422
+    assert "This is not a recipe." in answer.content.decode()
+    assert "<script>" not in answer.content.decode().split("<main")[1]
+    assert port.branched == []
+
+
+def test_an_action_that_no_owner_may_do_is_refused(link: str, port: FakePort) -> None:
+    order = unpack(urlsplit(link).fragment, LIMITS)
+    action = Came(50, 9_500, "ForceUnlock", {"group": "g", "topic": "t", "broker": "b", "queue_id": 0})
+    answer = Client().post("/recipe/", {"text": pack(replace(order, came=(action,)), LIMITS), "make": "1"})
+    assert answer.status_code == 422
+    assert "an owner may not do: ForceUnlock" in answer.content.decode()
+    assert port.branched == []
+
+
+def test_where_the_engine_refuses_the_page_says_why(link: str, port: FakePort) -> None:
+    port.refuse["branch"] = ActionRefused(409, "This server has other limits.", "Open it where it was made.")
+    answer = Client().post("/recipe/", {"text": urlsplit(link).fragment, "make": "1"})
+    assert answer.status_code == 409
+    assert not Sandbox.objects.filter(name__startswith="orders · 7").exists()
+
+
+def test_only_who_may_share_gets_a_recipe(link: str, mine: str) -> None:
+    assert Client().post(f"/s/{mine}/share/", {"kind": "recipe", "at": "450"}).status_code in (403, 404)
