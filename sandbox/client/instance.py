@@ -176,8 +176,10 @@ class ClientInstance:
     @property
     def timers(self) -> dict[str, int]:
         """When each job of the timer table that does something runs next, in ms."""
-        return {name: row.due_ms for name, row in self.timer_rows().items()
-                if row.due_ms is not None and name != "adjust pool"}  # fmt: skip
+        due = {name: self.clock.ms_at(job.due_s) for name, job in self._periodic.items() if name != "adjust pool"}
+        if (rebalance_s := self._rebalance_alarm.due_s) is not None:
+            due["rebalance"] = self.clock.ms_at(rebalance_s)
+        return due
 
     def timer_rows(self) -> dict[str, TimerRow]:
         """The timer table of this process (spec client-behaviour 2.2), without its consumers' own timers."""

@@ -53,6 +53,8 @@ class OffsetRuns:
     def count_from(self, offset: int) -> int:
         """How many there are at or above `offset`."""
         at = max(0, bisect_right(self._starts, offset) - 1)
+        if at + 1 >= len(self._starts):  # nearly always: boards ask for each queue at each frame
+            return max(0, self._ends[at] - max(self._starts[at], offset) + 1) if self._starts else 0
         return sum(max(0, last - max(first, offset) + 1)
                    for first, last in zip(self._starts[at:], self._ends[at:], strict=True))
 

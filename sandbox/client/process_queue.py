@@ -178,8 +178,9 @@ class ProcessQueue:
         return not self._processing
 
     def first_unfinished(self) -> int | None:
-        heads = [next(iter(table)) for table in (self._taken, self._cache) if table]
-        return min(heads, default=None)
+        if self._taken and self._cache:
+            return min(next(iter(self._taken)), next(iter(self._cache)))
+        return next(iter(self._taken or self._cache), None)
 
     def oldest(self) -> tuple[int, str, int] | None:
         """Offset, key and first start (ms) of the oldest unfinished message, once a listener has started on it."""

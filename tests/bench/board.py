@@ -12,6 +12,7 @@ from typing import Any
 from queueviz.live.channel import LONGEST_INTERVAL_S
 from queueviz.live.frames import changes, delta
 from sandbox.control.limits import SocketLimits
+from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
 from sandbox.simulation.world import World
 from tests.bench.calibration import calibrate
@@ -67,7 +68,7 @@ def _cpu_us(world: World, readings: int, *, whole: bool = False) -> float:
             if whole:
                 world.sandbox.snapshot()
             else:
-                read_board(world.cluster, GROUP, TOPIC)
+                read_board(world.cluster, GroupView(world.cluster, GROUP), TOPIC)
         best_s = min(best_s, time.process_time() - began)
     return round(best_s / readings * 1e6, 1)
 

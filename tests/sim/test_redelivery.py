@@ -9,6 +9,7 @@ from sandbox.cluster.actors.redelivery import CRASH
 from sandbox.control.actions import CrashActor
 from sandbox.control.questions import PlanCrash
 from sandbox.journal.events import CrashRepeated
+from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
 from sandbox.simulation.world import World
 
@@ -33,7 +34,8 @@ def crash_all(world: World) -> int:
     """Every member dies in one turn; returns what the board said in that very turn."""
 
     async def turn() -> int:
-        said: int = read_board(world.cluster, GROUP, "orders")["header"]["redelivered_on_crash"]
+        board = read_board(world.cluster, GroupView(world.cluster, GROUP), "orders")
+        said: int = board["header"]["redelivered_on_crash"]
         for actor in world.cluster.actors.consumers(GROUP):
             world.sandbox.act(CrashActor(actor=actor.label), "owner world")
         return said

@@ -66,7 +66,8 @@ class ConsumerActor:
     def state(self) -> str:
         if self.consumer is None:
             return self._resting
-        return "starting" if self.consumer.state == "created" else self.consumer.state  # `run` is the loop's next step
+        state = self.consumer.life.state
+        return "starting" if state == "created" else state  # `run` is the loop's next step
 
     @property
     def work_ms(self) -> tuple[int, int]:

@@ -26,9 +26,9 @@ from sandbox.queries.start_offset import beginning_of_next
 Queues = dict[str, QueueRow]
 
 
-def read_board(cluster: Cluster, group: str, topic: str) -> Board:
+def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
     """Header, queue rows and member rows, all of one turn; what need not change at every frame is calmed."""
-    view = GroupView(cluster, group)
+    group = view.group
     figures = cache_of(cluster).calm(group, topic)
     figures.begin(cluster.environment.outside.monotonic())
     now_ms = cluster.clock.now_ms()

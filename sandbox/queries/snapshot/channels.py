@@ -48,9 +48,10 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
         case _, [] if kind in OF_CLUSTER:
             return OF_CLUSTER[kind](cluster)
         case "board", [group, topic]:
-            if (group and not GroupView(cluster, group).exists) or not _has_topic(cluster, topic):
+            view = GroupView(cluster, group)
+            if (group and not view.exists) or not _has_topic(cluster, topic):
                 raise ChannelUnknown(f"no group {group} on {topic}")
-            return read_board(cluster, group, topic)
+            return read_board(cluster, view, topic)
         case "locks", [group]:
             if not GroupView(cluster, group).exists:
                 raise ChannelUnknown(f"no group {group}")

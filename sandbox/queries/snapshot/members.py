@@ -6,7 +6,6 @@ from sandbox.client.pull_consumer import PullConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import MIB, Preset
-from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import ActorRow, PullLimits, SlowKey
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.code_names import release_name
@@ -26,18 +25,18 @@ def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[st
 def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
                topic: str | None) -> ActorRow:
     consumer, settings = actor.consumer, actor.settings
-    held: list[tuple[MessageQueue, ProcessQueue]] = []
+    held: list[ProcessQueue] = []
     if consumer is not None and actor.lives:
-        held = [(mq, pq) for mq, pq in consumer.process_queues.items() if topic in (None, mq.topic)]
+        held = [pq for mq, pq in consumer.process_queues.items() if topic is None or mq.topic == topic]
+    counts, sizes = [pq.count for pq in held], [pq.bytes for pq in held]
     return {
         "actor": actor.label, "kind": settings.kind, "letter": actor.label[:1].upper(), "colour": actor.colour,
         "state": actor.state, "transport": "loopback",
         "language": "JAVA" if info is None else info.language, "version": None if info is None else info.version,
         "queues": len(held),
-        "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
-        "fullest": max((pq.count for _, pq in held), default=0),
-        "fullest_bytes": max((pq.bytes for _, pq in held), default=0),
-        "span": max((pq.span for _, pq in held), default=0),
+        "buffered": sum(counts), "buffered_bytes": sum(sizes),
+        "fullest": max(counts, default=0), "fullest_bytes": max(sizes, default=0),
+        "span": max([pq.span for pq in held], default=0),
         "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
         "state_since_ms": actor.state_since_ms, "timers": actor.timers,
         "limits": _limits(actor, cluster.preset),

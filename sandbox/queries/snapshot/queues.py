@@ -23,8 +23,8 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
     broker = view.masters[mq.broker]
     owner = actor.client_id if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
-    cache = cache_of(cluster)
-    return {**_ends(cache, broker, mq), **_position(cache, broker, mq, committed), **_held(actor, pq, mq),
+    cache, high = cache_of(cluster), broker.store.max_offset(mq.topic, mq.queue_id)
+    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, high), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
             "lock": lock_row(view, broker, mq), "cause": cache.cause(view.group, mq), "down": None}
 
@@ -37,7 +37,8 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
     broker = view.masters[mq.broker]
     assert actor.consumer is not None
     committed, cache = actor.consumer.offset_store.read_memory(mq), cache_of(cluster)
-    return {**_ends(cache, broker, mq), **_position(cache, broker, mq, committed), **_held(actor, pq, mq),
+    high = broker.store.max_offset(mq.topic, mq.queue_id)
+    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, high), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": actor.client_id, "assigned": actor.client_id, "lock": None,
             "cause": cache.cause(view.group, mq), "down": None}
 
@@ -63,16 +64,15 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | Non
             "renew_at_ms": again_ms}
 
 
-def _ends(cache: SnapshotCache, broker: Broker, mq: MessageQueue) -> QueueEnds:
-    high = broker.store.max_offset(mq.topic, mq.queue_id)
+def _ends(cache: SnapshotCache, broker: Broker, mq: MessageQueue, high: int) -> QueueEnds:
     return {"min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))), "max": str(high),
             "rate_per_s": cache.rate(mq, high)}
 
 
-def _position(cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None) -> QueuePosition:
+def _position(cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None,
+              high: int) -> QueuePosition:
     if committed is None:
         return {"committed": None, "oldest_stored_ms": None}
-    high = broker.store.max_offset(mq.topic, mq.queue_id)
     return {"committed": str(committed),
             "oldest_stored_ms": cache.stored_ms(mq, committed, high, broker.store.store_time)}
 
