@@ -37,6 +37,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 BEAT_S = 1.0
+TOGETHER_S = 0.01  # what falls due within it of the turn before is read in one crossing
 PATIENCE_S = 2.0  # for the engine
 TOO_SLOW = 4408
 TOO_MANY = 4429
@@ -69,7 +70,7 @@ class Hub:
         self._served_s: dict[str, float] = {}  # slug -> when a board of it was read
         self._rest_until_s = 0.0  # the engine has other work, too
         self._news = asyncio.Event()
-        self._beat_at_s = 0.0
+        self._beat_at_s = self._turned_at_s = 0.0
         self._task: asyncio.Task[None] | None = None
         self._rights: asyncio.Task[None] | None = None
 
@@ -214,7 +215,7 @@ class Hub:
                 log.exception("a live turn failed")
 
     async def _turn(self) -> None:
-        now_s = self._now()
+        now_s = self._turned_at_s = self._now()
         if now_s >= self._rest_until_s:
             await self._read_boards([c for c in self._channels.values() if _is_due(c, now_s)], now_s)
         for facts in [f for f in self._facts.values() if _is_due(f, now_s)]:
@@ -225,6 +226,7 @@ class Hub:
 
     async def _wait(self) -> None:
         """Until something is due: a beat, a channel that is dirty, a re-read."""
+        await asyncio.sleep(min(TOGETHER_S, self._turned_at_s + TOGETHER_S - self._now()))
         boards = [at for channel in self._channels.values() if (at := channel.due_at_s()) is not None]
         facts = [at for channel in self._facts.values() if (at := channel.due_at_s()) is not None]
         soonest_s = min([max(at, self._rest_until_s) for at in boards] + facts + [self._beat_at_s])
