@@ -20,17 +20,17 @@ def describe() -> dict[str, Row]:
 
 def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
     """One flat JSON-ready row.  `longs_as_text` for browsers, where a number has only 53 bits."""
-    event = entry.event
-    seq: int | str = entry.seq
-    cause: int | str | None = entry.cause
-    row: Row = event._asdict()
+    event: Any = entry.event  # a NamedTuple
+    name = type(event).__name__
+    row: Row = {"seq": entry.seq, "at_ms": entry.at_ms, "type": name, "cause": entry.cause}
+    row.update(zip(event._fields, event, strict=True))
     if longs_as_text:
-        seq, cause = str(seq), None if cause is None else str(cause)
-        for name in _long_fields(type(event).__name__):
-            row[name] = _as_text(row[name])
-    if entry.came is not None and not longs_as_text:
+        row["seq"], row["cause"] = str(entry.seq), None if entry.cause is None else str(entry.cause)
+        for field in _long_fields(name):
+            row[field] = _as_text(row[field])
+    elif entry.came is not None:
         row[CAME] = list(entry.came)
-    return {"seq": seq, "at_ms": entry.at_ms, "type": type(event).__name__, "cause": cause, **row}
+    return row
 
 
 def from_row(row: Row) -> Entry:

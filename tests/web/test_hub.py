@@ -67,6 +67,23 @@ def test_sixty_viewers_cost_one_read_and_one_encoding_a_frame(stage: Stage) -> N
     assert all(tab.kinds() == ["snap", "delta"] for tab in tabs)
 
 
+def test_boards_that_change_shortly_after_another_are_read_in_one_crossing(stage: Stage) -> None:
+    others = ["board/a/g/t", "board/b/g/t", "board/c/g/t"]
+    for name in others:
+        stage.port.sandboxes[name.split("/")[1]] = "live"
+        stage.port.show(name, {"queues": {}}, seq=1)
+    tabs = [stage.tab(name) for name in (BOARD, *others)]
+    stage.run_for(0.4)
+    reads = stage.port.read_count
+    stage.show()
+    for name in others:
+        stage.run_for(0.002)
+        stage.port.show(name, {"queues": {"broker-a:0": {"max": "2"}}}, seq=2)
+    stage.run_for(0.01)
+    assert stage.port.read_count == reads + 2, "the first at once, the others together"
+    assert all(tab.kinds() == ["snap", "delta"] for tab in tabs)
+
+
 def test_a_late_viewer_starts_from_the_newest_snapshot(stage: Stage) -> None:
     early = stage.tab(BOARD)
     for _ in range(3):

@@ -49,8 +49,13 @@ class GroupStats:
         account each: `member` is a label then.
         """
         offset = offset_of(message)
-        history = self._histories.setdefault((member, mq), OwnershipHistory())
-        if not self._seen.setdefault((member, mq), OffsetRuns()).add(offset):
+        place = member, mq
+        if place not in self._seen:
+            self._seen[place] = OffsetRuns()
+        if place not in self._histories:
+            self._histories[place] = OwnershipHistory()
+        history = self._histories[place]
+        if not self._seen[place].add(offset):
             why, process = history.why_again(offset, ownership)
             self.again_by_cause[why] += 1
             if why == CRASH:
