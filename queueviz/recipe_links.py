@@ -3,6 +3,8 @@
 Nothing of them is kept here: what a link holds is all that there is of it.
 """
 
+from typing import NamedTuple
+
 from django.urls import reverse
 
 from queueviz import access, acting, engine, owners
@@ -10,6 +12,7 @@ from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import HostLimits
+from sandbox.control.recipe_program import program_of
 from sandbox.control.recipe_text import pack, unpack
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
@@ -17,9 +20,23 @@ from sandbox.kernel.errors import ActionRefused
 LIMITS = HostLimits()
 
 
-def address_of(slug: str, at: int) -> str:
-    """Of the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
-    return f"{reverse('recipe')}#{pack(engine.answer(engine.port().recipe(slug, at)), LIMITS)}"
+class Made(NamedTuple):
+    """Path and fragment of the link, and the range as a test in Python."""
+
+    address: str
+    test: str
+
+
+def make(slug: str, first: int, at: int) -> Made:
+    """Of the run up to event `at`; the test is of `first` to `at`.  Raises ActionRefused: 404, 409, 422."""
+    text = pack(engine.answer(engine.port().recipe(slug, at)), LIMITS)
+    first = min(first, at)
+    if at - first >= LIMITS.recipe_test_events:
+        raise ActionRefused(422, "A test is of at most {most} events.", "Choose a later first event.",
+                            most=LIMITS.recipe_test_events)
+    found = engine.answer(engine.port().entries(slug, first - 1, at - first + 1, longs_as_text=False))
+    rows = [row for row in found.rows if int(row["seq"]) <= at]
+    return Made(f"{reverse('recipe')}#{text}", program_of(text, rows, first, at))
 
 
 def read(visitor: Visitor, text: str) -> RunOrder:

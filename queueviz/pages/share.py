@@ -64,8 +64,9 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             if request.POST.get("kind") == "recipe":
-                url = request.build_absolute_uri(recipe_links.address_of(slug, _number(request, "at")))
-                return render(request, "queueviz/pages/share.html", context | _list(sandbox) | {"url": url})
+                recipe = recipe_links.make(slug, _number(request, "first"), _number(request, "at"))
+                context |= {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
+                return render(request, "queueviz/pages/share.html", context | _list(sandbox))
             secret = _make(request, who, sandbox)
         except ActionRefused as refused:
             status, said = refusals.describe(refused)

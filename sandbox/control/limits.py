@@ -70,6 +70,7 @@ class HostLimits:
     recipe_s: int = 600  # of the sandbox, until it goes on
     recipe_chars: int = 2_000  # of a recipe's text
     recipe_bytes: int = 64 * 1024  # of the same, unpacked
+    recipe_test_events: int = 10_000  # of the range that its test is about
     recipe_link_s: int = 7_200  # of the sandbox, up to a recipe's last event
     plays_at_once: int = 1  # comparisons and claims, each in a process of its own beside the server
     plays_waiting: int = 4

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
@@ -108,6 +109,11 @@ class Rerun:
         while not sandbox.ended and clock.now_ms() < at_ms and (clock.rate or clock.stepping):
             environment.sim.run_turn()
             yield
+
+    def entered(self) -> AbstractContextManager[None]:
+        """Its loop is the running one, as for what comes from outside."""
+        assert self._environment is not None, "it was run"
+        return self._environment.sim.entered()
 
     def written(self) -> list[Row]:
         """All rows of its journal so far."""

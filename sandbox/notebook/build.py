@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
 from sandbox.journal.schema import Row
+from sandbox.notebook.recipe_run import RecipeRun
 from sandbox.notebook.runs import RealRun, Run, VirtualRun
 from sandbox.queries.rows.board import QueueEnds
 from sandbox.queries.rows.snapshot import GroupQueueRow, Snapshot
@@ -36,7 +37,8 @@ class Sandbox:
     """Brokers, name servers, producers and consumers; `virtual` time passes only in `run`, real time by itself.
 
     `template` and `preset` are those of the web page (docs/sandboxes.md); without a `home` the files go when it is
-    closed.  Every method raises ActionRefused, with a hint, for what a sandbox does not do.
+    closed.  `recipe`, instead of all of these: the run of a recipe link (docs/sharing.md), which goes on from its last
+    event.  Every method raises ActionRefused, with a hint, for what a sandbox does not do.
 
     >>> with Sandbox(seed=1) as box:
     ...     box.topic("orders", queues=1)
@@ -47,9 +49,12 @@ class Sandbox:
     """
 
     def __init__(self, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox", virtual: bool = True,
-                 home: str | Path | None = None) -> None:
+                 home: str | Path | None = None, recipe: str | None = None) -> None:
+        if recipe is not None:
+            self._run: Run = RecipeRun(recipe)
+            return
         kind = VirtualRun if virtual else RealRun
-        self._run: Run = kind(Path(home) if home is not None else None, template, seed=seed, preset=preset)
+        self._run = kind(Path(home) if home is not None else None, template, seed=seed, preset=preset)
 
     def __enter__(self) -> "Sandbox":
         return self

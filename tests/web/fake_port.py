@@ -196,7 +196,8 @@ class FakePort:
 
         return self._do("snapshot", work)
 
-    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False) -> "Future[Entries]":
+    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False,
+                longs_as_text: bool = True) -> "Future[Entries]":
         def work() -> Entries:
             left_out = FLOW_NAMES if facts_only else ()
             rest = [row for row in self.rows if int(row["seq"]) > after and row["type"] not in left_out]

@@ -20,7 +20,7 @@ LIMITS = HostLimits()
 @pytest.fixture
 def link(visitor: Client, mine: str, port: FakePort) -> str:
     port.rows = [{"seq": "500", "at_ms": 1, "type": "SandboxOpened", "cause": None}]
-    page = visitor.post(f"/s/{mine}/share/", {"kind": "recipe", "at": "450"})
+    page = visitor.post(f"/s/{mine}/share/", {"kind": "recipe", "first": "100", "at": "450"})
     assert page.status_code == 200
     return page.content.decode().split('readonly\n              value="')[1].split('"')[0]
 
@@ -30,6 +30,19 @@ def test_a_link_has_the_recipe_in_its_fragment_and_leaves_nothing_on_the_server(
     assert (found.path, found.query) == ("/recipe/", "")
     assert unpack(found.fragment, LIMITS).until == 450
     assert not Sandbox.objects.get(slug=mine).grants.filter(kind__in=("share", "live", "fork")).exists()
+
+
+def test_beside_the_link_stands_the_range_as_a_test(visitor: Client, mine: str, port: FakePort) -> None:
+    commit = {"type": "OffsetCommitted", "at_ms": 1, "cause": None, "group": "g", "topic": "t", "broker": "b"}
+    port.rows = [{**commit, "seq": seq, "queue_id": 0, "offset": seq} for seq in (99, 100, 449, 450, 451)]
+    page = visitor.post(f"/s/{mine}/share/", {"kind": "recipe", "first": "100", "at": "450"}).content.decode()
+    program = html.unescape(page.split('id="test"')[1].split(">", 1)[1].split("</textarea>")[0])
+    compile(program, "test", "exec")
+    assert "{'OffsetCommitted': 3}" in program
+    assert "{('g', 't', 'b', 0): 450}" in program
+    for first, status in (("451", 200), ("x", 422)):
+        assert visitor.post(f"/s/{mine}/share/", {"kind": "recipe", "first": first, "at": "450"}).status_code == status
+    assert visitor.post(f"/s/{mine}/share/", {"kind": "recipe", "first": "0", "at": "20000"}).status_code == 422
 
 
 def test_its_page_says_what_it_would_make_and_makes_nothing(link: str, port: FakePort) -> None:

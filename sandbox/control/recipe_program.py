@@ -1,0 +1,45 @@
+"""A range of a run as a test in Python: its recipe, and what its journal says, as assertions (docs/notebook.md)."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pprint import pformat
+from typing import Any
+
+WIDTH = 100
+PROGRAM = '''from collections import Counter
+
+from sandbox import Sandbox
+
+RECIPE = "{recipe}"
+
+
+def test_events_{first}_to_{last}():
+    with Sandbox(recipe=RECIPE) as box:
+        rows = [row for row in box.events(after={before}) if row["seq"] <= {last}]
+    assert Counter(row["type"] for row in rows) == {counts}
+    acts = [(row["seq"], row["action"], row["fields"]) for row in rows if row["type"] == "ActionTaken"]
+    assert acts == {acts}
+    place = ("group", "topic", "broker", "queue_id")
+    commits = (row for row in rows if row["type"] == "OffsetCommitted")
+    assert {{tuple(map(row.get, place)): row["offset"] for row in commits}} == {committed}
+'''
+
+
+def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: int) -> str:
+    """`rows`: of the journal from event `first` to event `last`, numbers as numbers."""
+    counts: Counter[str] = Counter()
+    acts: list[tuple[int, str, dict[str, Any]]] = []
+    committed: dict[tuple[object, ...], int] = {}
+    for row in rows:
+        counts[row["type"]] += 1
+        if row["type"] == "ActionTaken":
+            acts.append((row["seq"], row["action"], row["fields"]))
+        elif row["type"] == "OffsetCommitted":
+            committed[row["group"], row["topic"], row["broker"], row["queue_id"]] = row["offset"]
+    return PROGRAM.format(recipe=recipe, first=first, last=last, before=first - 1, counts=_literal(dict(counts)),
+                          acts=_literal(acts), committed=_literal(committed))
+
+
+def _literal(value: object) -> str:
+    """Of plain values; longer ones on lines of their own."""
+    return pformat(value, width=WIDTH).replace("\n", "\n    ")

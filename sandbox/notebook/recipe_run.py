@@ -1,0 +1,62 @@
+"""A run that was handed on as a recipe (docs/sharing.md), executed up to its last event; it goes on in `pass_s`."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sandbox.cluster.config import HostConfig
+from sandbox.control.actions import Action
+from sandbox.control.questions import Question
+from sandbox.control.recipe_text import unpack
+from sandbox.hosting.recipes import BY, run_of
+from sandbox.hosting.rerun import Rerun
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.journal.schema import Row
+from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.snapshot import Snapshot
+
+
+class RecipeRun:
+    """Raises ActionRefused: 409 of a host with other limits, or it ends asleep; 422 no recipe."""
+
+    def __init__(self, text: str) -> None:
+        config = HostConfig()
+        run = run_of(unpack(text, config.limits), config)
+        self._scratch = tempfile.TemporaryDirectory(prefix="queueviz-")
+        self._rerun = Rerun(run.origin, run.lines, run.rows, home=Path(self._scratch.name), until=run.until)
+        try:
+            self._rerun.run()
+            self._sandbox = self._awake()
+        except BaseException:
+            self.close()
+            raise
+
+    def _awake(self) -> Sandbox:
+        sandbox = self._rerun.sandbox
+        if sandbox is None or sandbox.ended:
+            raise ActionRefused(409, "This recipe ends asleep.", "Ask for one up to an event while it was awake.")
+        return sandbox
+
+    def act(self, action: Action) -> int:
+        with self._rerun.entered():
+            return self._sandbox.act(action, BY)
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        with self._rerun.entered():
+            return self._sandbox.ask(question)
+
+    def pass_s(self, seconds: float) -> None:
+        """Of the sandbox's clock; none where it stands."""
+        for _ in self._rerun.on_until(self._sandbox.cluster.clock.now_ms() + int(seconds * 1000)):
+            pass
+
+    def snapshot(self) -> Snapshot:
+        return self._sandbox.snapshot()
+
+    def rows(self, after: int) -> list[Row]:
+        return [row for row in self._rerun.written() if row["seq"] > after]
+
+    def close(self) -> None:
+        with self._rerun:
+            pass
+        self._scratch.cleanup()
