@@ -67,6 +67,7 @@ class SandboxRecord:
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → its clock error, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' expiry, where changed
     down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → its last known state
+    lab: dict[str, Any] = field(default_factory=dict)  # in progress: lab, seed, began (a seq), attempts by lab
     cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → the unreadable part of its log that was cut
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed

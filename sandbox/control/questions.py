@@ -166,6 +166,11 @@ class Frames(Question):
     no: Annotated[int, Between(1, INT64_MAX)] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabState(Question):
+    """The lab in progress: steps, the open phase and its question, verdict, hints taken, receipts."""
+
+
 BY_NAME: dict[str, type[Question]] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in Question.__subclasses__()}
 

@@ -17,6 +17,7 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
+from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import save_origin
 from sandbox.control.access_keys import Keys
@@ -206,6 +207,7 @@ class Host:
     async def open_listener(self, slug: str) -> dict[str, Any]:
         """A sandbox in virtual time sleeps first, and wakes in the machine's."""
         slot = self._registry.get(slug)
+        self.awake(slug).cluster.companion(LabProgress).check_alone()
         slot.with_ports, was_paced = True, isinstance(self.awake(slug), PacedSandbox)
         try:
             if was_paced:

@@ -9,6 +9,7 @@ from sandbox.cluster.actors.actors import start_or_refuse
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
+from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.notices import Notice
 from sandbox.cluster.templates import template_of
 from sandbox.commands import prepare
@@ -81,6 +82,7 @@ class Sandbox:
             cluster.save()
             raise
         cluster.clock.set_rate(record.rate)
+        cluster.companion(LabProgress).resume()
         cluster.journal_files.start(self._draw_keyframe)
         self.recent_lag.start()
         self._remember()
@@ -150,6 +152,7 @@ class Sandbox:
         """Execute `action`; returns the seq of its ActionTaken.  A refused action has no effect and writes no event."""
         cluster = self.cluster
         cluster.disk_full.check()
+        cluster.companion(LabProgress).check_allowed(name_of(action))
         carry_out = prepare(cluster, action)
         came = cluster.environment.position()
         fields = fields_of(action, whole=came is not None)

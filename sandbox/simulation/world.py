@@ -95,7 +95,7 @@ class World:
 
     def __init__(self, home: Path, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox",
                  latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None,
-                 record: SandboxRecord | None = None) -> None:
+                 changes: dict[str, object] | None = None, record: SandboxRecord | None = None) -> None:
         """`record`, instead of a template: a sandbox with other nodes or other files."""
         self._home = home
         self._config = config or HostConfig()
@@ -103,8 +103,8 @@ class World:
         self._directory = home / "sandboxes" / SLUG
         self._directory.mkdir(parents=True)
         records.save(self._directory, record or new_record(
-            SLUG, template, preset=preset, seed=seed, changes=None, limits=None, config=self._config, ports_taken=set(),
-            now_ms=BEGIN_MS))
+            SLUG, template, preset=preset, seed=seed, changes=changes, limits=None, config=self._config,
+            ports_taken=set(), now_ms=BEGIN_MS))
         self.sandbox = self._opened()
 
     def __enter__(self) -> "World":

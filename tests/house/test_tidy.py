@@ -14,11 +14,11 @@ ENGINE = [path for path in FILES if path.parts[0] == "sandbox"]
 
 # Floors 2 to 5: no web, no threads, no process settings.
 BELOW_HOSTING = {"kernel", "journal", "control", "remoting", "message", "store", "transport", "sim", "broker",
-                 "namesrv", "client"}
+                 "namesrv", "client", "labs"}
 OUTER_WORLD = {"django", "channels", "daphne", "ninja", "pyspark", "threading", "concurrent", "multiprocessing",
                "subprocess", "signal", "environ", "getenv"}
 # The core also waits for nothing and opens no socket.
-CORE = {"journal", "control", "remoting", "message", "store", "broker", "namesrv"}
+CORE = {"journal", "control", "remoting", "message", "store", "broker", "namesrv", "labs"}
 WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
 CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}

@@ -20,8 +20,8 @@ from sandbox.kernel.sentences import forms_of
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 FLOORS = ("sandbox/control", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store", "sandbox/journal",
-          "sandbox/cluster", "sandbox/queries", "sandbox/commands", "sandbox/attached", "sandbox/hosting",
-          "sandbox/simulation", "sandbox/tools", "sandbox/notebook", "queueviz")
+          "sandbox/labs", "sandbox/cluster", "sandbox/queries", "sandbox/commands", "sandbox/attached",
+          "sandbox/hosting", "sandbox/simulation", "sandbox/tools", "sandbox/notebook", "queueviz")
 SAYING = {  # what raises or is a refusal -> which arguments people read
     "ActionRefused": {1: "message", 2: "hint"}, "TooManyOwned": {1: "message", 2: "hint"},
     "Refusal": {0: "message", 1: "hint"}, "EngineBusy": {0: "message"},
@@ -205,7 +205,7 @@ def test_what_is_skipped_is_still_said(read: list[Module]) -> None:
 
 def test_every_text_the_site_marks_has_a_chinese_text(chinese: dict[str, tuple[str, bool]]) -> None:
     texts = []
-    for path in sorted((ROOT / "queueviz").rglob("*.py")):
+    for path in sorted([*(ROOT / "queueviz").rglob("*.py"), *(ROOT / "sandbox" / "labs").rglob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 texts += [Text(f"{path.name}:{node.lineno}", argument.value)

@@ -12,6 +12,7 @@ from sandbox.control.actions.action import Action as Action
 from sandbox.control.actions.actors import *  # noqa: F403
 from sandbox.control.actions.actors import SendMessages
 from sandbox.control.actions.faults import *  # noqa: F403
+from sandbox.control.actions.labs import *  # noqa: F403
 from sandbox.control.actions.messages import *  # noqa: F403
 from sandbox.control.actions.offsets import *  # noqa: F403
 from sandbox.control.actions.shape import *  # noqa: F403

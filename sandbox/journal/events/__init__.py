@@ -7,11 +7,12 @@ clock.  `flow` events may be skipped by the valve, and then `FlowSkipped` says w
 
 from typing import NamedTuple
 
-from sandbox.journal.events import disk, life, members, messages, nodes, offsets, watched, wire
+from sandbox.journal.events import disk, labs, life, members, messages, nodes, offsets, watched, wire
 from sandbox.journal.events.disk import *  # noqa: F403
 from sandbox.journal.events.event import FLOW as FLOW
 from sandbox.journal.events.event import SAID as SAID
 from sandbox.journal.events.event import Event as Event
+from sandbox.journal.events.labs import *  # noqa: F403
 from sandbox.journal.events.life import *  # noqa: F403
 from sandbox.journal.events.members import *  # noqa: F403
 from sandbox.journal.events.messages import *  # noqa: F403
@@ -21,7 +22,8 @@ from sandbox.journal.events.watched import *  # noqa: F403
 from sandbox.journal.events.wire import *  # noqa: F403
 
 ALL: tuple[type[Event], ...] = tuple(
-    kind for family in (life, nodes, members, offsets, messages, disk, wire, watched) for kind in vars(family).values()
+    kind for family in (life, nodes, members, offsets, messages, disk, wire, watched, labs)
+    for kind in vars(family).values()
     if isinstance(kind, type) and kind.__module__ == family.__name__)
 
 BY_NAME: dict[str, type[Event]] = {event.__name__: event for event in ALL}

@@ -1,0 +1,109 @@
+"""The lab in progress in a cluster: folds the journal as it grows and writes the steps that are met.
+
+It goes by the journal's entries alone, not by timers or readers, so executing the actions again writes the same.
+"""
+
+from collections.abc import Iterable
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.journal.events import Entry, Event, LabFinished, StepMet
+from sandbox.journal.schema import from_row
+from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.attempt import Attempt
+from sandbox.labs.catalogue import LABS
+
+ALWAYS = frozenset({"StartLab", "AnswerStep", "TakeHint", "RestartLab", "SetRate", "Step"})
+
+
+class LabProgress:
+    """`attempt` is None while no lab was started.  The record keeps where it began and how many there were."""
+
+    @classmethod
+    def beside(cls, cluster: Cluster) -> "LabProgress":
+        return cls(cluster)
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._next = 0
+        self._waits = False  # the turn that writes outcomes is called already
+        self._left: list[Event] = []  # outcomes that a kill took from the journal
+        self.attempt: Attempt | None = None
+
+    def resume(self) -> None:
+        """After sleep: fold again what the files have of the attempt."""
+        kept = self._cluster.record.lab
+        if kept:
+            self._cluster.journal_files.show()
+            rows = rows_since(self._cluster.directory / DIRECTORY, kept["began"] + 1)
+            self._fold(kept["lab"], kept["seed"], kept["attempts"][kept["lab"]], kept["began"], map(from_row, rows))
+
+    def begin(self, lab: str, attempt: int, began: int) -> None:
+        """`began`: the seq of its LabStarted, which is the journal's newest entry."""
+        record = self._cluster.record
+        attempts = {**record.lab.get("attempts", {}), lab: attempt}
+        record.lab = {"lab": lab, "seed": record.seed, "began": began, "attempts": attempts}
+        self._fold(lab, record.seed, attempt, began, ())
+
+    def attempts(self, lab: str) -> int:
+        """How many were begun here."""
+        return int(self._cluster.record.lab.get("attempts", {}).get(lab, 0))
+
+    def current(self, lab: str) -> Attempt:
+        """Up to the journal's newest entry.  Raises ActionRefused (409) when this lab is not in progress."""
+        self.catch_up()
+        if self.attempt is None or self.attempt.lab.slug != lab:
+            raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
+        return self.attempt
+
+    def catch_up(self) -> None:
+        """Fold what was written since; outcomes are written by the turn that each entry calls for."""
+        if self.attempt is None:
+            return
+        for entry in self._cluster.journal.since(self._next):
+            self.attempt.see(entry)
+        self._next = self._cluster.journal.next_seq
+
+    def check_alone(self) -> None:
+        """Raises ActionRefused (409) while a lab is in progress: external clients are not for it."""
+        if self.attempt is not None and not self.attempt.finished:
+            raise ActionRefused(409, "Lab {lab} is in progress, and with a client on the wire it could not be "
+                                "repeated.", "Finish it, or open the ports of another sandbox.",
+                                lab=self.attempt.lab.number)
+
+    def check_allowed(self, action: str) -> None:
+        """Raises ActionRefused (403) for what the lab in progress does not allow."""
+        attempt = self.attempt
+        if attempt is None or attempt.finished or action in ALWAYS or action in attempt.lab.allowed:
+            return
+        raise ActionRefused(403, "Lab {lab} does without {action}.", "It needs: {allowed}.", lab=attempt.lab.number,
+                            action=action, allowed=", ".join(sorted(attempt.lab.allowed)))
+
+    def _fold(self, lab: str, seed: str, attempt: int, began: int, entries: Iterable[Entry]) -> None:
+        known = LABS.get(lab)
+        self._cluster.journal.unsubscribe(self._news)
+        if known is None:  # of another release
+            return
+        self.attempt = Attempt(known, seed, attempt, began)
+        written = 0
+        for entry in entries:
+            self.attempt.see(entry)
+            written += isinstance(entry.event, StepMet | LabFinished)
+        self._left = self.attempt.take()[written:]
+        self._next = self._cluster.journal.next_seq
+        self._cluster.journal.subscribe(self._news)
+
+    def _news(self) -> None:
+        if not self._waits and not self._cluster.ended:
+            self._waits = True
+            self._cluster.environment.loop.call_soon(self._write)
+
+    def _write(self) -> None:
+        self._waits = False
+        if self._cluster.ended or self.attempt is None:
+            return
+        self.catch_up()
+        found, self._left = [*self._left, *self.attempt.take()], []
+        for outcome in found:
+            self._cluster.journal.write(outcome)

@@ -1,0 +1,90 @@
+"""Guided labs: begin, answer, hint, start over."""
+
+from sandbox import commands
+from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.lab_progress import LabProgress
+from sandbox.commands.outcome import CarryOut
+from sandbox.control.actions import Action, AnswerStep, RestartLab, StartLab, TakeHint, fields_of, name_of
+from sandbox.journal.events import ActionTaken, HintTaken, LabStarted, PredictionGiven
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.evidence import SETUP
+from sandbox.labs.lab import Lab
+
+
+def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
+    lab = _known(action.lab)
+    _check_time(cluster)
+    if cluster.actors.by_label or cluster.record.lab:
+        raise ActionRefused(409, "A lab begins in an empty sandbox.", "Start lab {lab} in a new one.", lab=lab.number)
+    if (cluster.record.template, cluster.record.preset) != (lab.template, lab.preset):
+        raise ActionRefused(409, "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
+                            "Start it in a new one.", lab=lab.number, template=lab.template, preset=lab.preset)
+    return lambda seq, by: _begin(cluster, lab)
+
+
+def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
+    """The actors of the attempt before are killed and removed; topics and groups of the new one have other names."""
+    lab = cluster.companion(LabProgress).current(action.lab).lab
+    _check_time(cluster)
+
+    def carry_out(seq: int, by: str) -> None:
+        for label in sorted(cluster.actors.by_label):
+            actor = cluster.actors.get(label)
+            if actor.lives:
+                cluster.actors.crash(actor)
+            cluster.actors.remove(label)
+        _begin(cluster, lab)
+
+    return carry_out
+
+
+def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
+    cluster.companion(LabProgress).current(action.lab).check_answer(action.step, action.part, action.value)
+
+    def carry_out(seq: int, by: str) -> None:
+        if action.part == "predict":
+            cluster.journal.write(PredictionGiven(action.lab, action.step, action.value))
+
+    return carry_out
+
+
+def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
+    number = cluster.companion(LabProgress).current(action.lab).check_hint(action.step)
+
+    def carry_out(seq: int, by: str) -> None:
+        cluster.journal.write(HintTaken(action.lab, action.step, str(number)))
+
+    return carry_out
+
+
+def _known(slug: str) -> Lab:
+    lab = LABS.get(slug)
+    if lab is None:
+        raise ActionRefused(404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=slug,
+                            known=", ".join(LABS))
+    return lab
+
+
+def _check_time(cluster: Cluster) -> None:
+    """External clients cannot be repeated, and their clocks cannot be stopped for a question."""
+    if cluster.wire_clients():
+        raise ActionRefused(409, "A client on the wire is connected, so a lab cannot be repeated here.",
+                            "Disconnect it, or start the lab in a new sandbox.")
+
+
+def _begin(cluster: Cluster, lab: Lab) -> None:
+    """The setup's actions are part of this one: they are in the journal with it as their cause, by `lab`."""
+    progress, journal = cluster.companion(LabProgress), cluster.journal
+    attempt = progress.attempts(lab.slug) + 1
+    began = journal.write(LabStarted(lab.slug, attempt, cluster.record.seed))
+    progress.begin(lab.slug, attempt, began)
+    for action in lab.setup(lab.numbers(cluster.record.seed, attempt)):
+        _carry_out(cluster, action)
+
+
+def _carry_out(cluster: Cluster, action: Action) -> None:
+    carry_out = commands.EXECUTORS[type(action)](cluster, action)
+    seq = cluster.journal.write(ActionTaken(name_of(action), fields_of(action), SETUP))
+    with cluster.journal.caused_by(seq):
+        carry_out(seq, SETUP)

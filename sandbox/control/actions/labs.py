@@ -1,0 +1,49 @@
+"""Guided labs: begin, answer, hint, start over."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from sandbox.control.actions.action import Action
+from sandbox.control.fields import Between, Name
+
+StepNumber = Annotated[int, Between(1, 99)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartLab(Action):
+    """Build the lab's setup in a new sandbox and open its first step."""
+
+    verb = "act"
+    said = "lab {lab} started"
+    lab: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerStep(Action):
+    """Answer the open question of the open step.  `value` is a number, an option, options with commas, or an event."""
+
+    verb = "act"
+    said = "step {step} answered"
+    lab: Name
+    step: StepNumber
+    part: Literal["predict", "say", "why"]
+    value: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeHint(Action):
+    """The next hint of the open step.  It costs nothing and is recorded."""
+
+    verb = "act"
+    said = "hint of step {step} taken"
+    lab: Name
+    step: StepNumber
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestartLab(Action):
+    """A new attempt with other numbers; all actors of the old one are removed.  The best attempt counts."""
+
+    verb = "act"
+    said = "lab {lab} started over"
+    lab: Name

@@ -1,0 +1,48 @@
+"""Events of guided labs.  Answers to the later questions of a step are actions (`AnswerStep`)."""
+
+from typing import NamedTuple
+
+from sandbox.journal.events.event import said
+from sandbox.journal.events.shapes import Long
+
+
+@said("ok", "lab", "lab {lab} begins, attempt {attempt}", "act")
+class LabStarted(NamedTuple):
+    """With `seed` and `attempt` the lab's names and numbers can be drawn again"""
+
+    lab: str
+    attempt: int
+    seed: str
+
+
+@said("ok", "lab", "lab {lab} done: {score} of 100", "act")
+class LabFinished(NamedTuple):
+    lab: str
+    attempt: int
+    score: int
+
+
+@said("move", "predicted", "step {step}: predicted {value}")
+class PredictionGiven(NamedTuple):
+    """Stored before anything is revealed"""
+
+    lab: str
+    step: int
+    value: str
+
+
+@said("quiet", "hint", "step {step}: hint {value} read")
+class HintTaken(NamedTuple):
+    lab: str
+    step: int
+    value: str
+
+
+@said("ok", "step", "step {step} done: {why}")
+class StepMet(NamedTuple):
+    """`evidence`: the events it rests on"""
+
+    lab: str
+    step: int
+    why: str
+    evidence: tuple[Long, ...]

@@ -1,0 +1,96 @@
+"""Kinds of questions: how an answer is read from text, and whether it fits the truth.
+
+An answer that cannot be read is refused with a sentence (ActionRefused 422); nothing is written then.
+"""
+
+import re
+from typing import NamedTuple
+
+from sandbox.kernel.errors import ActionRefused
+
+Answer = float | str | tuple[str, ...]
+
+DIGITS_MAX = 18
+GROUPED = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")
+
+
+class Number(NamedTuple):
+    """`within`: how far an answer may be off, in its unit; `share`: or by this share of the truth."""
+
+    unit: str = ""
+    within: float = 0.0
+    share: float = 0.0
+
+    def parse(self, text: str) -> Answer:
+        """Digits, grouped by blanks or commas or not, with a decimal point or comma."""
+        plain = "".join(text.split())
+        plain = plain.replace(",", "" if GROUPED.fullmatch(plain) else ".")
+        try:
+            if len(plain) > DIGITS_MAX:
+                raise ValueError
+            number = float(plain)
+            if number != number or number < 0 or number == float("inf"):
+                raise ValueError
+        except ValueError:
+            raise ActionRefused(422, "{given} is not a number.", "Write digits only, such as 12.", field="value",
+                                given=_shown(text)) from None
+        return number
+
+    def fits(self, given: Answer, truth: Answer) -> bool:
+        assert isinstance(given, float)
+        assert isinstance(truth, float | int)
+        return abs(given - truth) <= max(self.within, abs(truth) * self.share)
+
+
+class Choice(NamedTuple):
+    """`options`: value → text."""
+
+    options: tuple[tuple[str, str], ...]
+
+    def parse(self, text: str) -> Answer:
+        known = [value for value, _ in self.options]
+        if text.strip() not in known:
+            raise ActionRefused(422, "{given} is none of the answers.", "Choose one of: {known}.", field="value",
+                                given=_shown(text), known=", ".join(known))
+        return text.strip()
+
+    def fits(self, given: Answer, truth: Answer) -> bool:
+        return given == truth
+
+
+class Order(NamedTuple):
+    """`items`: value → text, to be put in order; an answer names each once, with commas between."""
+
+    items: tuple[tuple[str, str], ...]
+
+    def parse(self, text: str) -> Answer:
+        given = tuple(part.strip() for part in text.split(","))
+        known = [value for value, _ in self.items]
+        if sorted(given) != sorted(known):
+            raise ActionRefused(422, "{given} does not name each of them once.", "Put in order: {known}.",
+                                field="value", given=_shown(text), known=", ".join(known))
+        return given
+
+    def fits(self, given: Answer, truth: Answer) -> bool:
+        return given == truth
+
+
+class EventClick(NamedTuple):
+    """A row of the journal; the answer is its number.  The truth is a tuple of the numbers that are right."""
+
+    def parse(self, text: str) -> Answer:
+        plain = "".join(text.split()).lstrip("#")
+        if not plain.isascii() or not plain.isdigit() or len(plain) > DIGITS_MAX:
+            raise ActionRefused(422, "{given} is not an event.", "Click a row of the journal, or write its number.",
+                                field="value", given=_shown(text))
+        return plain
+
+    def fits(self, given: Answer, truth: Answer) -> bool:
+        return isinstance(truth, tuple) and given in truth
+
+
+Kind = Number | Choice | Order | EventClick
+
+
+def _shown(text: str) -> str:
+    return repr(text)[:60]

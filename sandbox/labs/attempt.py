@@ -1,0 +1,214 @@
+"""One attempt at a lab, folded from the journal's entries in their order; live and afterwards it comes out the same.
+
+What the fold finds (`StepMet`, `LabFinished`) is an output: read again from a file, those entries change nothing.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+from sandbox.journal.events import ActionTaken, Entry, Event, HintTaken, LabFinished, PredictionGiven, StepMet
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.asked import Answer
+from sandbox.labs.evidence import Evidence
+from sandbox.labs.lab import Lab, Question, Step
+from sandbox.labs.marking import _
+from sandbox.labs.receipt import Receipt, Receipts
+from sandbox.labs.verdict import Verdict, ordered
+
+Part = Literal["predict", "say", "why"]
+Phase = Literal["predict", "do", "say", "why", "done"]
+
+CHECK_EVERY_MS = 1_000
+FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met, predictions given (right or not)
+
+WAITS_FOR = {
+    "predict": _("Step {step} waits for your prediction."),
+    "say": _("Step {step} waits for what you saw."),
+    "why": _("Step {step} waits for your explanation."),
+}
+
+
+class Met(NamedTuple):
+    """A step's result.  `truth` and `accurate`: of its prediction, opened now; None where it had none."""
+
+    step: int
+    seq: int
+    text: str
+    rests_on: tuple[int, ...]
+    given: Answer | None
+    truth: Answer | None
+    accurate: bool | None
+
+
+class Attempt:
+    """`step` counts from 1; `verdict` is about its open phase; `mistakes`: step, seq and verdict of wrong answers."""
+
+    def __init__(self, lab: Lab, seed: str, attempt: int, began: int) -> None:
+        self.lab = lab
+        self.attempt = attempt
+        self.began = began
+        self.evidence = Evidence(lab.numbers(seed, attempt), began)
+        self.step = 1
+        self.hints: dict[int, int] = {}
+        self.met: list[Met] = []
+        self.mistakes: list[tuple[int, int, Verdict]] = []
+        self.receipts = Receipts()
+        self._found: list[Event] = []
+        self._given: Answer | None = None
+        self._rests_on: set[int] = set()
+        self._text: Verdict | None = None
+        self._checked_ms: int | None = None
+        self.phase: Phase = "do"
+        self.verdict = Verdict.not_yet("")
+        self._begin_step(began)
+
+    @property
+    def open_step(self) -> Step | None:
+        return self.lab.steps[self.step - 1] if self.step <= len(self.lab.steps) else None
+
+    @property
+    def finished(self) -> bool:
+        return self.phase == "done"
+
+    @property
+    def prediction(self) -> Answer | None:
+        """Of the open step; sealed once given."""
+        return self._given
+
+    @property
+    def score(self) -> int:
+        steps, asked = len(self.lab.steps), [step for step in self.lab.steps if step.predict is not None]
+        given = sum(met.given is not None for met in self.met)
+        committed = given / len(asked) if asked else len(self.met) / steps
+        return round(FOR_STEPS * len(self.met) / steps + FOR_PREDICTIONS * committed)
+
+    def take(self) -> list[Event]:
+        """Outcomes to be written into the journal, once each."""
+        found, self._found = self._found, []
+        return found
+
+    # Before an answer is written: may it be?
+
+    def check_answer(self, step: int, part: Part, value: str) -> Answer:
+        """Raises ActionRefused: another step or phase is open (409), or it cannot be read (422)."""
+        open_step = self.open_step
+        if open_step is None or step < self.step:
+            raise ActionRefused(409, "Step {step} is done already.", "Start over to answer it again.", step=step)
+        if step > self.step:
+            raise ActionRefused(409, "Step {step} opens later.", "Step {now} is open.", step=step, now=self.step)
+        if part != self.phase:
+            if part == "predict":
+                raise ActionRefused(409, "The prediction of step {step} is sealed.", "It is opened when the step is "
+                                                                                     "met.",
+                                    step=step)
+            raise ActionRefused(409, "This question of step {step} is not open.", "Do what the step asks for first.",
+                                step=step)
+        return _asked(open_step, part).kind.parse(value)
+
+    def check_hint(self, step: int) -> int:
+        """The number of the next hint.  Raises ActionRefused (409)."""
+        if self.open_step is None or step != self.step:
+            raise ActionRefused(409, "Hints belong to the open step, {now}.", "", now=self.step)
+        taken = self.hints.get(step, 0)
+        if taken >= len(self.open_step.hints):
+            raise ActionRefused(409, "Step {step} has no more hints.", "", step=step)
+        return taken + 1
+
+    # The fold.
+
+    def see(self, entry: Entry) -> None:
+        event = entry.event
+        self.receipts.add(entry)
+        if isinstance(event, StepMet | LabFinished) or self.finished:
+            return
+        self.evidence.add(entry)
+        if isinstance(event, PredictionGiven):
+            self._predicted(entry, event)
+        elif isinstance(event, HintTaken):
+            self.hints[event.step] = self.hints.get(event.step, 0) + 1
+        elif isinstance(event, ActionTaken) and event.action == "AnswerStep":
+            self._answered(entry, event.fields)
+        elif self.phase == "do" and self._is_time(entry.at_ms):
+            self._look(entry)
+
+    def _is_time(self, at_ms: int) -> bool:
+        return self._checked_ms is None or at_ms - self._checked_ms >= CHECK_EVERY_MS
+
+    def _look(self, entry: Entry) -> None:
+        assert self.open_step is not None
+        self._checked_ms = entry.at_ms
+        self.verdict = verdict = self.open_step.check(self.evidence)
+        if verdict.is_met:
+            self._text = verdict
+            self._rests_on |= set(verdict.rests_on)
+            self._go_on(entry, "do")
+
+    def _predicted(self, entry: Entry, event: PredictionGiven) -> None:
+        step = self.open_step
+        if step is None or step.predict is None or self.phase != "predict" or event.step != self.step:
+            return
+        self._given = step.predict.kind.parse(event.value)
+        self.receipts.keep(Receipt(self.step, "predict", entry.seq, entry.at_ms, self.receipts.digest()))
+        self.evidence.began = entry.seq
+        self._go_on(entry, "predict")
+
+    def _answered(self, entry: Entry, fields: dict[str, Any]) -> None:
+        step, part = self.open_step, fields["part"]
+        if step is None or part != self.phase or part == "predict" or fields["step"] != self.step:
+            return
+        self.receipts.keep(Receipt(self.step, part, entry.seq, entry.at_ms, self.receipts.digest()))
+        question = _asked(step, part)
+        verdict = question.judge(self.evidence, question.kind.parse(fields["value"]))
+        if not verdict.is_met:
+            self.verdict = verdict
+            self.mistakes.append((self.step, entry.seq, verdict))
+            return
+        self._rests_on |= set(verdict.rests_on)
+        self._go_on(entry, part)
+
+    def _go_on(self, entry: Entry, after: Phase) -> None:
+        """To the next phase that this step has."""
+        step = self.open_step
+        assert step is not None
+        order: tuple[tuple[Phase, bool], ...] = (
+            ("predict", step.predict is not None), ("do", True), ("say", step.say is not None),
+            ("why", step.why is not None))
+        later = [phase for phase, there in order[[name for name, _ in order].index(after) + 1:] if there]
+        if later:
+            self._open(later[0])
+        else:
+            self._finish_step(entry, step)
+
+    def _open(self, phase: Phase) -> None:
+        self.phase = phase
+        self._checked_ms = None
+        self.verdict = Verdict.not_yet(WAITS_FOR.get(phase, _("Step {step} is open.")), step=self.step)
+
+    def _finish_step(self, entry: Entry, step: Step) -> None:
+        assert self._text is not None
+        truth = None if step.predict is None else step.predict.right(self.evidence)
+        accurate = None if truth is None or step.predict is None or self._given is None else (
+            step.predict.kind.fits(self._given, truth.value))
+        rests_on = ordered(self._rests_on | set(() if truth is None else truth.rests_on))
+        text = self._text.sentence()
+        self.met.append(Met(self.step, entry.seq, text, rests_on, self._given,
+                            None if truth is None else truth.value, accurate))
+        self._found.append(StepMet(self.lab.slug, self.step, text, rests_on))
+        self.step += 1
+        self._begin_step(entry.seq)
+
+    def _begin_step(self, began: int) -> None:
+        self._given, self._rests_on, self._text = None, set(), None
+        self.evidence.began = began
+        step = self.open_step
+        if step is None:
+            self.phase = "done"
+            self.verdict = Verdict.met(_("All steps are done."))
+            self._found.append(LabFinished(self.lab.slug, self.attempt, self.score))
+        else:
+            self._open("do" if step.predict is None else "predict")
+
+
+def _asked(step: Step, part: Part) -> Question:
+    question = {"predict": step.predict, "say": step.say, "why": step.why}[part]
+    assert question is not None, "only phases that a step has are opened"
+    return question

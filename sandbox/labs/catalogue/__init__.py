@@ -1,0 +1,20 @@
+"""The labs, in the order in which they are offered."""
+
+from sandbox.labs.catalogue.crash_and_stop import CRASH_AND_STOP
+from sandbox.labs.catalogue.dead_letter import DEAD_LETTER
+from sandbox.labs.catalogue.hot_queue import HOT_QUEUE
+from sandbox.labs.catalogue.idempotent_handler import IDEMPOTENT_HANDLER
+from sandbox.labs.catalogue.lag_and_throughput import LAG_AND_THROUGHPUT
+from sandbox.labs.catalogue.members_and_queues import MEMBERS_AND_QUEUES
+from sandbox.labs.catalogue.orderly_lock import ORDERLY_LOCK
+from sandbox.labs.catalogue.pinned_offset import PINNED_OFFSET
+from sandbox.labs.catalogue.poison_in_order import POISON_IN_ORDER
+from sandbox.labs.catalogue.reset_by_time import RESET_BY_TIME
+from sandbox.labs.catalogue.start_offset import START_OFFSET
+from sandbox.labs.catalogue.two_subscriptions import TWO_SUBSCRIPTIONS
+from sandbox.labs.lab import Lab
+
+LABS: dict[str, Lab] = {lab.slug: lab for lab in (
+    LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
+    TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, HOT_QUEUE,
+)}  # fmt: skip

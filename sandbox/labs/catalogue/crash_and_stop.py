@@ -1,0 +1,253 @@
+"""Lab 3: a crash makes duplicates, a clean stop does not."""
+
+from sandbox.control.actions import (
+    Action,
+    CrashActor,
+    CreateTopic,
+    RestartActor,
+    SendMessages,
+    StartConsumer,
+    StopActor,
+    Subscription,
+)
+from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Answer, EventClick, Number
+from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.marking import _
+from sandbox.labs.measures import finished_twice, unfinished
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+PATIENCE_S = 45  # after a crash; repetitions are counted by then
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "burst": 32 + 4 * chance.below(5), "queues": 4, "work_ms": 300 + 50 * chance.below(3),
+            "one": "left", "other": "right"}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    topics = (Subscription(n["topic"]),)
+    return (
+        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
+        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, threads=2,
+                        work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
+    )
+
+
+def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
+    bursts = [seen for seen in evidence.actions("SendMessages")
+              if seen.event.fields["topic"] == evidence.numbers["topic"]]
+    return bursts[0] if bursts else None
+
+
+def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | None:
+    """The first of these actions after the burst."""
+    burst = _burst(evidence)
+    return None if burst is None else next(
+        (seen for seen in evidence.actions(action, since=burst.seq) if seen.event.fields["actor"] == actor), None)
+
+
+def _stopped_cleanly(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    burst = _burst(evidence)
+    if burst is None:
+        return Verdict.not_yet(_("No burst was sent yet."))
+    crash = _taken(evidence, "CrashActor", n["one"])
+    if crash is not None:
+        return Verdict.wrong(_("{one} was crashed. A clean stop finishes its work first: start it again, send another "
+                               "burst and stop it."), one=n["one"], rests_on=[crash.seq])
+    stop = _taken(evidence, "StopActor", n["one"])
+    if stop is None:
+        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+    left = unfinished(evidence, n["group"], n["topic"])
+    if left:
+        return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
+    return Verdict.met(_("{one} stopped cleanly, and {twice} messages came twice."), one=n["one"],
+                       twice=_twice(evidence), rests_on=[burst.seq, stop.seq])
+
+
+def _twice(evidence: Evidence) -> int:
+    return len(finished_twice(evidence.deliveries_of(evidence.numbers["group"])))
+
+
+def _crashed(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    burst = _burst(evidence)
+    if burst is None:
+        return Verdict.not_yet(_("No burst was sent yet."))
+    stop = _taken(evidence, "StopActor", n["other"])
+    if stop is not None:
+        return Verdict.wrong(_("{other} was stopped cleanly: it committed before it left. Restart it, send another "
+                               "burst "
+                               "and crash it."), other=n["other"], rests_on=[stop.seq])
+    crash = _taken(evidence, "CrashActor", n["other"])
+    if crash is None:
+        return Verdict.not_yet(_("{other} still runs."), other=n["other"])
+    repeated = _repeated(evidence)
+    if repeated is not None:
+        return Verdict.met(_("{count} messages came twice after the crash of {other}."), count=repeated.event.count,
+                           other=n["other"], rests_on=[crash.seq, repeated.seq])
+    passed_s = (evidence.now_ms - crash.at_ms) // 1000
+    if passed_s < PATIENCE_S:
+        return Verdict.not_yet(_("Repetitions are being counted."))
+    return Verdict.wrong(_("Nothing came twice: {other} had committed everything, at most 5 s after it was done. "
+                           "Restart it, send another burst and crash it at once."), other=n["other"],
+                         rests_on=[crash.seq])
+
+
+def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
+    of_other = evidence.clients(evidence.numbers["other"])
+    found = [seen for seen in evidence.of(CrashRepeated) if seen.event.client_id in of_other]
+    return found[0] if found else None
+
+
+def _count(evidence: Evidence) -> Truth:
+    repeated = _repeated(evidence)
+    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+
+
+def _cause(evidence: Evidence) -> Truth:
+    """The crash, as an action or as a state."""
+    n = evidence.numbers
+    crash = _taken(evidence, "CrashActor", n["other"])
+    if crash is None:
+        return Truth(())
+    states = [seen.seq for seen in evidence.of(MemberStateChanged) if seen.cause == crash.seq]
+    return Truth(tuple(map(str, (crash.seq, *states))), (crash.seq,))
+
+
+def _is_hand_over(evidence: Evidence, given: Answer) -> bool:
+    seqs = {seen.seq for seen in evidence.of(QueuesAssigned)} | {seen.seq for seen in evidence.of(QueueTaken)}
+    return given in {str(seq) for seq in seqs}
+
+
+def _send(hands: Hands) -> None:
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
+    hands.wait(1.5)
+
+
+def _first(hands: Hands) -> None:
+    hands.predict(0)
+    _send(hands)
+    hands.act(StopActor(actor=hands.numbers["one"]))
+    hands.see()
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    hands.say(0)
+    hands.act(RestartActor(actor=hands.numbers["one"]))
+    hands.wait(10)
+    hands.predict(10)
+
+
+def _crash(hands: Hands) -> None:
+    _second(hands)
+    _send(hands)
+    hands.act(CrashActor(actor=hands.numbers["other"]))
+    hands.see()
+
+
+def _solve(hands: Hands) -> None:
+    _crash(hands)
+    [repeated] = hands.evidence.of(CrashRepeated)
+    hands.say(repeated.event.count)
+    hands.why(str(hands.evidence.actions("CrashActor")[0].seq))
+
+
+def _stops_again(hands: Hands) -> None:
+    _second(hands)
+    _send(hands)
+    hands.act(StopActor(actor=hands.numbers["other"]))
+    hands.see(30)
+
+
+def _crashes_late(hands: Hands) -> None:
+    _second(hands)
+    _send(hands)
+    hands.wait(30)
+    hands.act(CrashActor(actor=hands.numbers["other"]))
+    hands.see(PATIENCE_S + 5)
+
+
+def _counts_the_burst(hands: Hands) -> None:
+    _crash(hands)
+    hands.say(hands.numbers["burst"])
+
+
+def _blames_the_hand_over(hands: Hands) -> None:
+    _crash(hands)
+    hands.say(hands.evidence.of(CrashRepeated)[0].event.count)
+    hands.why(str(hands.evidence.of(QueueTaken)[-1].seq))
+
+
+def _crashes_first(hands: Hands) -> None:
+    hands.predict(0)
+    _send(hands)
+    hands.act(CrashActor(actor=hands.numbers["one"]))
+    hands.see(20)
+
+
+STOPPED = _("{other} was stopped cleanly: it committed before it left. Restart it, send another burst and crash it.")
+TOO_LATE = _("Nothing came twice: {other} had committed everything, at most 5 s after it was done. Restart it, send "
+             "another burst and crash it at once.")
+BURST = _("You wrote {given}: that is the whole burst. Only what {other} had been given and not committed comes again; "
+          "read the line \"came twice\" of the journal.")
+HAND_OVER = _("That is where the others take over. What made it necessary happened before: follow its cause.")
+CRASHED = _("{one} was crashed. A clean stop finishes its work first: start it again, send another burst and stop it.")
+
+CRASH_AND_STOP = Lab(
+    slug="crash-and-stop", number="3", minutes=9,
+    title=_("A crash makes duplicates, a clean stop does not"),
+    goal=_("What \"at least once\" means: which messages come twice, and why."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"SendMessages", "StopActor", "CrashActor", "RestartActor"}),
+    steps=(
+        Step(
+            title=_("A clean stop in mid-work"),
+            do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it works."),
+            watch=_("The cells of {one}, and \"Delivered again\" in the head."), mark="header:again",
+            predict=Question(
+                text=_("How many of the {burst} messages will come twice?"), kind=Number(_("messages")),
+                right=lambda e: Truth(float(_twice(e)))),
+            check=_stopped_cleanly,
+            say=Question(
+                text=_("How many came twice? Read \"Delivered again\" in the head."), kind=Number(_("messages")),
+                right=lambda e: Truth(float(_twice(e))),
+                again=_("You wrote {given}; read \"Delivered again\" in the head once more.")),
+            hints=(_("A clean stop finishes what is in work, commits, and leaves the group."),),
+        ),
+        Step(
+            title=_("The same with a crash"),
+            do=_("Send a burst again, and crash {other} while it works."),
+            watch=_("The pins of its queues before the crash, and where the others begin after it."),
+            mark="member:{other}",
+            predict=Question(
+                text=_("How many messages will come twice now?"), kind=Number(_("messages"), share=0.3, within=2),
+                right=_count),
+            check=_crashed,
+            say=Question(
+                text=_("How many messages came twice?"), kind=Number(_("messages")), right=_count,
+                again=_("You wrote {given}; read the line \"came twice\" of the journal again."),
+                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),)),
+            why=Question(
+                text=_("Click the event that made them come again."), kind=EventClick(), right=_cause,
+                again=_("That event did not make them come again. Look for what ended {other}."),
+                misreadings=(Misreading(HAND_OVER, _is_hand_over),)),
+            hints=(_("Offsets are committed every 5 s, and with each pull."),
+                   _("What was done after the last commit is done again by the next owner.")),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("stopped", "a stop is a crash", STOPPED, _stops_again),
+        WrongScript("too late", "a crash always repeats", TOO_LATE, _crashes_late),
+        WrongScript("burst", "everything comes again", BURST, _counts_the_burst),
+        WrongScript("hand-over", "the rebalance repeats messages", HAND_OVER, _blames_the_hand_over),
+        WrongScript("crashed first", "a crash is a stop", CRASHED, _crashes_first),
+    ),
+)  # fmt: skip

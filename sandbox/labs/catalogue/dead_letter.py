@@ -1,0 +1,282 @@
+"""Lab N2: a poison message goes to the dead letters."""
+
+from sandbox.control.actions import (
+    Action,
+    ChangeActor,
+    CreateTopic,
+    ResendMessage,
+    RowToSend,
+    SendMessages,
+    StartConsumer,
+    Subscription,
+)
+from sandbox.journal.events import MessageDeadLettered, MessageRetried
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+RETRIES_SEEN = 3
+RETRIES_MOST = 16
+UNTIL_DEAD_S = 18_000  # all levels together are 4 h 46 min
+DEAD = "%DLQ%"
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    group = chance.choice(("clerks", "packers", "drivers"))
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": group, "one": "left",
+            "key": f"{chance.choice(('order', 'parcel'))}-{100 + chance.below(900)}", "good": "work"}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=2, read_queues=2),
+        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 60)),
+        ChangeActor(actor=n["one"], handler=f"reject {n['key']}"),
+    )
+
+
+def _tries(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
+    """Every time a listener finished the poison message, however that ended."""
+    return [row for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
+            if row.key == evidence.numbers["key"]]
+
+
+def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
+    return [seen for seen in evidence.of(MessageRetried, since=0) if seen.event.group == evidence.numbers["group"]]
+
+
+def _dead(evidence: Evidence) -> Seen[MessageDeadLettered] | None:
+    found = [seen for seen in evidence.of(MessageDeadLettered, since=0)
+             if seen.event.group == evidence.numbers["group"]]
+    return found[0] if found else None
+
+
+def _succeeded(evidence: Evidence, since: int | None = 0) -> Delivery | None:
+    return next((row for row in _tries(evidence, since) if row.outcome == "SUCCESS"), None)
+
+
+def _mended_too_early(evidence: Evidence) -> Verdict | None:
+    early = _succeeded(evidence)
+    if early is None or _dead(evidence) is not None:
+        return None
+    return Verdict.wrong(_("{key} succeeded at try {tries}: the handler was mended before the message was given up. "
+                           "Start over and leave it as it is."), key=evidence.numbers["key"],
+                         tries=len(_tries(evidence)), rests_on=[early.seq])
+
+
+def _is_retried(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    sent = evidence.actions("SendMessages")
+    if not sent:
+        return Verdict.not_yet(_("{key} was not sent yet."), key=n["key"])
+    keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
+        taken.event.fields["key"] for taken in sent}
+    if n["key"] not in keys:
+        return Verdict.wrong(_("The handler accepts every key but {key}: send a message with that key."), key=n["key"],
+                             rests_on=[sent[-1].seq])
+    early = _mended_too_early(evidence)
+    if early is not None:
+        return early
+    retries = _retries(evidence)
+    if len(retries) < RETRIES_SEEN:
+        return Verdict.not_yet(_("{count} retries so far."), count=len(retries))
+    return Verdict.met(_("The first retries were at levels {levels}."),
+                       levels=", ".join(str(seen.event.delay_level) for seen in retries[:RETRIES_SEEN]),
+                       rests_on=[seen.seq for seen in retries[:RETRIES_SEEN]])
+
+
+def _first_wait_s(evidence: Evidence) -> Truth:
+    """From the first failure to the second try."""
+    tries = _tries(evidence)
+    if len(tries) < 2:
+        return Truth(0.0)
+    return Truth((tries[1].started_ms - tries[0].at_ms) / 1000, (tries[0].seq, tries[1].seq))
+
+
+def _first_level(evidence: Evidence) -> Truth:
+    retries = _retries(evidence)
+    return Truth(float(retries[0].event.delay_level), (retries[0].seq,)) if retries else Truth(0.0)
+
+
+def _is_dead(evidence: Evidence) -> Verdict:
+    early = _mended_too_early(evidence)
+    if early is not None:
+        return early
+    dead = _dead(evidence)
+    if dead is None:
+        return Verdict.not_yet(_("{tries} tries so far."), tries=len(_tries(evidence)))
+    return Verdict.met(_("After {tries} tries it went to the dead letters."), tries=len(_tries(evidence)),
+                       rests_on=[*(seen.seq for seen in _retries(evidence)), dead.seq])
+
+
+def _count(evidence: Evidence) -> Truth:
+    dead = _dead(evidence)
+    return Truth(float(len(_tries(evidence))), () if dead is None else (dead.seq,))
+
+
+def _is_sent_again(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    resent = evidence.actions("ResendMessage")
+    if not resent:
+        return Verdict.not_yet(_("The dead letter was not sent again yet."))
+    again = [row for row in _tries(evidence, None) if row.seq > resent[-1].seq]
+    done = _succeeded(evidence, resent[-1].seq)
+    if done is not None:
+        return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1].seq, done.seq])
+    if again:
+        return Verdict.wrong(_("{key} came again and failed again: the handler is the same. Mend it, then send the "
+                               "dead "
+                               "letter once more."), key=n["key"], rests_on=[resent[-1].seq, again[0].seq])
+    return Verdict.not_yet(_("{key} is on its way."), key=n["key"])
+
+
+def _since_resent(evidence: Evidence) -> Truth:
+    resent = evidence.actions("ResendMessage")
+    rows = _tries(evidence, resent[-1].seq) if resent else []
+    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+
+
+def _first(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(10)
+    hands.act(SendMessages(topic=n["topic"], rows=(RowToSend(key=n["key"], body="total: none"),)))
+    hands.see()
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    hands.say(_retries(hands.evidence)[0].event.delay_level)
+    hands.predict(RETRIES_MOST)
+
+
+def _third(hands: Hands) -> None:
+    _second(hands)
+    hands.see(UNTIL_DEAD_S)
+    hands.say(len(_tries(hands.evidence)))
+    hands.why("given_up")
+
+
+def _resend(hands: Hands) -> None:
+    dead = _dead(hands.evidence)
+    assert dead is not None
+    hands.act(ResendMessage(topic=DEAD + hands.numbers["group"], broker="broker-a", queue_id=0, offset=0))
+    hands.see(30)
+
+
+def _solve(hands: Hands) -> None:
+    _third(hands)
+    hands.predict(1)
+    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
+    _resend(hands)
+    hands.say(1)
+    hands.why("by_hand")
+
+
+def _other_key(hands: Hands) -> None:
+    hands.predict(10)
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=5))
+    hands.see(20)
+
+
+def _mends_early(hands: Hands) -> None:
+    _second(hands)
+    hands.wait(120)
+    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
+    hands.see(600)
+
+
+def _says_retries(hands: Hands) -> None:
+    _second(hands)
+    hands.see(UNTIL_DEAD_S)
+    hands.say(RETRIES_MOST)
+
+
+def _resends_unmended(hands: Hands) -> None:
+    _third(hands)
+    hands.predict(1)
+    _resend(hands)
+
+
+OTHER_KEY = _("The handler accepts every key but {key}: send a message with that key.")
+EARLY = _("{key} succeeded at try {tries}: the handler was mended before the message was given up. Start over and "
+          "leave "
+          "it as it is.")
+RETRIES = _("You wrote {given}: those are the retries. The first delivery was a try too.")
+UNMENDED = _("{key} came again and failed again: the handler is the same. Mend it, then send the dead letter once "
+             "more.")
+
+DEAD_LETTER = Lab(
+    slug="dead-letter", number="N2", minutes=12,
+    title=_("From a poison message to a dead letter"),
+    goal=_("How long RocketMQ tries, where a message goes that never succeeds, and how it comes back."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"SendMessages", "ChangeActor", "ResendMessage"}),
+    steps=(
+        Step(
+            title=_("A message that always fails"), rate=10,
+            do=_("The handler of {one} fails for the key {key}. Send one message with this key to {topic}."),
+            watch=_("Retries of the group, and their levels in the journal."), mark="header:retrying",
+            predict=Question(
+                text=_("After its first failure, when will it be tried again?"), kind=Number(_("s"), within=3),
+                right=_first_wait_s),
+            check=_is_retried,
+            say=Question(
+                text=_("Read the delay level of the first retry."), kind=Number(), right=_first_level,
+                again=_("You wrote {given}; open the first retry in the journal again.")),
+            hints=(_("Level 3 is 10 s, 4 is 30 s, 5 is one minute."),),
+        ),
+        Step(
+            title=_("Until it is given up"), rate=60,
+            do=_("Leave the handler as it is. Waiting takes 4 hours and 46 minutes of the sandbox, five minutes at "
+                 "60×."),
+            watch=_("The waits becoming longer, then the dead letters."), mark="header:dead",
+            predict=Question(
+                text=_("How many times will the handler get it in all?"), kind=Number(_("times"), within=1),
+                right=_count),
+            check=_is_dead,
+            say=Question(
+                text=_("How many times did the handler get it?"), kind=Number(_("times")), right=_count,
+                again=_("You wrote {given}; count its deliveries in the life of the message again."),
+                misreadings=(Misreading(RETRIES, lambda e, given: given == RETRIES_MOST),)),
+            why=Question(
+                text=_("What will happen to it now?"),
+                kind=Choice((("given_up", _("Nothing by itself: no group reads the dead letters.")),
+                             ("again", _("It is tried once a day.")),
+                             ("deleted", _("It is deleted at once.")))),
+                right=lambda e: Truth("given_up"),
+                again=_("It is a message of {group}'s dead letter topic, and stays until its file is deleted.")),
+            hints=(_("Sixteen retries, after the first try."),),
+        ),
+        Step(
+            title=_("Sent again, once"),
+            do=_("Change the handler of {one} to \"{good}\". Then find the dead letter under Messages and send it "
+                 "again."),
+            watch=_("The key {key} in the journal."), mark="header:dead",
+            predict=Question(
+                text=_("How many times will the handler get it now?"), kind=Number(_("times")), right=_since_resent),
+            check=_is_sent_again,
+            say=Question(
+                text=_("How many times did it come after it was sent again?"), kind=Number(_("times")),
+                right=_since_resent, again=_("You wrote {given}; count the rows with {key} in the journal again.")),
+            why=Question(
+                text=_("What brought it back?"),
+                kind=Choice((("by_hand", _("A copy was sent to {topic} by hand, as a new message.")),
+                             ("mended", _("The broker saw that the handler works again.")),
+                             ("retry", _("Its seventeenth retry was due.")))),
+                right=lambda e: Truth("by_hand"),
+                again=_("The broker knows nothing of handlers: look at what was done before it came.")),
+            hints=(_("The topic of the dead letters is called %DLQ% and the group."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("other key", "any message fails", OTHER_KEY, _other_key),
+        WrongScript("mends early", "retries are the dead letters", EARLY, _mends_early),
+        WrongScript("says retries", "the first delivery is a retry", RETRIES, _says_retries),
+        WrongScript("resends unmended", "sending again is the cure", UNMENDED, _resends_unmended),
+    ),
+)  # fmt: skip

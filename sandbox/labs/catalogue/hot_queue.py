@@ -1,0 +1,292 @@
+"""Lab N6: a hot queue."""
+
+from collections import Counter
+
+from sandbox.control.actions import (
+    Action,
+    ChangeActor,
+    CreateTopic,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+    Subscription,
+)
+from sandbox.journal.events import MessagesStored
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Evidence, Numbers, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+QUEUES = 4
+WATCH_S = 40
+HOT_PERCENT, EVEN_PERCENT = 50, 35
+WORK_MS = 150
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    big = chance.choice(("megastore", "airport", "harbour"))
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "big": big, "of_ten": 6 + chance.below(2), "rate": 12, "members": 2, "more": QUEUES, "work_ms": WORK_MS}
+
+
+def _keys(n: Numbers) -> tuple[str, ...]:
+    """Of ten messages, so many are the big customer's."""
+    return (*(n["big"] for _number in range(n["of_ten"])), *(f"shop-{number}" for number in range(10 - n["of_ten"])))
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
+        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"],
+                      listener="orderly", work_ms=(WORK_MS, WORK_MS)),
+        StartProducer(actor="shop", topic=n["topic"], rate_per_s=0, keys=_keys(n), selector="hash"),
+    )
+
+
+def _shares(evidence: Evidence, from_ms: int) -> Counter[str]:
+    """Messages stored in each queue from that moment on."""
+    counted: Counter[str] = Counter()
+    for seen in evidence.of(MessagesStored):
+        if seen.event.topic == evidence.numbers["topic"] and seen.at_ms >= from_ms:
+            counted[queue_of(seen.event)] += seen.event.count
+    return counted
+
+
+def _hottest_percent(evidence: Evidence, from_ms: int) -> float:
+    shares = _shares(evidence, from_ms)
+    return 100 * max(shares.values()) / shares.total() if shares else 0.0
+
+
+def _sending_from(evidence: Evidence) -> int | None:
+    """When shop was made to send."""
+    changes = [seen for seen in evidence.actions("ChangeActor") if seen.event.fields["actor"] == "shop"
+               and seen.event.fields["rate_per_s"]]
+    return changes[0].at_ms if changes else None
+
+
+def _is_hot(evidence: Evidence) -> Verdict:
+    from_ms = _sending_from(evidence)
+    if from_ms is None:
+        return Verdict.not_yet(_("shop does not send yet."))
+    passed_s = (evidence.now_ms - from_ms) // 1000
+    if passed_s < WATCH_S:
+        return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=WATCH_S)
+    return Verdict.met(_("The hottest queue gets {percent} % of the messages."),
+                       percent=round(_hottest_percent(evidence, from_ms)),
+                       rests_on=[seen.seq for seen in evidence.of(MessagesStored)[:1]])
+
+
+def _hot_share(evidence: Evidence) -> Truth:
+    from_ms = _sending_from(evidence)
+    return Truth(0.0 if from_ms is None else _hottest_percent(evidence, from_ms))
+
+
+def _hottest(evidence: Evidence) -> Truth:
+    from_ms = _sending_from(evidence)
+    shares = Counter[str]() if from_ms is None else _shares(evidence, from_ms)
+    return Truth("q" + shares.most_common(1)[0][0].rpartition("/")[2]) if shares else Truth("even")
+
+
+def _all_have_one(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    assigned = evidence.assigned(n["group"], n["topic"])
+    if len(assigned) < n["more"] or any(len(seen.event.queues) != 1 for seen in assigned.values()):
+        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(assigned), members=n["more"])
+    since_ms = max(seen.at_ms for seen in assigned.values() if seen.event.added or seen.event.dropped)
+    held_s = (evidence.now_ms - since_ms) // 1000
+    if held_s < WATCH_S:
+        return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
+    return Verdict.met(_("Every queue has a member of its own, and the lag grows on: {lag}."),
+                       lag=evidence.lag(n["group"], n["topic"]), rests_on=[seen.seq for seen in assigned.values()])
+
+
+def _is_even(evidence: Evidence) -> Verdict:
+    started = evidence.actions("StartProducer")
+    if not started:
+        if evidence.actions("StartConsumer"):
+            return Verdict.wrong(_("Each queue has its member already: a fifth one has nothing to read. Change the "
+                                   "key."))
+        return Verdict.not_yet(_("No producer with another key was started yet."))
+    newest = started[-1]
+    fields = newest.event.fields
+    from_ms = newest.at_ms + 2_000
+    percent = _hottest_percent(evidence, from_ms)
+    passed_s = (evidence.now_ms - from_ms) // 1000
+    if passed_s < WATCH_S / 2:
+        return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s),
+                               wait_s=WATCH_S // 2)
+    if percent > EVEN_PERCENT:
+        if not evidence.actions("StopActor"):
+            return Verdict.wrong(_("shop still sends with its old key; stop it. The hottest queue gets {percent} %."),
+                                 percent=round(percent), rests_on=[newest.seq])
+        return Verdict.wrong(_("With the key {key} the hottest queue still gets {percent} %: choose one that "
+                               "differs from "
+                               "message to message."), key=fields["key"], percent=round(percent), rests_on=[newest.seq])
+    return Verdict.met(_("The hottest queue gets {percent} % now."), percent=round(percent), rests_on=[newest.seq])
+
+
+def _even_share(evidence: Evidence) -> Truth:
+    started = evidence.actions("StartProducer")
+    return Truth(_hottest_percent(evidence, started[-1].at_ms + 2_000) if started else 0.0)
+
+
+def _lag(evidence: Evidence) -> Truth:
+    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
+
+
+def _first(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(n["of_ten"] * 10 + 10)
+    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"]))
+    hands.see(80)
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    n = hands.numbers
+    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"]
+    hands.say("q" + max(rows, key=lambda row: int(rows[row]["max"])).rpartition(":")[2])
+    hands.why("key")
+    hands.predict("grows")
+    hands.act(StartConsumer(group=n["group"], copies=n["more"] - n["members"]))
+    hands.see(120)
+
+
+def _third(hands: Hands) -> None:
+    _second(hands)
+    n = hands.numbers
+    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
+    hands.why("one_at_a_time")
+    hands.predict(25)
+
+
+def _solve(hands: Hands) -> None:
+    _third(hands)
+    n = hands.numbers
+    hands.act(StopActor(actor="shop"))
+    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key="order-{n}", selector="hash"))
+    hands.see(60)
+    hands.say("even")
+    hands.why("order")
+
+
+def _old_key_too(hands: Hands) -> None:
+    _third(hands)
+    n = hands.numbers
+    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=2, key="order-{n}", selector="hash"))
+    hands.see(40)
+
+
+def _same_key(hands: Hands) -> None:
+    _third(hands)
+    n = hands.numbers
+    hands.act(StopActor(actor="shop"))
+    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key=n["big"], selector="hash"))
+    hands.see(40)
+
+
+def _one_more_member(hands: Hands) -> None:
+    _third(hands)
+    hands.act(StartConsumer(group=hands.numbers["group"], copies=1))
+    hands.see(20)
+
+
+def _blames_the_member(hands: Hands) -> None:
+    _first(hands)
+    hands.say(str(_hottest(hands.evidence).value))
+    hands.why("member")
+
+
+MEMBER = _("Its member is not slow: it takes as long for a message as the other. Compare how much comes into each "
+           "queue.")
+FIFTH = _("Each queue has its member already: a fifth one has nothing to read. Change the key.")
+OLD_KEY = _("shop still sends with its old key; stop it. The hottest queue gets {percent} %.")
+SAME_KEY = _("With the key {key} the hottest queue still gets {percent} %: choose one that differs from message to "
+             "message.")
+
+WHICH = Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All get about the same."))))
+
+HOT_QUEUE = Lab(
+    slug="hot-queue", number="N6", minutes=10,
+    title=_("A hot queue"),
+    goal=_("Why one queue lags while the others are idle, and what does not help."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"ChangeActor", "StartConsumer", "StartProducer", "StopActor"}),
+    steps=(
+        Step(
+            title=_("A big customer"), rate=4,
+            do=_("Of ten messages, about {of_ten} have the key {big}, and the key chooses the queue. Let shop send "
+                 "{rate} "
+                 "messages a second, and watch for 40 seconds."),
+            watch=_("The lag of each queue."), mark="lanes",
+            predict=Question(
+                text=_("What share of the messages will the hottest queue get?"), kind=Number("%", within=12),
+                right=_hot_share),
+            check=_is_hot,
+            say=Question(
+                text=_("Which queue gets the most?"), kind=WHICH, right=_hottest,
+                again=_("Compare the newest offsets of the queues again: one is far ahead.")),
+            why=Question(
+                text=_("Why this one?"),
+                kind=Choice((("key", _("All messages of a key go to one queue, and {big} sends most.")),
+                             ("member", _("Its member is slower than the other.")),
+                             ("first", _("The first queue is always filled first.")))),
+                right=lambda e: Truth("key"),
+                again=_("Another seed has another hot queue: it follows from the key."),
+                misreadings=(Misreading(MEMBER, chosen("member")),)),
+            hints=(_("The queue is the hash of the key, modulo the number of queues."),),
+        ),
+        Step(
+            title=_("More members"), rate=4,
+            do=_("Start members of {group} until each queue has one of its own: {more} in all. Watch for 40 seconds."),
+            watch=_("The lag of the hot queue."), mark="header:lag",
+            predict=Question(
+                text=_("What will the lag do with {more} members?"),
+                kind=Choice((("shrinks", _("It shrinks: twice as many work.")), ("grows", _("It goes on growing.")))),
+                right=lambda e: Truth("grows")),
+            check=_all_have_one,
+            say=Question(
+                text=_("Read the lag of the group now."), kind=Number(_("messages"), share=0.1, within=10), right=_lag,
+                again=_("You wrote {given}; read the number under Lag again.")),
+            why=Question(
+                text=_("Why did they not help?"),
+                kind=Choice((("one_at_a_time", _("The hot queue still has one reader, one message at a time.")),
+                             ("late", _("They came too late for the old messages.")),
+                             ("network", _("The broker cannot send faster.")))),
+                right=lambda e: Truth("one_at_a_time"),
+                again=_("The other members are idle: look at their queues.")),
+            hints=(_("{work_ms} ms a message: how many a second can one reader do?"),),
+        ),
+        Step(
+            title=_("Another key"), rate=4,
+            do=_("Stop shop. Start another producer of {topic}, {rate} messages a second by hash, with a key that "
+                 "differs "
+                 "from message to message, such as order-{{n}}. Watch for 20 seconds."),
+            watch=_("The newest offsets of all queues."), mark="lanes",
+            predict=Question(
+                text=_("What share will the hottest queue get now?"), kind=Number("%", within=8), right=_even_share),
+            check=_is_even,
+            say=Question(
+                text=_("Which queue gets the most of the new messages?"), kind=WHICH, right=lambda e: Truth("even"),
+                again=_("Compare how fast the newest offsets rise: {given} is not ahead any more.")),
+            why=Question(
+                text=_("What is the price?"),
+                kind=Choice((("order", _("Messages of one customer are no longer in order.")),
+                             ("none", _("None.")),
+                             ("slower", _("Sending becomes slower.")))),
+                right=lambda e: Truth("order"),
+                again=_("Two messages of {big} are in different queues now: what does that mean for their order?")),
+            hints=(_("An order number instead of a customer."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("blames the member", "the reader is slow", MEMBER, _blames_the_member),
+        WrongScript("one more member", "more members always help", FIFTH, _one_more_member),
+        WrongScript("old key too", "a second producer is enough", OLD_KEY, _old_key_too),
+        WrongScript("same key", "another producer is another key", SAME_KEY, _same_key),
+    ),
+)  # fmt: skip

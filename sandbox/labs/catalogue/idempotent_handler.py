@@ -1,0 +1,259 @@
+"""Lab N5: duplicates are normal, effects need not be."""
+
+from sandbox.control.actions import (
+    Action,
+    ChangeActor,
+    CrashActor,
+    CreateTopic,
+    RestartActor,
+    SendMessages,
+    StartConsumer,
+    Subscription,
+)
+from sandbox.journal.events import ActionTaken, CrashRepeated
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.measures import unfinished
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+INSERT, UPSERT = "insert", "upsert"  # labels of handlers: a row for each message, a row for each key
+PATIENCE_S = 45
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "burst": 40 + 4 * chance.below(5), "work_ms": 250 + 50 * chance.below(3), "one": "left", "other": "right"}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    topics = (Subscription(n["topic"]),)
+    return (
+        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
+        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, threads=2,
+                        work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
+        *(ChangeActor(actor=n[label], handler=INSERT) for label in ("one", "other")),
+    )
+
+
+def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
+    bursts = [seen for seen in evidence.actions("SendMessages")
+              if seen.event.fields["topic"] == evidence.numbers["topic"]]
+    return bursts[0] if bursts else None
+
+
+def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
+    """Successes of the step's burst, the rows that their handlers made, and the distinct messages among them."""
+    done = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    inserted = sum(row.handler != UPSERT for row in done)
+    upserted = {row.key for row in done if row.handler == UPSERT}
+    return done, inserted + len(upserted), len({row.key for row in done})
+
+
+def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
+    burst = _burst(evidence)
+    crashes = [] if burst is None else evidence.actions("CrashActor", since=burst.seq)
+    return crashes[0] if crashes else None
+
+
+def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
+    found = [seen for seen in evidence.of(CrashRepeated) if seen.event.group == evidence.numbers["group"]]
+    return found[-1] if found else None
+
+
+def _after_the_crash(evidence: Evidence) -> Verdict | None:
+    """What is still missing of burst, crash and repetition; None: nothing."""
+    n = evidence.numbers
+    if _burst(evidence) is None:
+        return Verdict.not_yet(_("No burst was sent yet."))
+    crash = _crash(evidence)
+    if crash is None:
+        return Verdict.not_yet(_("No member was crashed yet."))
+    done, _made, keys = _rows(evidence)
+    passed_s = (evidence.now_ms - crash.at_ms) // 1000
+    if unfinished(evidence, n["group"], n["topic"]) or _repeated(evidence) is None:
+        if passed_s < PATIENCE_S:
+            return Verdict.not_yet(_("Repetitions are being counted."))
+        return _nothing_twice(crash)
+    if len(done) == keys:
+        return _nothing_twice(crash)
+    return None
+
+
+def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
+    return Verdict.wrong(_("No message was finished twice: crash a member one or two seconds after the burst, while it "
+                           "works."), rests_on=[crash.seq])
+
+
+def _inserts_doubled(evidence: Evidence) -> Verdict:
+    missing = _after_the_crash(evidence)
+    if missing is not None:
+        return missing
+    _done, rows, keys = _rows(evidence)
+    return Verdict.met(_("The table has {rows} rows for {keys} messages."), rows=rows, keys=keys,
+                       rests_on=_seqs(evidence))
+
+
+def _upserts_hold(evidence: Evidence) -> Verdict:
+    n, burst = evidence.numbers, _burst(evidence)
+    if burst is not None:
+        handlers = {seen.event.fields["actor"]: seen.event.fields["handler"]
+                    for seen in evidence.actions("ChangeActor")
+                    if seen.event.fields["handler"] and seen.seq < burst.seq}
+        still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
+        if len(still) == 2:
+            return Verdict.wrong(_("Both members still insert a row for each message: change their handlers to upsert, "
+                                   "then send another burst."), rests_on=[burst.seq])
+        if still:
+            return Verdict.wrong(_("{still} still inserts: a message that comes again may come to it. Change both, "
+                                   "then "
+                                   "send another burst."), still=still[0], rests_on=[burst.seq])
+    missing = _after_the_crash(evidence)
+    if missing is not None:
+        return missing
+    done, rows, keys = _rows(evidence)
+    return Verdict.met(_("{twice} messages were finished twice, and the table has {rows} rows for {keys} messages."),
+                       twice=len(done) - keys, rows=rows, keys=keys, rests_on=_seqs(evidence))
+
+
+def _seqs(evidence: Evidence) -> list[int]:
+    crash, repeated = _crash(evidence), _repeated(evidence)
+    return [seen.seq for seen in (crash, repeated) if seen is not None]
+
+
+def _count(evidence: Evidence) -> Truth:
+    repeated = _repeated(evidence)
+    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+
+
+def _made_rows(evidence: Evidence) -> Truth:
+    return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
+
+
+def _run(hands: Hands, victim: str) -> None:
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
+    hands.wait(2.0)
+    hands.act(CrashActor(actor=hands.numbers[victim]))
+    hands.see(PATIENCE_S + 10)
+
+
+def _first(hands: Hands) -> None:
+    hands.predict(hands.numbers["burst"])
+    _run(hands, "other")
+
+
+def _second(hands: Hands, changed: tuple[str, ...]) -> None:
+    _first(hands)
+    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
+    hands.why("not_known")
+    hands.act(RestartActor(actor=hands.numbers["other"]))
+    hands.wait(10)
+    hands.predict(hands.numbers["burst"])
+    for label in changed:
+        hands.act(ChangeActor(actor=hands.numbers[label], handler=UPSERT))
+    _run(hands, "one")
+
+
+def _solve(hands: Hands) -> None:
+    _second(hands, ("one", "other"))
+    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
+    hands.why("by_key")
+
+
+def _waits(hands: Hands) -> None:
+    hands.predict(0)
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
+    hands.wait(40)
+    hands.act(CrashActor(actor=hands.numbers["other"]))
+    hands.see(PATIENCE_S + 10)
+
+
+def _changes_one(hands: Hands) -> None:
+    _second(hands, ("other",))
+
+
+def _changes_none(hands: Hands) -> None:
+    _second(hands, ())
+
+
+def _says_burst(hands: Hands) -> None:
+    _first(hands)
+    hands.say(hands.numbers["burst"])
+
+
+def _commits_more(hands: Hands) -> None:
+    _first(hands)
+    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
+    hands.why("bug")
+
+
+LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it works.")
+ONE = _("{still} still inserts: a message that comes again may come to it. Change both, then send another burst.")
+BOTH = _("Both members still insert a row for each message: change their handlers to upsert, then send another burst.")
+BURST = _("You wrote {given}: that is the whole burst. Read the line \"came twice\" of the journal.")
+BUG = _("The broker did what it promises: at least once. It cannot know what a crashed member had done.")
+
+IDEMPOTENT_HANDLER = Lab(
+    slug="idempotent-handler", number="N5", minutes=10,
+    title=_("Duplicates are normal, effects need not be"),
+    goal=_("A handler that may get a message twice and still does its work once."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "ChangeActor"}),
+    steps=(
+        Step(
+            title=_("A handler that inserts"),
+            do=_("{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, "
+                 "and crash "
+                 "{other} after 2 seconds."),
+            watch=_("\"came twice\" in the journal, 10 to 30 seconds later."), mark="journal",
+            predict=Question(
+                text=_("How many rows will the table have after {burst} messages?"), kind=Number(_("rows"), within=2),
+                right=_made_rows),
+            check=_inserts_doubled,
+            say=Question(
+                text=_("How many messages came twice?"), kind=Number(_("messages")), right=_count,
+                again=_("You wrote {given}; read the line \"came twice\" of the journal again."),
+                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),)),
+            why=Question(
+                text=_("Why are there too many rows?"),
+                kind=Choice((("not_known", _("What {other} had finished was not committed, so it was done again.")),
+                             ("bug", _("The broker made an error and delivered twice.")),
+                             ("sent", _("The producer sent some messages twice.")))),
+                right=lambda e: Truth("not_known"),
+                again=_("Every message is in the store once: compare the offsets."),
+                misreadings=(Misreading(BUG, chosen("bug")),)),
+            hints=(_("A row is there when a message is finished; the commit follows up to 5 s later."),),
+        ),
+        Step(
+            title=_("A handler that looks at the key"),
+            do=_("Restart {other}. Change the handler of both members to upsert: one row for each key. Then send "
+                 "{burst} messages again and crash a member after 2 seconds."),
+            watch=_("\"came twice\" in the journal, 10 to 30 seconds later."), mark="journal",
+            predict=Question(
+                text=_("How many rows will these {burst} messages make?"), kind=Number(_("rows")), right=_made_rows),
+            check=_upserts_hold,
+            say=Question(
+                text=_("How many messages came twice this time?"), kind=Number(_("messages")), right=_count,
+                again=_("You wrote {given}; read the line \"came twice\" of the journal again.")),
+            why=Question(
+                text=_("What made the difference?"),
+                kind=Choice((("by_key", _("The second time finds the key, and changes nothing.")),
+                             ("fewer", _("Fewer messages came twice.")),
+                             ("broker", _("The broker removed the duplicates.")))),
+                right=lambda e: Truth("by_key"),
+                again=_("Messages came twice as before: read the journal. Only the effect is different.")),
+            hints=(_("The handler is on the card of each member."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("late", "a crash always repeats", LATE, _waits),
+        WrongScript("one", "the crashed member's handler is enough", ONE, _changes_one),
+        WrongScript("none", "a second burst is different by itself", BOTH, _changes_none),
+        WrongScript("burst", "everything comes again", BURST, _says_burst),
+        WrongScript("bug", "duplicates are an error of the broker", BUG, _commits_more),
+    ),
+)  # fmt: skip

@@ -1,0 +1,216 @@
+"""Lab 4: more members than queues."""
+
+from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.journal.events import QueuesAssigned, TopicChanged
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+IDLE_S = 20
+AFTER_S = 50  # a client learns a route every 30 s and divides every 20 s
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    queues = 3 + chance.below(3)
+    members = queues + 2 + chance.below(2)
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "queues": queues, "members": members, "at_first": queues - 1, "idle": members - queues,
+            "more": 2 * members}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
+        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["at_first"]),
+        StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
+    )
+
+
+def _idle(evidence: Evidence) -> list[str]:
+    n = evidence.numbers
+    return [client for client, seen in evidence.assigned(n["group"], n["topic"]).items() if not seen.event.queues]
+
+
+def _newest(evidence: Evidence) -> tuple[int, ...]:
+    n = evidence.numbers
+    return tuple(seen.seq for seen in evidence.assigned(n["group"], n["topic"]).values())
+
+
+def _some_are_idle(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    newest = evidence.assigned(n["group"], n["topic"])
+    if len(newest) != n["members"]:
+        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["members"])
+    since_ms = max(seen.at_ms for seen in newest.values() if seen.event.added or not seen.event.queues)
+    held_s = (evidence.now_ms - since_ms) // 1000
+    if held_s < IDLE_S:
+        return Verdict.not_yet(_("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s,
+                               wait_s=IDLE_S)
+    return Verdict.met(_("{idle} members have had no queue for {held_s} s."), idle=len(_idle(evidence)),
+                       held_s=held_s, rests_on=_newest(evidence))
+
+
+def _none_is_idle(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    changed = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == n["topic"]]
+    if not changed:
+        return Verdict.not_yet(_("{topic} still has {queues} queues."), topic=n["topic"], queues=n["queues"])
+    newest = changed[-1].event
+    if newest.read_queues < n["more"]:
+        if newest.write_queues > newest.read_queues:
+            return Verdict.wrong(_("Messages go to {write} queues, but members read {read} of them: they divide the "
+                                   "read queues."), write=newest.write_queues, read=newest.read_queues,
+                                 rests_on=[changed[-1].seq])
+        return Verdict.wrong(_("{read} queues to read are fewer than {more}."), read=newest.read_queues,
+                             more=n["more"], rests_on=[changed[-1].seq])
+    assigned = evidence.assigned(n["group"], n["topic"])
+    if any(seen.seq < changed[-1].seq for seen in assigned.values()) or _idle(evidence):
+        return Verdict.not_yet(_("{idle} members have no queue yet."), idle=len(_idle(evidence)))
+    return Verdict.met(_("Every member has a queue, {after_s} s after the change."), after_s=round(_after(evidence)),
+                       rests_on=(changed[-1].seq, *_newest(evidence)))
+
+
+def _after(evidence: Evidence) -> float:
+    """Seconds from the change to the last first assignment after it."""
+    n = evidence.numbers
+    changed = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == n["topic"]]
+    if not changed:
+        return 0.0
+    first: dict[str, int] = {}
+    for seen in evidence.of(QueuesAssigned, since=changed[-1].seq):
+        if seen.event.topic == n["topic"] and seen.event.queues:
+            first.setdefault(seen.event.client_id, seen.at_ms)
+    return (max(first.values(), default=changed[-1].at_ms) - changed[-1].at_ms) / 1000
+
+
+def _solve(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(n["idle"])
+    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+    hands.see()
+    board = hands.read(f"board/{n['group']}/{n['topic']}")
+    owners = {row["owner"] for row in board["queues"].values()}
+    hands.say(sum(client not in owners for client in board["members"]))
+    hands.why("one_owner")
+    hands.predict(40)
+    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["more"]))
+    hands.see()
+    hands.say(2)
+    hands.why("route_then_divide")
+
+
+def _read_only_written(hands: Hands) -> None:
+    _first_step(hands)
+    n = hands.numbers
+    hands.predict(10)
+    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["queues"]))
+    hands.see(90)
+
+
+def _first_step(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(0)
+    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+    hands.see()
+    hands.say(n["idle"])
+    hands.why("one_owner")
+
+
+def _all_share(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(0)
+    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+    hands.see()
+    hands.say(0)
+
+
+def _counted_the_busy(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(n["queues"])
+    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+    hands.see()
+    hands.say(n["queues"])
+
+
+def _blames_the_broker(hands: Hands) -> None:
+    n = hands.numbers
+    hands.predict(n["idle"])
+    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+    hands.see()
+    hands.say(n["idle"])
+    hands.why("late")
+
+
+SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never divided between two members.")
+BUSY = _("You wrote {given}: those are the members that have a queue. Count the cards without a lane.")
+LATE = _("They joined long ago and send heartbeats; waiting gives them nothing. Compare the number of lanes with the "
+         "number of cards.")
+WRITTEN = _("Messages go to {write} queues, but members read {read} of them: they divide the read queues.")
+
+MEMBERS_AND_QUEUES = Lab(
+    slug="members-and-queues", number="4", minutes=8,
+    title=_("More members than queues"),
+    goal=_("How many members of a group can work at once, and what a member too many does."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"StartConsumer", "StopActor", "RemoveActor", "ChangeTopic"}),
+    steps=(
+        Step(
+            title=_("A member too many"),
+            do=_("{topic} has {queues} queues, and {group} has {at_first} members. Start members of {group} until it "
+                 "has {members}. Then watch for 20 seconds."),
+            watch=_("Lanes from the queues to the cards of the members."), mark="lanes",
+            predict=Question(
+                text=_("How many of the {members} members will have no queue?"), kind=Number(_("members")),
+                right=lambda e: Truth(float(e.numbers["idle"]))),
+            check=_some_are_idle,
+            say=Question(
+                text=_("Count on the board: how many members have no queue?"), kind=Number(_("members")),
+                right=lambda e: Truth(float(len(_idle(e))), _newest(e)),
+                again=_("You wrote {given}; count the cards without a lane again."),
+                misreadings=(Misreading(SHARED, lambda e, given: given == 0),
+                             Misreading(BUSY, lambda e, given: given == e.numbers["queues"]))),
+            why=Question(
+                text=_("Why do they have none?"),
+                kind=Choice((("one_owner", _("In a group, each queue has at most one owner.")),
+                             ("late", _("They joined last and have not got their share yet.")),
+                             ("broker", _("The broker admits only as many members as it has threads.")))),
+                right=lambda e: Truth("one_owner"),
+                again=_("The broker admits them all: their cards are there. Compare lanes and cards."),
+                misreadings=(Misreading(LATE, chosen("late")),)),
+            hints=(_("A lane leads from each queue to the member that reads it."),
+                   _("Each member sorts queues and members and takes its part: there are {queues} parts at most.")),
+        ),
+        Step(
+            title=_("More queues, a little later"), rate=4,
+            do=_("Change {topic} to {more} queues, to write and to read."),
+            watch=_("Cards without a lane, and the journal: route, then rebalance."), mark="lanes",
+            predict=Question(
+                text=_("After how many seconds will the last member have its first queue?"),
+                kind=Number(_("s"), within=10), right=lambda e: Truth(_after(e), _newest(e))),
+            check=_none_is_idle,
+            say=Question(
+                text=_("How many queues has each member now?"), kind=Number(_("queues")),
+                right=lambda e: Truth(float(e.numbers["more"] // e.numbers["members"]), _newest(e)),
+                again=_("You wrote {given}; open a member's card and count its lanes again.")),
+            why=Question(
+                text=_("Why did it not happen at once?"),
+                kind=Choice((("route_then_divide", _("Clients ask for the route every 30 s and divide every 20 s.")),
+                             ("copy", _("Stored messages were first moved to the new queues.")),
+                             ("broker", _("The broker hands queues out one after the other.")))),
+                right=lambda e: Truth("route_then_divide"),
+                again=_("Queues are not handed out, and no message moved: look at who learned the route, and when.")),
+            hints=(_("Clients are not informed of a new route; they ask for it."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("shared", "queues are divided among all members", SHARED, _all_share),
+        WrongScript("busy", "counts the members that work", BUSY, _counted_the_busy),
+        WrongScript("late", "idle members have not got their share yet", LATE, _blames_the_broker),
+        WrongScript("written", "only the write queues count", WRITTEN, _read_only_written),
+    ),
+)  # fmt: skip

@@ -1,0 +1,328 @@
+"""Lab 5: an orderly lock is stuck for 60 s."""
+
+from sandbox.control.actions import (
+    Action,
+    CrashActor,
+    CreateTopic,
+    RestartActor,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+    Subscription,
+)
+from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Answer, Choice, EventClick, Number
+from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+TRUST_S = 30  # how long a client trusts its own lock
+CUSTOMERS = tuple(f"customer-{number:02}" for number in range(1, 25))
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    return {"topic": chance.choice(("orders", "payments", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "queues": 4 + 2 * chance.below(2), "rate": 5 + chance.below(4), "one": "left", "other": "right",
+            "before_s": 20 + chance.below(30)}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    topics = (Subscription(n["topic"]),)
+    return (
+        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
+        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(20, 80))
+          for label in ("one", "other")),
+        StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
+    )
+
+
+def _of_one(evidence: Evidence, client_id: str) -> bool:
+    return client_id in evidence.clients(evidence.numbers["one"])
+
+
+def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
+    """What the broker had locked for the first member before an event: queue → the newest lock or renewal."""
+    n, found = evidence.numbers, dict[str, Seen[QueueLocked]]()
+    for seen in evidence.of(QueueLocked, since=0):
+        if seen.seq < before and (seen.event.group, seen.event.topic) == (n["group"], n["topic"]):
+            found[queue_of(seen.event)] = seen
+    return {queue: seen for queue, seen in found.items() if _of_one(evidence, seen.event.client_id)}
+
+
+def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | None:
+    found = [seen for seen in evidence.actions("CrashActor", since=since)
+             if seen.event.fields["actor"] == evidence.numbers["one"]]
+    return found[-1] if found else None
+
+
+def _is_denied(evidence: Evidence) -> Verdict:
+    n, crash = evidence.numbers, _crash(evidence)
+    if crash is None:
+        stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
+        if stops:
+            return Verdict.wrong(_("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has "
+                                   "queues, and crash it."), one=n["one"], rests_on=[stops[-1].seq])
+        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+    if not _locks(evidence, crash.seq):
+        return Verdict.wrong(_("{one} held no lock when it crashed: restart it and wait until it has queues."),
+                             one=n["one"], rests_on=[crash.seq])
+    denied = [seen for seen in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, seen.event.holder)]
+    if len(denied) < 2:
+        return Verdict.not_yet(_("{other} was refused {count} times so far."), other=n["other"], count=len(denied))
+    return Verdict.met(_("{other} owns the queues of {one}, and the broker refused it their locks."), other=n["other"],
+                       one=n["one"], rests_on=[crash.seq, *(seen.seq for seen in denied[:4])])
+
+
+def _left_s(evidence: Evidence) -> Truth:
+    """Seconds until the locks of the crashed member end, now."""
+    crash = _crash(evidence, since=0)
+    locks = {} if crash is None else _locks(evidence, crash.seq)
+    if not locks:
+        return Truth(0.0)
+    newest = max(locks.values(), key=lambda seen: seen.event.expires_at_ms)
+    return Truth(max(0.0, (newest.event.expires_at_ms - evidence.now_ms) / 1000), (newest.seq,))
+
+
+def _is_inner_ring(evidence: Evidence, given: Answer) -> bool:
+    """What the client itself would still trust, or the full 30 s."""
+    left_s = _left_s(evidence).value
+    assert isinstance(left_s, float)
+    return isinstance(given, float) and (abs(given - TRUST_S) < 1 or abs(given - max(0.0, left_s - TRUST_S)) < 4)
+
+
+def _taken_over(evidence: Evidence) -> list[Seen[QueueLocked]]:
+    return [seen for seen in evidence.of(QueueLocked) if seen.event.how == "taken_over"
+            and seen.event.group == evidence.numbers["group"] and seen.event.topic == evidence.numbers["topic"]]
+
+
+def _all_taken_over(evidence: Evidence) -> Verdict:
+    n, crash = evidence.numbers, _crash(evidence, since=0)
+    restarts = [seen for seen in evidence.actions("RestartActor") if seen.event.fields["actor"] == n["one"]]
+    taken = _taken_over(evidence)
+    if restarts and not taken:
+        return Verdict.wrong(_("{one} runs again as a new client, and does not get the locks of the crashed one "
+                               "either. "
+                               "Only time ends them: wait."), one=n["one"], rests_on=[restarts[-1].seq])
+    stuck = {} if crash is None else _locks(evidence, crash.seq)
+    if crash is None or len({queue_of(seen.event) for seen in taken}) < len(stuck):
+        return Verdict.not_yet(_("{left} queues wait for their locks."), left=len(stuck) - len(taken))
+    return Verdict.met(_("{after_s} s after the crash {other} got the last lock."), other=n["other"],
+                       after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
+                       rests_on=[crash.seq, *(seen.seq for seen in taken)])
+
+
+def _take_over_s(evidence: Evidence) -> Truth:
+    crash, taken = _crash(evidence, since=0), _taken_over(evidence)
+    if crash is None or not taken:
+        return Truth(0.0)
+    return Truth((taken[-1].at_ms - crash.at_ms) / 1000, (crash.seq, taken[-1].seq))
+
+
+def _renewals(evidence: Evidence) -> Truth:
+    """The newest lock or renewal of each queue before the crash."""
+    crash = _crash(evidence, since=0)
+    seqs = () if crash is None else tuple(seen.seq for seen in _locks(evidence, crash.seq).values())
+    return Truth(tuple(map(str, seqs)), seqs)
+
+
+def _is_crash(evidence: Evidence, given: Answer) -> bool:
+    crash = _crash(evidence, since=0)
+    return crash is not None and given in (str(crash.seq), str(crash.seq + 1))
+
+
+def _unlocked(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    crashes = [seen for seen in evidence.actions("CrashActor") if seen.event.fields["actor"] == n["one"]]
+    if crashes:
+        return Verdict.wrong(_("{one} was crashed again. Restart it, wait until it has queues, and stop it cleanly."),
+                             one=n["one"], rests_on=[crashes[-1].seq])
+    stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
+    if not stops:
+        return Verdict.not_yet(_("{one} was not stopped yet."), one=n["one"])
+    unlocked = [seen for seen in evidence.of(QueueUnlocked, since=stops[-1].seq)
+                if seen.event.why == "shutdown" and _of_one(evidence, seen.event.client_id)]
+    queues = {queue_of(seen.event) for seen in unlocked}
+    locked = [seen for seen in evidence.of(QueueLocked, since=stops[-1].seq)
+              if queue_of(seen.event) in queues and not _of_one(evidence, seen.event.client_id)]
+    if not queues or queues - {queue_of(seen.event) for seen in locked}:
+        return Verdict.not_yet(_("{other} does not have all locks yet."), other=n["other"])
+    return Verdict.met(_("{one} gave its locks back, and {other} had them {after_s} s later."), one=n["one"],
+                       other=n["other"], after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
+                       rests_on=[stops[-1].seq, *(seen.seq for seen in unlocked), locked[-1].seq])
+
+
+def _hand_over_s(evidence: Evidence) -> Truth:
+    stops = evidence.actions("StopActor")
+    locked = [] if not stops else [seen for seen in evidence.of(QueueLocked, since=stops[-1].seq)
+                                   if seen.event.how != "renewed" and not _of_one(evidence, seen.event.client_id)]
+    return Truth((locked[-1].at_ms - stops[-1].at_ms) / 1000 if locked else 0.0)
+
+
+def _denied_after_stop(evidence: Evidence) -> Truth:
+    stops = evidence.actions("StopActor")
+    return Truth(float(len(evidence.of(LockDenied, since=stops[-1].seq))) if stops else 0.0)
+
+
+def _first(hands: Hands) -> None:
+    hands.wait(hands.numbers["before_s"])
+    hands.predict("wait")
+    hands.act(CrashActor(actor=hands.numbers["one"]))
+    hands.see()
+
+
+def _left_on_the_board(hands: Hands) -> float:
+    """The outer ring."""
+    n = hands.numbers
+    data = hands.read(f"board/{n['group']}/{n['topic']}")
+    now_ms = hands.evidence.now_ms
+    dead = hands.evidence.clients(n["one"])
+    ends: list[int] = [row["lock"]["expires_at_ms"] for row in data["queues"].values()
+                       if row["lock"] and row["lock"]["holder"] in dead]
+    return round((max(ends) - now_ms) / 1000)
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    hands.say(_left_on_the_board(hands))
+    hands.predict(60)
+    hands.see()
+
+
+def _third(hands: Hands) -> None:
+    _second(hands)
+    hands.say(round(float(str(_take_over_s(hands.evidence).value))))
+    hands.why(str(_renewals(hands.evidence).rests_on[0]))
+    hands.act(RestartActor(actor=hands.numbers["one"]))
+    hands.wait(30)
+    hands.predict(1)
+
+
+def _solve(hands: Hands) -> None:
+    _third(hands)
+    hands.act(StopActor(actor=hands.numbers["one"]))
+    hands.see()
+    hands.say(0)
+    hands.why("unlocks")
+
+
+def _inner_ring(hands: Hands) -> None:
+    _first(hands)
+    hands.say(TRUST_S)
+
+
+def _stops(hands: Hands) -> None:
+    hands.wait(30)
+    hands.predict("once")
+    hands.act(StopActor(actor=hands.numbers["one"]))
+    hands.see(20)
+
+
+def _restarts(hands: Hands) -> None:
+    _first(hands)
+    hands.say(_left_on_the_board(hands))
+    hands.predict(5)
+    hands.act(RestartActor(actor=hands.numbers["one"]))
+    hands.see(3)
+
+
+def _clicks_the_crash(hands: Hands) -> None:
+    _second(hands)
+    hands.say(round(float(str(_take_over_s(hands.evidence).value))))
+    crash = _crash(hands.evidence, since=0)
+    hands.why(str(0 if crash is None else crash.seq))
+
+
+def _crashes_again(hands: Hands) -> None:
+    _third(hands)
+    hands.act(CrashActor(actor=hands.numbers["one"]))
+    hands.see(10)
+
+
+INNER = _("You wrote {given}; look at the outer ring again. 30 s is how long a client trusts its own lock: the "
+          "inner ring.")
+STOPPED = _("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has queues, and crash it.")
+RESTARTED = _("{one} runs again as a new client, and does not get the locks of the crashed one either. Only time ends "
+              "them: wait.")
+CRASHED = _("The crash set nothing: {one} could do nothing any more. Look before it, for the last time it was given "
+            "the "
+            "lock.")
+AGAIN = _("{one} was crashed again. Restart it, wait until it has queues, and stop it cleanly.")
+
+ORDERLY_LOCK = Lab(
+    slug="orderly-lock", number="5", minutes=11,
+    title=_("Orderly lock stuck for 60 s"),
+    goal=_("Why queues stand after the crash of an orderly consumer, and for how long."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"CrashActor", "RestartActor", "StopActor"}),
+    steps=(
+        Step(
+            title=_("The lock that is not used"),
+            do=_("Crash {one}. Find a queue that had been its own: {other} owns it now, and {one} still holds its "
+                 "lock."),
+            watch=_("The rings at the queues of {one}: outer arc broker, inner arc client."), mark="lock:{one}",
+            predict=Question(
+                text=_("What will become of the queues of {one}?"),
+                kind=Choice((("once", _("{other} goes on with them at once.")),
+                             ("wait", _("{other} owns them and cannot read them for a while.")),
+                             ("lost", _("They stay without an owner until {one} is back.")))),
+                right=lambda e: Truth("wait")),
+            check=_is_denied,
+            say=Question(
+                text=_("Read the ring: how many seconds are left at the broker?"), kind=Number(_("s"), within=4),
+                right=_left_s, again=_("You wrote {given}; look at the outer ring again, while time is paused."),
+                misreadings=(Misreading(INNER, _is_inner_ring),)),
+            hints=(_("The number in the middle belongs to one of the two arcs."),
+                   _("The outer arc is full at 60 s.")),
+        ),
+        Step(
+            title=_("The second of the take-over"), rate=4,
+            do=_("Wait until {other} has all locks."),
+            watch=_("The outer ring running out, and the age of the oldest message."), mark="lock:{one}",
+            predict=Question(
+                text=_("How many seconds after the crash will {other} get the last lock?"),
+                kind=Number(_("s"), within=10), right=_take_over_s),
+            check=_all_taken_over,
+            say=Question(
+                text=_("How many seconds after the crash was it? Read the times in the journal."),
+                kind=Number(_("s"), within=2), right=_take_over_s,
+                again=_("You wrote {given}; take the time of the crash from the time of the last take-over again.")),
+            why=Question(
+                text=_("Click an event that set the end of these locks."), kind=EventClick(), right=_renewals,
+                again=_("That event gave {one} no lock. Look for the last renewal before the crash."),
+                misreadings=(Misreading(CRASHED, _is_crash),)),
+            hints=(_("A lock ends 60 s after it was renewed, and members ask every 20 s."),),
+        ),
+        Step(
+            title=_("The same with a clean stop"),
+            do=_("Restart {one}, wait until it has queues, give your prediction, and stop it cleanly."),
+            watch=_("The rings when it stops."), mark="lock:{one}",
+            predict=Question(
+                text=_("How many seconds after the stop will {other} have the locks?"), kind=Number(_("s"), within=5),
+                right=_hand_over_s),
+            check=_unlocked,
+            say=Question(
+                text=_("How often was {other} refused a lock after the stop?"), kind=Number(_("times")),
+                right=_denied_after_stop,
+                again=_("You wrote {given}; count the rows \"denied\" after the stop in the journal.")),
+            why=Question(
+                text=_("Why was there nothing to wait for?"),
+                kind=Choice((("unlocks", _("A clean stop unlocks the queues before it leaves.")),
+                             ("fresh", _("The locks were younger this time.")),
+                             ("broker", _("The broker drops locks when a connection closes.")))),
+                right=lambda e: Truth("unlocks"),
+                again=_("The connection of a crashed member closes as well. Look for \"unlocked\" in the journal.")),
+            hints=(_("A crash cannot send an unlock."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("inner ring", "the client's own trust is the lock", INNER, _inner_ring),
+        WrongScript("stops", "a stop is a crash", STOPPED, _stops),
+        WrongScript("restarts", "a restart brings the lock back", RESTARTED, _restarts),
+        WrongScript("clicks the crash", "the crash sets the lock's end", CRASHED, _clicks_the_crash),
+        WrongScript("crashes again", "a crash is a stop", AGAIN, _crashes_again),
+    ),
+)  # fmt: skip

@@ -1,0 +1,254 @@
+"""Lab 2: one slow message pins the offset."""
+
+from sandbox.control.actions import (
+    Action,
+    ChangeActor,
+    CrashActor,
+    CreateTopic,
+    RestartActor,
+    StartConsumer,
+    StartProducer,
+    Subscription,
+)
+from sandbox.journal.events import ActionTaken, CrashRepeated, MessagePinned, PullAnswered
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+HELD_S = 60
+AHEAD = 50  # messages pulled beyond the pinned one
+SLOW_MS = 300_000
+PATIENCE_S = 60
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    queue = chance.below(4)
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "one": "left", "rate": 8 + chance.below(5), "row": f"broker-a:{queue}", "q": f"q{queue}"}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
+        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 60)),
+        StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
+    )
+
+
+def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | None:
+    """The first pin of the queue that the step is about."""
+    n = evidence.numbers
+    queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
+    found = [seen for seen in evidence.of(MessagePinned, since=since)
+             if seen.event.group == n["group"] and queue_of(seen.event) == queue]
+    return found[0] if found else None
+
+
+def _is_pinned(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    pinned = _pin(evidence)
+    if pinned is None:
+        slowed = evidence.actions("ChangeActor")
+        if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
+            return Verdict.wrong(_("The slow message is in {there}; make the next one of {row} slow."),
+                                 there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1].seq])
+        if slowed and (slowed[-1].event.fields["slow_ms"] or 0) < SLOW_MS:
+            return Verdict.wrong(_("{slow_s} s are over too soon; make it slow for 5 minutes."),
+                                 slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1].seq])
+        return Verdict.not_yet(_("No message of {row} is stuck yet."), row=n["row"])
+    queue = queue_of(pinned.event)
+    held_s = (evidence.now_ms - pinned.at_ms + pinned.event.age_ms) // 1000
+    pulled = [seen for seen in evidence.of(PullAnswered)
+              if queue_of(seen.event) == queue and seen.event.group == n["group"]]
+    ahead = 0 if not pulled else pulled[-1].event.next_offset - pinned.event.offset
+    if held_s < HELD_S or ahead < AHEAD:
+        return Verdict.not_yet(_("Offset {offset} is held for {held_s} s, and pulls are {ahead} messages ahead."),
+                               offset=pinned.event.offset, held_s=held_s, ahead=ahead)
+    commit = evidence.committed(n["group"], queue)
+    return Verdict.met(_("{offset} was held for {held_s} s while pulls went {ahead} messages ahead."),
+                       offset=pinned.event.offset, held_s=held_s, ahead=ahead,
+                       rests_on=[pinned.seq, pulled[-1].seq, *([] if commit is None else [commit.seq])])
+
+
+def _committed(evidence: Evidence) -> Truth:
+    pinned = _pin(evidence, since=0)
+    if pinned is None:
+        return Truth(0.0)
+    commit = evidence.committed(evidence.numbers["group"], queue_of(pinned.event))
+    return Truth(float(pinned.event.offset), (pinned.seq,) if commit is None else (pinned.seq, commit.seq))
+
+
+def _pulled(evidence: Evidence) -> float:
+    """The offset after the newest message pulled from the pinned queue."""
+    pinned = _pin(evidence, since=0)
+    return 0.0 if pinned is None else float(max(
+        (seen.event.next_offset for seen in evidence.of(PullAnswered, since=0)
+         if queue_of(seen.event) == queue_of(pinned.event) and seen.event.group == pinned.event.group), default=0))
+
+
+def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
+    crashes = evidence.actions("CrashActor")
+    return crashes[0] if crashes else None
+
+
+def _came_again(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    crash = _crash(evidence)
+    if crash is None:
+        stops = evidence.actions("StopActor")
+        if stops:
+            return Verdict.wrong(_("{one} was asked to stop, and waits for its slow message. Crash it."), one=n["one"],
+                                 rests_on=[stops[-1].seq])
+        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+    if not evidence.actions("RestartActor", since=crash.seq):
+        if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
+            return Verdict.wrong(_("{one} is down, and the group has no other member: nothing comes again before it "
+                                   "runs. Restart it."), one=n["one"], rests_on=[crash.seq])
+        return Verdict.not_yet(_("{one} is down. Restart it."), one=n["one"])
+    repeated = _repeated(evidence)
+    if repeated is None:
+        return Verdict.not_yet(_("Repetitions are being counted."))
+    return Verdict.met(_("{count} messages came twice."), count=repeated.event.count,
+                       rests_on=[crash.seq, repeated.seq])
+
+
+def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
+    found = [seen for seen in evidence.of(CrashRepeated) if seen.event.group == evidence.numbers["group"]]
+    return found[0] if found else None
+
+
+def _count(evidence: Evidence) -> Truth:
+    repeated = _repeated(evidence)
+    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+
+
+def _slow(hands: Hands, row: str, ms: int = SLOW_MS) -> None:
+    hands.predict("stays")
+    hands.wait(10)
+    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=row, slow_ms=ms))
+    hands.see(150)
+
+
+def _first(hands: Hands) -> None:
+    _slow(hands, hands.numbers["row"])
+    n = hands.numbers
+    row = hands.read(f"board/{n['group']}/{n['topic']}")["queues"][n["row"]]
+    hands.say(float(row["committed"]))
+    hands.why("smallest")
+
+
+def _solve(hands: Hands) -> None:
+    _first(hands)
+    n = hands.numbers
+    row = hands.read(f"board/{n['group']}/{n['topic']}")["queues"][n["row"]]
+    hands.predict(float(row["max"]) - float(row["committed"]))
+    hands.act(CrashActor(actor=n["one"]))
+    hands.act(RestartActor(actor=n["one"]))
+    hands.see()
+    hands.say(_repeated(hands.evidence).event.count)  # type: ignore[union-attr]  # seen just now
+    hands.why("above")
+
+
+def _another_queue(hands: Hands) -> None:
+    _slow(hands, "broker-a:1" if hands.numbers["row"] == "broker-a:0" else "broker-a:0")
+
+
+def _too_short(hands: Hands) -> None:
+    hands.predict("stays")
+    hands.wait(10)
+    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=hands.numbers["row"], slow_ms=5_000))
+    hands.see(20)
+
+
+def _reads_pulls(hands: Hands) -> None:
+    _slow(hands, hands.numbers["row"])
+    hands.say(_pulled(hands.evidence))
+
+
+def _blames_pulls(hands: Hands) -> None:
+    _slow(hands, hands.numbers["row"])
+    hands.say(float(str(_committed(hands.evidence).value)))
+    hands.why("pulls")
+
+
+def _never_restarts(hands: Hands) -> None:
+    _first(hands)
+    hands.predict(10)
+    hands.act(CrashActor(actor=hands.numbers["one"]))
+    hands.see(PATIENCE_S + 20)
+
+
+THERE = _("The slow message is in {there}; make the next one of {row} slow.")
+SHORT = _("{slow_s} s are over too soon; make it slow for 5 minutes.")
+PULLED = _("You wrote {given}: up to there messages were pulled. The pin stands at the committed offset, further left.")
+PULLS = _("Pulls go on: the numbers at the right end rise. Something else holds the pin.")
+DOWN = _("{one} is down, and the group has no other member: nothing comes again before it runs. Restart it.")
+
+PINNED_OFFSET = Lab(
+    slug="pinned-offset", number="2", minutes=10,
+    title=_("One slow message pins the offset"),
+    goal=_("Why the committed offset stands although messages are finished, and what a crash then costs."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"ChangeActor", "StopActor", "CrashActor", "RestartActor"}),
+    steps=(
+        Step(
+            title=_("One message does not end"), rate=4,
+            do=_("Make the next message of {row} slow for 5 minutes (on the card of {one}), and watch {q} for a "
+                 "minute."),
+            watch=_("The pin of {q}, and the cells right of it."), mark="queue:{row}",
+            predict=Question(
+                text=_("What will the committed offset of {q} do in that minute?"),
+                kind=Choice((("moves", _("It moves on with the messages that are done.")),
+                             ("stays", _("It stays at the slow message.")),
+                             ("back", _("It moves back.")))),
+                right=lambda e: Truth("stays")),
+            check=_is_pinned,
+            say=Question(
+                text=_("Read the committed offset of {q}."), kind=Number(), right=_committed,
+                again=_("You wrote {given}; read the number at the pin of {q} again."),
+                misreadings=(Misreading(PULLED, lambda e, given: isinstance(given, float)
+                                        and abs(given - _pulled(e)) <= 5),)),
+            why=Question(
+                text=_("Why does it stand?"),
+                kind=Choice((("smallest", _("Committed is the smallest offset that is not finished.")),
+                             ("pulls", _("The member pulls no more from {q}.")),
+                             ("broker", _("The broker refuses the commit.")))),
+                right=lambda e: Truth("smallest"),
+                again=_("Commits are sent every 5 s and taken; they carry the same number each time."),
+                misreadings=(Misreading(PULLS, chosen("pulls")),)),
+            hints=(_("A commit says: everything below this is done."),),
+        ),
+        Step(
+            title=_("What a crash costs now"), rate=4,
+            do=_("Crash {one}, and restart it."),
+            watch=_("Where {q} begins after the restart."), mark="queue:{row}",
+            predict=Question(
+                text=_("How many messages will come twice?"), kind=Number(_("messages"), share=0.1, within=5),
+                right=_count),
+            check=_came_again,
+            say=Question(
+                text=_("How many came twice? Read the line of the journal."), kind=Number(_("messages")), right=_count,
+                again=_("You wrote {given}; read the line \"came twice\" of the journal again.")),
+            why=Question(
+                text=_("Which ones came twice?"),
+                kind=Choice((("above", _("Those given to the member at and above the committed offset.")),
+                             ("slow", _("Only the slow one.")),
+                             ("all", _("All messages of {q} since the beginning.")))),
+                right=lambda e: Truth("above"),
+                again=_("Compare the offset at which {q} was taken again with the pin before the crash.")),
+            hints=(_("What is between the pin and the right end of the cells?"),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("another queue", "any queue will do", THERE, _another_queue),
+        WrongScript("too short", "five seconds are enough", SHORT, _too_short),
+        WrongScript("reads pulls", "committed is what was pulled", PULLED, _reads_pulls),
+        WrongScript("blames pulls", "pulling has stopped", PULLS, _blames_pulls),
+        WrongScript("never restarts", "messages come again by themselves", DOWN, _never_restarts),
+    ),
+)  # fmt: skip

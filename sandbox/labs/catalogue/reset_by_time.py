@@ -1,0 +1,251 @@
+"""Lab 13: reset by timestamp."""
+
+from sandbox.control.actions import (
+    Action,
+    ChangeActor,
+    CreateTopic,
+    ResetOffsets,
+    StartConsumer,
+    StartProducer,
+    Subscription,
+)
+from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+GOOD, BAD = "work", "wrong total"
+BROKEN_S = 180
+EARLY_MS = 1_000
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    return {"topic": chance.choice(("orders", "payments", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "rate": 3 + chance.below(4), "one": "left", "bad": BAD, "good": GOOD}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
+        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(10, 30)),
+        StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
+    )
+
+
+def _changes(evidence: Evidence, handler: str) -> list[Seen[ActionTaken]]:
+    return [seen for seen in evidence.actions("ChangeActor", since=0) if seen.event.fields["handler"] == handler]
+
+
+def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] | None:
+    """From the break to the repair."""
+    broken = _changes(evidence, BAD)
+    mended = [seen for seen in _changes(evidence, GOOD) if broken and seen.seq > broken[0].seq]
+    return (broken[0], mended[-1]) if mended else None
+
+
+def _spoiled(evidence: Evidence) -> set[tuple[str, int]]:
+    """Queue and offset of every message that the broken handler took for done."""
+    return {(row.queue, row.offset) for row in evidence.deliveries
+            if row.handler == BAD and row.group == evidence.numbers["group"]}
+
+
+def _is_mended(evidence: Evidence) -> Verdict:
+    broken = _changes(evidence, BAD)
+    if not broken:
+        return Verdict.not_yet(_("The handler is not broken yet."))
+    window = _window(evidence)
+    passed_s = ((evidence.now_ms if window is None else window[1].at_ms) - broken[0].at_ms) // 1000
+    if window is None:
+        return Verdict.not_yet(_("The handler is broken for {passed_s} s."), passed_s=passed_s)
+    if passed_s < BROKEN_S:
+        return Verdict.wrong(_("It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so "
+                               "long it "
+                               "takes until such a thing is noticed."), passed_s=passed_s, wait_s=BROKEN_S,
+                             rests_on=[seen.seq for seen in window])
+    return Verdict.met(_("{count} messages were done wrongly."), count=len(_spoiled(evidence)),
+                       rests_on=[seen.seq for seen in window])
+
+
+def _count(evidence: Evidence) -> Truth:
+    window = _window(evidence)
+    return Truth(float(len(_spoiled(evidence))), () if window is None else tuple(seen.seq for seen in window))
+
+
+def _lag(evidence: Evidence) -> Truth:
+    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
+
+
+def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
+    """The newest one with its event."""
+    for taken in reversed(evidence.actions("ResetOffsets")):
+        for seen in evidence.of(OffsetsReset, since=taken.seq):
+            if seen.cause == taken.seq:
+                return taken, seen
+    return None
+
+
+def _is_repaired(evidence: Evidence) -> Verdict:
+    n, reset, window = evidence.numbers, _reset(evidence), _window(evidence)
+    assert window is not None, "the step before has seen it"
+    if reset is None:
+        return Verdict.not_yet(_("{group} was not reset yet."), group=n["group"])
+    taken, event = reset
+    seqs = [window[0].seq, taken.seq, event.seq]
+    target, value = taken.event.fields["target"], taken.event.fields["value"]
+    if event.event.skipped:
+        return Verdict.wrong(_("{skipped} messages were skipped: this reset went forward. Undo it, and go back to the "
+                               "break."), skipped=event.event.skipped, rests_on=seqs)
+    missing = _spoiled(evidence) - {
+        (row.queue, row.offset) for row in evidence.deliveries_of(n["group"], since=event.seq) if row.handler == GOOD}
+    if target == "earliest" or (target == "time" and value < window[0].at_ms - EARLY_MS):
+        return Verdict.wrong(_("{replayed} messages come again, more than were done wrongly: the reset went back "
+                               "before "
+                               "the break. Those before it were right."), replayed=event.event.replayed, rests_on=seqs)
+    if target == "time" and value > window[0].at_ms and _before(evidence, value):
+        return Verdict.wrong(_("{count} messages of the beginning stay wrong: the reset goes back to a moment after "
+                               "the "
+                               "break."), count=_before(evidence, value), rests_on=seqs)
+    if missing:
+        return Verdict.not_yet(_("{left} of them were not done again yet."), left=len(missing))
+    return Verdict.met(_("All {count} messages were done again, and none was skipped."), count=len(_spoiled(evidence)),
+                       rests_on=seqs)
+
+
+def _before(evidence: Evidence, at_ms: int) -> int:
+    """Messages done wrongly that were stored before that moment."""
+    stored: dict[tuple[str, int], int] = {}
+    for seen in evidence.of(MessagesStored, since=0):
+        for offset in range(seen.event.first_offset, seen.event.first_offset + seen.event.count):
+            stored[queue_of(seen.event), offset] = seen.at_ms
+    return sum(stored.get(place, at_ms) < at_ms for place in _spoiled(evidence))
+
+
+def _replayed(evidence: Evidence) -> Truth:
+    reset = _reset(evidence)
+    return Truth(0.0) if reset is None else Truth(float(reset[1].event.replayed), (reset[1].seq,))
+
+
+def _first(hands: Hands, broken_s: float = BROKEN_S + 2) -> None:
+    n = hands.numbers
+    hands.wait(20)
+    hands.predict(n["rate"] * BROKEN_S)
+    hands.act(ChangeActor(actor=n["one"], handler=BAD))
+    hands.wait(broken_s)
+    hands.act(ChangeActor(actor=n["one"], handler=GOOD))
+    hands.see(15)
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    n = hands.numbers
+    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
+    hands.why("success")
+    hands.predict(n["rate"] * BROKEN_S)
+
+
+def _back_to(hands: Hands, offset_ms: int, target: str = "time") -> None:
+    n = hands.numbers
+    broken = _changes(hands.evidence, BAD)[0]
+    hands.act(ResetOffsets(group=n["group"], topic=n["topic"], target=target,  # type: ignore[arg-type]
+                           value=broken.at_ms + offset_ms if target == "time" else None, reason="wrong totals",
+                           confirm=n["group"]))
+    hands.see(60)
+
+
+def _solve(hands: Hands) -> None:
+    _second(hands)
+    _back_to(hands, -500)
+    hands.say(hands.evidence.of(OffsetsReset)[-1].event.replayed)
+    hands.why("offsets")
+
+
+def _too_short(hands: Hands) -> None:
+    _first(hands, 30)
+
+
+def _earliest(hands: Hands) -> None:
+    _second(hands)
+    _back_to(hands, 0, "earliest")
+
+
+def _too_late(hands: Hands) -> None:
+    _second(hands)
+    _back_to(hands, 60_000)
+
+
+def _waits_for_retry(hands: Hands) -> None:
+    _first(hands)
+    n = hands.numbers
+    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
+    hands.why("retry")
+
+
+SHORT = _("It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so long it takes until such a "
+          "thing is noticed.")
+EARLIEST = _("{replayed} messages come again, more than were done wrongly: the reset went back before the break. Those "
+             "before it were right.")
+LATE = _("{count} messages of the beginning stay wrong: the reset goes back to a moment after the break.")
+RETRY = _("No retry will come: the handler answered SUCCESS each time. Look for retries in the head: there are none.")
+
+RESET_BY_TIME = Lab(
+    slug="reset-by-time", number="13", minutes=12,
+    title=_("Reset by timestamp"),
+    goal=_("Plan, preview, apply and verify a reset to the moment in which a handler broke."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"ChangeActor", "ResetOffsets", "UndoReset"}),
+    steps=(
+        Step(
+            title=_("A handler that does wrong work"), rate=20,
+            do=_("Change the handler of {one} to \"{bad}\", wait 3 minutes, and change it back to \"{good}\"."),
+            watch=_("Lag and \"In / consumed\": what does the board show of it?"), mark="header:lag",
+            predict=Question(
+                text=_("How many messages will be done wrongly in 3 minutes?"), kind=Number(_("messages"), share=0.15),
+                right=_count),
+            check=_is_mended,
+            say=Question(
+                text=_("Read the lag of the group now."), kind=Number(_("messages"), within=15), right=_lag,
+                again=_("You wrote {given}; read the number under Lag again. Wrong work is work all the same.")),
+            why=Question(
+                text=_("Why will these messages not come again by themselves?"),
+                kind=Choice((("success", _("The handler said SUCCESS, so they are committed.")),
+                             ("retry", _("They will: their retries wait.")),
+                             ("deleted", _("The broker deletes what was consumed.")))),
+                right=lambda e: Truth("success"),
+                again=_("Consumed messages stay in the store until their files are deleted."),
+                misreadings=(Misreading(RETRY, chosen("retry")),)),
+            hints=(_("{rate} messages come in each second."),),
+        ),
+        Step(
+            title=_("Back to the break"), rate=4,
+            do=_("Find the second of the break in the journal. Reset {group} on {topic} to that time, at most one "
+                 "second "
+                 "before, and look at the preview first."),
+            watch=_("The preview, then the pins jumping back."), mark="header:lag",
+            predict=Question(
+                text=_("How many messages will come again?"), kind=Number(_("messages"), share=0.1), right=_replayed),
+            check=_is_repaired,
+            say=Question(
+                text=_("How many came again? Read the reset in the journal."), kind=Number(_("messages")),
+                right=_replayed, again=_("You wrote {given}; read the row of the reset again.")),
+            why=Question(
+                text=_("What did the reset change?"),
+                kind=Choice((("offsets", _("The committed offsets of the group, and nothing else.")),
+                             ("messages", _("It sent the messages again.")),
+                             ("clock", _("It set the time of the messages back.")))),
+                right=lambda e: Truth("offsets"),
+                again=_("No message was written: what comes in did not change. Look at the pins.")),
+            hints=(_("The journal has the row in which the handler was changed; its time is what you need."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("too short", "any moment will do", SHORT, _too_short),
+        WrongScript("earliest", "everything again does no harm", EARLIEST, _earliest),
+        WrongScript("too late", "about the time is enough", LATE, _too_late),
+        WrongScript("retry", "a retry mends wrong work", RETRY, _waits_for_retry),
+    ),
+)  # fmt: skip

@@ -1,0 +1,150 @@
+"""What happened in one attempt, from the journal's entries alone, indexed as they are added.
+
+A check asks this and nothing else: facts, deliveries, actions.  `since` narrows an answer to entries after an event; by
+default that is the one with which the open step began (its prediction, where it has one).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from sandbox.journal.events import (
+    ActionTaken,
+    Entry,
+    Event,
+    MemberStateChanged,
+    MessagesConsumed,
+    MessagesStored,
+    OffsetCommitted,
+    QueuesAssigned,
+)
+
+E = TypeVar("E", bound=Event)
+
+Numbers = Mapping[str, Any]
+"""What the seed has drawn for an attempt: names, counts, seconds."""
+
+
+class Seen(NamedTuple, Generic[E]):
+    """An entry of one kind."""
+
+    seq: int
+    at_ms: int
+    cause: int | None
+    event: E
+
+
+class Delivery(NamedTuple):
+    """One message as one listener finished it; `queue` is a key (`orders/broker-a/3`)."""
+
+    seq: int
+    at_ms: int
+    started_ms: int
+    group: str
+    client_id: str
+    queue: str
+    offset: int
+    key: str
+    outcome: str
+    handler: str
+
+
+class Evidence:
+    """`now_ms`: the time of the newest entry; `began`: the seq with which the open step began."""
+
+    def __init__(self, numbers: Numbers, began: int = 0) -> None:
+        self.numbers = numbers
+        self.began = began
+        self.now_ms = 0
+        self.deliveries: list[Delivery] = []
+        self._entries: dict[type[Event], list[Entry]] = {}
+        self._labels: dict[str, list[str]] = {}  # label → client ids of its processes
+        self._ends: dict[str, int] = {}  # queue → offset after its newest message
+        self._commits: dict[tuple[str, str], Seen[OffsetCommitted]] = {}  # the newest
+        self._assigned: dict[tuple[str, str, str], Seen[QueuesAssigned]] = {}  # the newest
+
+    def add(self, entry: Entry) -> None:
+        event = entry.event
+        self.now_ms = max(self.now_ms, entry.at_ms)
+        self._entries.setdefault(type(event), []).append(entry)
+        if isinstance(event, MessagesStored):
+            self._ends[queue_of(event)] = event.first_offset + event.count
+        elif isinstance(event, MessagesConsumed):
+            self._add_deliveries(entry, event)
+        elif isinstance(event, OffsetCommitted):
+            self._commits[event.group, queue_of(event)] = Seen(entry.seq, entry.at_ms, entry.cause, event)
+        elif isinstance(event, QueuesAssigned):
+            place = event.group, event.topic, event.client_id
+            self._assigned[place] = Seen(entry.seq, entry.at_ms, entry.cause, event)
+        elif isinstance(event, MemberStateChanged) and event.state == "starting":
+            self._name(entry, event)
+
+    def of(self, kind: type[E], *, since: int | None = None) -> list[Seen[E]]:
+        """Entries of this kind, the oldest first; `since` 0: from the attempt's beginning."""
+        first = self.began if since is None else since
+        return [Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event))
+                for entry in self._entries.get(kind, ()) if entry.seq > first]
+
+    def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
+        """Carried out by the student; those of the lab's own setup are left out."""
+        return [seen for seen in self.of(ActionTaken, since=since)
+                if seen.event.action == name and seen.event.by != SETUP]
+
+    def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
+        first = self.began if since is None else since
+        return [row for row in self.deliveries if row.seq > first and row.group == group]
+
+    def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
+        """The newest assignment of each member that lives: client id → what it computed."""
+        dead = {seen.event.client_id for seen in self.of(MemberStateChanged, since=0)
+                if seen.event.state in ("crashed", "stopping", "stopped")}
+        return {client_id: seen for (of_group, of_topic, client_id), seen in self._assigned.items()
+                if (of_group, of_topic) == (group, topic) and client_id not in dead}
+
+    def end(self, queue: str) -> int:
+        """The offset after the newest message of a queue."""
+        return self._ends.get(queue, 0)
+
+    def queues_of(self, topic: str) -> list[str]:
+        """Queues in which something was stored."""
+        return sorted(queue for queue in self._ends if queue.split("/")[0] == topic)
+
+    def committed(self, group: str, queue: str) -> Seen[OffsetCommitted] | None:
+        return self._commits.get((group, queue))
+
+    def lag(self, group: str, topic: str) -> int:
+        """Messages stored and not committed."""
+        total = 0
+        for queue in self.queues_of(topic):
+            commit = self.committed(group, queue)
+            total += self.end(queue) - (0 if commit is None else commit.event.offset)
+        return total
+
+    def clients(self, label: str) -> list[str]:
+        """The client ids of an actor's processes so far."""
+        return self._labels.get(label, [])
+
+    def _add_deliveries(self, entry: Entry, event: MessagesConsumed) -> None:
+        queue = queue_of(event)
+        self.deliveries += [
+            Delivery(entry.seq, entry.at_ms, event.started_ms, event.group, event.client_id, queue, offset, key,
+                     event.outcome, event.handler)
+            for offset, key in zip(event.offsets, event.keys, strict=True)]
+
+    def _name(self, entry: Entry, event: MemberStateChanged) -> None:
+        """A process belongs to the actor that the action named, or to the next of its copies."""
+        action = next((taken.event for taken in self._entries.get(ActionTaken, ()) if taken.seq == entry.cause), None)
+        if not isinstance(action, ActionTaken) or not action.fields.get("actor"):
+            return
+        wished, copies = action.fields["actor"], action.fields.get("copies", 1)
+        number = sum(len(ids) for label, ids in self._labels.items() if label.startswith(f"{wished}."))
+        label = wished if copies == 1 else f"{wished}.{number + 1}"
+        self._labels.setdefault(label, []).append(event.client_id)
+
+
+SETUP = "lab"
+"""Who carries out the actions of a lab's setup."""
+
+
+def queue_of(event: Any) -> str:
+    """The key of the queue an event is about."""
+    return f"{event.topic}/{event.broker}/{event.queue_id}"

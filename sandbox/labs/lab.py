@@ -1,0 +1,121 @@
+"""A lab as a value: a setup, steps, and scripts that play it.
+
+A step is predict → do and see → say → why.  Texts are marked for translation and name `numbers` in braces.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sandbox.control.actions import Action
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Answer, Kind
+from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.script import Play
+from sandbox.labs.verdict import Verdict
+
+Check = Callable[[Evidence], Verdict]
+
+NAMES = ("topic", "group")
+"""Numbers that are names of things in a cluster: a second attempt has others."""
+
+
+class Truth(NamedTuple):
+    value: Answer
+    rests_on: tuple[int, ...] = ()
+
+
+class Misreading(NamedTuple):
+    """A usual wrong answer and its sentence; `fits` says whether this one was given."""
+
+    text: str
+    fits: Callable[[Evidence, Answer], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """`right` reads the truth from the evidence; `again`: the sentence after any other wrong answer."""
+
+    text: str
+    kind: Kind
+    right: Callable[[Evidence], Truth]
+    again: str = ""
+    misreadings: tuple[Misreading, ...] = ()
+
+    def judge(self, evidence: Evidence, given: Answer) -> Verdict:
+        truth = self.right(evidence)
+        values = {**evidence.numbers, "given": shown(given)}
+        if self.kind.fits(given, truth.value):
+            return Verdict("met", self.text, values, truth.rests_on)
+        for misreading in self.misreadings:
+            if misreading.fits(evidence, given):
+                return Verdict("wrong", misreading.text, values, truth.rests_on)
+        return Verdict("wrong", self.again, values, truth.rests_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """`check` answers whether what is to be seen has happened.
+
+    `watch`: what to look at, and `mark`: where that is on the board (`queue:broker-a:3`, `header:lag`, `member:A`).
+    `rate`: of the clock while the step waits.
+    """
+
+    title: str
+    do: str
+    check: Check
+    watch: str = ""
+    mark: str = ""
+    predict: Question | None = None
+    say: Question | None = None
+    why: Question | None = None
+    hints: tuple[str, ...] = ()
+    rate: float = 1.0
+
+
+class WrongScript(NamedTuple):
+    """`sentence`: the text of the verdict with which it ends."""
+
+    name: str
+    misconception: str
+    sentence: str
+    play: Play
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """`allowed`: names of the actions a student may take, beside those of the lab and of the clock."""
+
+    slug: str
+    number: str
+    title: str
+    goal: str
+    minutes: int
+    draw: Callable[[Chance], dict[str, object]]
+    setup: Callable[[Numbers], tuple[Action, ...]]
+    allowed: frozenset[str]
+    steps: tuple[Step, ...]
+    solve: Play
+    wrong: tuple[WrongScript, ...]
+    template: str = "empty"
+    preset: str = "sandbox"
+    changes: dict[str, object] = field(default_factory=dict)
+
+    def numbers(self, seed: str, attempt: int) -> Numbers:
+        """The same seed and attempt give the same; another attempt has other names, so that nothing old is in it."""
+        drawn = self.draw(Chance(seed).fork(f"lab {self.slug} {attempt}"))
+        if attempt > 1:
+            drawn |= {name: f"{drawn[name]}-{attempt}" for name in NAMES if name in drawn}
+        return drawn
+
+
+def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
+    """Whether this option was given."""
+    return lambda evidence, given: given == value
+
+
+def shown(given: Answer) -> str:
+    """An answer as its author wrote it."""
+    if isinstance(given, float):
+        return f"{given:g}"
+    return given if isinstance(given, str) else ", ".join(given)

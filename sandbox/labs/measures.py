@@ -1,0 +1,49 @@
+"""What several labs count in the evidence: lag at a moment, rates, repetitions."""
+
+from collections import Counter
+
+from sandbox.journal.events import MessagesStored, OffsetCommitted
+from sandbox.labs.evidence import Delivery, Evidence, queue_of
+
+
+def lag_at(evidence: Evidence, group: str, topic: str, at_ms: int) -> int:
+    """Messages stored and not committed at that moment."""
+    ends: dict[str, int] = {}
+    for stored in evidence.of(MessagesStored, since=0):
+        if stored.at_ms <= at_ms and stored.event.topic == topic:
+            ends[queue_of(stored.event)] = stored.event.first_offset + stored.event.count
+    commits: dict[str, int] = {}
+    for commit in evidence.of(OffsetCommitted, since=0):
+        if commit.at_ms <= at_ms and (commit.event.group, commit.event.topic) == (group, topic):
+            commits[queue_of(commit.event)] = commit.event.offset
+    return sum(end - commits.get(queue, 0) for queue, end in ends.items())
+
+
+def finished_per_s(evidence: Evidence, group: str, over_s: int) -> float:
+    """Messages a second that listeners finished with success, over the last seconds."""
+    first_ms = evidence.now_ms - over_s * 1000
+    count = 0
+    for row in reversed(evidence.deliveries):
+        if row.at_ms <= first_ms:
+            break
+        count += row.group == group and row.outcome == "SUCCESS"
+    return count / over_s
+
+
+def finished_twice(rows: list[Delivery]) -> list[Delivery]:
+    """Deliveries of an offset whose success was there before."""
+    seen: Counter[tuple[str, str, int]] = Counter()
+    again = []
+    for row in rows:
+        if row.outcome == "SUCCESS":
+            seen[row.group, row.queue, row.offset] += 1
+            if seen[row.group, row.queue, row.offset] > 1:
+                again.append(row)
+    return again
+
+
+def unfinished(evidence: Evidence, group: str, topic: str) -> int:
+    """Messages stored that no listener has finished with success."""
+    done = {(row.queue, row.offset) for row in evidence.deliveries if row.group == group and row.outcome == "SUCCESS"}
+    return sum(evidence.end(queue) - len({offset for of, offset in done if of == queue})
+               for queue in evidence.queues_of(topic))

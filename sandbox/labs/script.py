@@ -1,0 +1,41 @@
+"""How a script plays a lab: the hands of a made-up student."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sandbox.control.actions import Action
+from sandbox.labs.evidence import Evidence, Numbers
+
+
+class Hands(Protocol):
+    """Plays the open step.  An answer is text or a number, as it is typed into the panel."""
+
+    @property
+    def numbers(self) -> Numbers: ...
+    @property
+    def evidence(self) -> Evidence: ...
+
+    def act(self, action: Action) -> int:
+        """Returns the seq of its ActionTaken."""
+
+    def wait(self, seconds: float) -> None:
+        """Of the sandbox's clock."""
+
+    def see(self, within_s: float = 180) -> None:
+        """Wait until what the open step asks for has happened, or the time is over."""
+
+    def predict(self, value: float | str) -> None: ...
+    def say(self, value: float | str) -> None: ...
+    def why(self, value: float | str) -> None: ...
+    def hint(self) -> None: ...
+
+    def read(self, channel: str) -> Any:
+        """What the board shows: the data of a live channel, without the sandbox's name."""
+
+
+Play = Callable[[Hands], None]
+
+
+def nothing(hands: Hands) -> None:
+    """The empty script: the lab is open, and nothing is done."""
+    hands.wait(60)

@@ -1,0 +1,90 @@
+"""What checks ask, from entries written by hand."""
+
+from sandbox.journal.events import (
+    ActionTaken,
+    Entry,
+    Event,
+    MemberStateChanged,
+    MessagesConsumed,
+    MessagesStored,
+    OffsetCommitted,
+    QueuesAssigned,
+)
+from sandbox.labs.evidence import SETUP, Evidence
+from sandbox.labs.measures import finished_per_s, finished_twice, lag_at, unfinished
+from sandbox.labs.verdict import Verdict
+
+QUEUE = "orders/b/0"
+
+
+def evidence(*events: tuple[int, Event], began: int = 0, cause: int | None = None) -> Evidence:
+    """Of events with their times, numbered from 1."""
+    made = Evidence({}, began)
+    for seq, (at_ms, event) in enumerate(events, start=1):
+        made.add(Entry(seq, at_ms, cause, event))
+    return made
+
+
+def stored(first: int, count: int) -> MessagesStored:
+    return MessagesStored("orders", "b", 0, first, count, 0, 0)
+
+
+def consumed(*offsets: int, outcome: str = "SUCCESS") -> MessagesConsumed:
+    keys = tuple(f"key-{offset}" for offset in offsets)
+    return MessagesConsumed("g", "c1", "orders", "b", 0, offsets, keys, keys, outcome, 0, 0, 1, "work")
+
+
+def committed(offset: int) -> OffsetCommitted:
+    return OffsetCommitted("g", "orders", "b", 0, offset, None, "timer", "c1")
+
+
+def test_lag_is_what_is_stored_and_not_committed_then_and_now() -> None:
+    found = evidence((0, stored(0, 10)), (1_000, committed(4)), (2_000, stored(10, 5)), (3_000, committed(12)))
+    assert found.lag("g", "orders") == 3
+    assert [lag_at(found, "g", "orders", at_ms) for at_ms in (0, 1_000, 2_500, 9_000)] == [10, 6, 11, 3]
+
+
+def test_a_message_counts_as_finished_twice_by_its_queue_and_offset() -> None:
+    found = evidence((0, stored(0, 4)), (1, consumed(0, 1)), (2, consumed(1, outcome="LATER")), (3, consumed(1, 2)))
+    assert [row.offset for row in finished_twice(found.deliveries)] == [1]
+    assert unfinished(found, "g", "orders") == 1
+
+
+def test_a_rate_is_of_the_last_seconds() -> None:
+    found = evidence((0, consumed(0)), (5_000, consumed(1, 2)), (10_000, consumed(3)))
+    assert finished_per_s(found, "g", 10) == 0.3
+
+
+def test_what_came_before_the_step_is_left_out_unless_asked_for() -> None:
+    found = evidence((0, stored(0, 1)), (1, stored(1, 1)), (2, stored(2, 1)), began=2)
+    assert [seen.seq for seen in found.of(MessagesStored)] == [3]
+    assert [seen.seq for seen in found.of(MessagesStored, since=0)] == [1, 2, 3]
+
+
+def test_actions_of_the_setup_are_not_the_student_s() -> None:
+    found = evidence((0, ActionTaken("StopActor", {}, SETUP)), (1, ActionTaken("StopActor", {}, "student x")))
+    assert [seen.seq for seen in found.actions("StopActor")] == [2]
+
+
+def test_processes_are_known_by_the_label_of_their_actor() -> None:
+    found = Evidence({})
+    start = ActionTaken("StartConsumer", {"actor": "left", "copies": 2}, "student")
+    for entry in (Entry(4, 0, None, start), Entry(5, 0, 4, MemberStateChanged("g", "c1", "starting", ())),
+                  Entry(6, 0, 4, MemberStateChanged("g", "c2", "starting", ())),
+                  Entry(7, 0, None, ActionTaken("RestartActor", {"actor": "left.1"}, "student")),
+                  Entry(8, 0, 7, MemberStateChanged("g", "c3", "starting", ()))):
+        found.add(entry)
+    assert (found.clients("left.1"), found.clients("left.2"), found.clients("other")) == (["c1", "c3"], ["c2"], [])
+
+
+def test_a_member_that_ended_has_no_assignment() -> None:
+    def assigned(client_id: str) -> QueuesAssigned:
+        return QueuesAssigned("g", client_id, "orders", "timer", "AVG", ("c1", "c2"), (QUEUE,), (QUEUE,), ())
+
+    found = evidence((0, assigned("c1")), (1, assigned("c2")), (2, MemberStateChanged("g", "c1", "crashed", ())))
+    assert list(found.assigned("g", "orders")) == ["c2"]
+
+
+def test_a_verdict_names_its_events_once_and_in_order() -> None:
+    verdict = Verdict.wrong("{given} is too much", given=7, rests_on=(9, 3, 9))
+    assert (verdict.rests_on, verdict.sentence(), verdict.is_met) == ((3, 9), "7 is too much", False)
