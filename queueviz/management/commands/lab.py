@@ -1,0 +1,138 @@
+"""`manage.py lab list|show|check|play`: the guided labs without a browser (docs/labs.md)."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+from django.utils.translation import gettext
+
+from sandbox.journal.schema import from_row
+from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import SandboxError
+from sandbox.labs.attempt import Attempt
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.grade import grade
+from sandbox.labs.lab import Lab, Question
+from sandbox.simulation.lab_check import SOLVE, check_lab, check_labs, is_whole, scripts_of
+from sandbox.simulation.lab_player import play
+
+
+class Command(BaseCommand):
+    help = "List, show, check and play the guided labs."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        does = parser.add_subparsers(dest="does", required=True)
+        does.add_parser("list", help="the labs in their order")
+        show = does.add_parser("show", help="one lab's steps, with the names and numbers of a seed")
+        show.add_argument("lab")
+        show.add_argument("--seed", default="1")
+        check = does.add_parser("check", help="play every script of a lab, and see that each is answered as it "
+                                              "should be")
+        check.add_argument("labs", nargs="*", metavar="LAB", help="by name or number")
+        check.add_argument("--all", action="store_true")
+        check.add_argument("--seeds", type=int, default=1, help="how many (default 1)")
+        check.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+        check.add_argument("--json", action="store_true")
+        plays = does.add_parser("play", help="play one script, or grade the attempts in a sandbox's directory")
+        plays.add_argument("lab", help="name or number of a lab, or QUEUEVIZ_HOME/sandboxes/<slug>")
+        plays.add_argument("--script", default=SOLVE)
+        plays.add_argument("--seed", default="1")
+        plays.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, f"_{options['does']}")(options)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        for lab in LABS.values():
+            self.stdout.write(f"{lab.number:>3}  {lab.slug:22} {lab.minutes:3} min  {gettext(lab.title)}")
+
+    def _show(self, options: dict[str, Any]) -> None:
+        lab = _lab(options["lab"])
+        numbers = lab.numbers(options["seed"], 1)
+        self.stdout.write(f"{lab.number}. {gettext(lab.title)}\n{gettext(lab.goal)}")
+        for number, step in enumerate(lab.steps, start=1):
+            self.stdout.write(f"\n{number}. {gettext(step.title)}")
+            if step.predict is not None:
+                self.stdout.write(f"   ? {_asked(step.predict, numbers)}")
+            self.stdout.write("   > " + gettext(step.do).format(**numbers))
+            for question in (step.say, step.why):
+                if question is not None:
+                    self.stdout.write(f"   ? {_asked(question, numbers)}")
+
+    def _check(self, options: dict[str, Any]) -> None:
+        slugs = list(LABS) if options["all"] else [_lab(name).slug for name in options["labs"]]
+        if not slugs or options["seeds"] < 1 or options["workers"] < 1:
+            raise CommandError("Name a lab, or give --all; --seeds and --workers are above 0.")
+        seeds = range(1, options["seeds"] + 1)
+        rows = []
+        found = (check_lab(LABS[slug], seeds) for slug in slugs) if options["workers"] == 1 else (
+            check_labs(slugs, seeds, options["workers"]))
+        for row in found:
+            rows.append(row)
+            if not options["json"]:
+                self._report(row)
+        if options["json"]:
+            self.stdout.write(json.dumps({"labs": rows}))
+        if not all(map(is_whole, rows)):
+            sys.exit(1)
+
+    def _report(self, row: dict[str, Any]) -> None:
+        self.stdout.write(f"{row['number']:>3}  {row['title']}: {'solved' if row['solved'] else 'NOT SOLVED'}"
+                          f"{'' if row['empty_fails'] else ', THE EMPTY SCRIPT SOLVES IT'}, {row['seeds']} seeds, "
+                          f"{row['played_minutes']} min")
+        for wrong in row["wrong"]:
+            mark = "  " if wrong["fails"] else "NO"
+            self.stdout.write(f"  {mark} {wrong['misconception']}: {wrong['sentence']}")
+
+    def _play(self, options: dict[str, Any]) -> None:
+        directory = Path(options["lab"])
+        if directory.is_dir():
+            try:
+                attempts = [one.attempt for one in grade(map(from_row, rows_since(directory / "journal", 0)))]
+            except (SandboxError, OSError) as why:
+                raise CommandError(f"Its journal cannot be read: {why}") from why
+        else:
+            lab = _lab(options["lab"])
+            script = scripts_of(lab).get(options["script"])
+            if script is None:
+                known = ", ".join(scripts_of(lab))
+                raise CommandError(f"There is no script {options['script']}. Scripts are: {known}.")
+            attempts = [play(lab, script, options["seed"]).attempt]
+        if options["json"]:
+            self.stdout.write(json.dumps([_row(attempt) for attempt in attempts]))
+            return
+        for attempt in attempts:
+            self._write_result(attempt)
+
+    def _write_result(self, attempt: Attempt) -> None:
+        self.stdout.write(f"Lab {attempt.lab.number}, attempt {attempt.attempt}: {attempt.score} of 100")
+        for met in attempt.met:
+            said = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
+            events = ", ".join(map(str, met.rests_on))
+            self.stdout.write(f"  {met.step}.{said} {met.text} (events {events})")
+        verdict = attempt.verdict
+        self.stdout.write(f"  {gettext(verdict.text).format(**verdict.values)}")
+
+
+def _row(attempt: Attempt) -> dict[str, Any]:
+    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "score": attempt.score, "finished": attempt.finished,
+            "steps": [met._asdict() for met in attempt.met], "verdict": attempt.verdict.sentence(),
+            "mistakes": [{"step": step, "seq": seq, "sentence": verdict.sentence()}
+                         for step, seq, verdict in attempt.mistakes],
+            "hints": attempt.hints, "receipts": [receipt._asdict() for receipt in attempt.receipts.kept]}
+
+
+def _lab(name: str) -> Lab:
+    found = LABS.get(name) or next((lab for lab in LABS.values() if lab.number.lower() == name.lower()), None)
+    if found is None:
+        raise CommandError(f"There is no lab {name}. Labs are: {', '.join(LABS)}.")
+    return found
+
+
+def _asked(question: Question, numbers: Any) -> str:
+    return gettext(question.text).format(**numbers)
