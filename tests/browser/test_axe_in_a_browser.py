@@ -42,6 +42,20 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
     assert small_targets(site) == []
 
 
+@pytest.mark.parametrize("path", ["s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/", "recipe/"])
+def test_axe_finds_nothing_on_pages_beside_the_board(site: Site, path: str) -> None:
+    site.page.emulate_media(reduced_motion="reduce")
+    site.visit("orders")
+    for viewport in (DESKTOP, PHONE):
+        site.page.set_viewport_size(viewport)
+        site.page.goto(f"{site.base_url}/{path.format(slug=site.slug)}")
+        for theme in ("light", "dark"):
+            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert violations(site) == [], (viewport["width"], theme)
+        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert small_targets(site) == []
+
+
 @pytest.mark.parametrize("path", ["topology/", "audit/", "history/", "pipeline/"])
 def test_a_finger_finds_everything_on_the_other_pages_too(site: Site, path: str) -> None:
     site.page.set_viewport_size(PHONE)
