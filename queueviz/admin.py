@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from queueviz import attaching  # noqa: F401 hears what is saved here
 from queueviz.models import AuditRecord, Cluster, Grant, PipelineRun, Sandbox
 
+admin.site.index_template = "queueviz/pages/admin_index.html"
+
 
 @admin.register(Sandbox)
 class SandboxAdmin(admin.ModelAdmin):  # type: ignore[type-arg]

@@ -16,6 +16,7 @@ QUEUEVIZ_NODE_ADDRESS = environment.ip("QUEUEVIZ_NODE_ADDRESS", "127.0.0.1")  # 
 QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000)  # of the nodes of new sandboxes
 
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")
+QUEUEVIZ_METRICS_TOKEN = environment.text("QUEUEVIZ_METRICS_TOKEN")  # of who reads the clusters' metrics
 SECRET_KEY = environment.text("QUEUEVIZ_SECRET_KEY") or environment.kept_secret(QUEUEVIZ_HOME)
 ALLOWED_HOSTS = environment.names("QUEUEVIZ_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = environment.names("QUEUEVIZ_TRUSTED_ORIGINS")

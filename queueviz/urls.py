@@ -18,6 +18,7 @@ from queueviz.pages import (
     home,
     keep,
     linked,
+    metrics,
     pipeline,
     recipe,
     sandbox,
@@ -75,6 +76,7 @@ urlpatterns = [
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),
     path("healthz/live", health.live, name="healthz-live"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("admin/login/", accounts.to_administer, name="admin-login"),  # before the admin's own
     path("admin/", admin.site.urls),
 ]

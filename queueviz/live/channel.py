@@ -35,6 +35,7 @@ class Channel:
         self.viewers: dict[Viewer, None] = {}  # a set that keeps its order
         self.dirty = True
         self.read_at_s = float("-inf")
+        self.waits_from_s: float | None = None  # to be read, since then
         self.least_s = self.interval_s = KINDS[name.partition("/")[0]].least_interval_s or 0.0
         self._n = 0
         self._reading: Reading | None = None

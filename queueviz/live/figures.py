@@ -1,6 +1,8 @@
-"""What the live sockets cost, counted since the process began."""
+"""What the live sockets cost, counted since the process began, and how late their frames are."""
 
 from dataclasses import dataclass
+
+REMEMBERED_S = 10.0
 
 
 @dataclass
@@ -29,3 +31,25 @@ class Figures:
     def facts_sent(self, size_bytes: int) -> None:
         self.fact_frames += 1
         self.bytes += size_bytes
+
+
+class Lateness:
+    """The longest wait of a board that was due, in the last ten to twenty seconds."""
+
+    def __init__(self) -> None:
+        self._from_s = 0.0
+        self._worst_s = self._worst_before_s = 0.0
+
+    def note(self, now_s: float, late_s: float) -> None:
+        self._forget(now_s)
+        self._worst_s = max(self._worst_s, late_s)
+
+    def worst_s(self, now_s: float) -> float:
+        self._forget(now_s)
+        return max(self._worst_s, self._worst_before_s)
+
+    def _forget(self, now_s: float) -> None:
+        passed_s = now_s - self._from_s
+        if passed_s >= REMEMBERED_S:
+            self._worst_before_s = self._worst_s if passed_s < 2 * REMEMBERED_S else 0.0
+            self._from_s, self._worst_s = now_s, 0.0

@@ -23,7 +23,7 @@ from queueviz.live.database_turns import DatabaseTurns
 from queueviz.live.fact_channel import FACTS, MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
-from queueviz.live.figures import Figures
+from queueviz.live.figures import Figures, Lateness
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
 from sandbox.control.readings import Reading, Refusal
@@ -55,7 +55,7 @@ class Hub:
         self.still_see = still_see
         self.limits = socket or SocketLimits()
         self.host = host or HostLimits()
-        self.figures = Figures()
+        self.figures, self.lateness = Figures(), Lateness()
         self._viewers_per_sandbox = viewers_per_sandbox
         self._loop = asyncio.get_running_loop()
         self._now = self._loop.time
@@ -196,6 +196,9 @@ class Hub:
         now_s = self._now()
         return max((viewer.oldest_age_s(now_s) for viewer in self._viewers), default=0.0)
 
+    def late_s(self) -> float:
+        return self.lateness.worst_s(self._now()) if self._viewers else 0.0
+
     @property
     def sockets(self) -> int:
         return len(self._viewers)
@@ -243,6 +246,7 @@ class Hub:
         payers = {channel: channel.lookers for channel in due}
         for channel in due:
             channel.dirty, channel.read_at_s = False, now_s
+            channel.waits_from_s = channel.waits_from_s or now_s
             self._bells.listen_again(channel.slug)
         self.figures.reads += 1
         found = await self._ask(self.port.read_within([channel.name for channel in due], self.host.read_turn_ms / 1000))
@@ -263,13 +267,15 @@ class Hub:
     async def _show(self, channel: Channel, reading: Reading | Refusal) -> None:
         if not channel.viewers:
             return  # they have left meanwhile
-        self._served_s[channel.slug] = self._now()
+        now_s = self._served_s[channel.slug] = self._now()
+        waits_from_s, channel.waits_from_s = channel.waits_from_s, None
         if isinstance(reading, Refusal):
             if reading.reason != "waking":  # then it is read again when it is open, or has failed
                 await self._end(channel, reading.reason)
             return
+        self.lateness.note(now_s, now_s - (waits_from_s or now_s))
         self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
-        reason = await channel.publish(reading, self._now())
+        reason = await channel.publish(reading, now_s)
         if reason is not None:
             await self._end(channel, reason)
 
@@ -387,5 +393,6 @@ def figures() -> dict[str, Any]:
     for hub in hubs:
         for name, value in vars(hub.figures).items():
             total[name] = total.get(name, 0) + value
+    total["late_ms"] = max((round(h.late_s() * 1000) for h in hubs), default=0)
     total["oldest_unacknowledged_ms"] = max((round(h.oldest_age_s() * 1000) for h in hubs), default=0)
     return total

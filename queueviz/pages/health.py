@@ -2,10 +2,11 @@
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
+from django.utils import translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from queueviz import engine
+from queueviz import load
 from queueviz.live import hub
 from sandbox.kernel.errors import SandboxError
 
@@ -13,7 +14,7 @@ from sandbox.kernel.errors import SandboxError
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """200 when engine and database answer, else 503 and which of them does not."""
+    """200 when engine and database answer, `busy` with the reason when late; else 503 and which does not answer."""
     said: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok"}
     try:
         with connection.cursor() as cursor:
@@ -21,11 +22,13 @@ def health(request: HttpRequest) -> JsonResponse:
     except DatabaseError as error:
         said |= {"status": "failing", "database": type(error).__name__}
     try:
-        status = engine.answer(engine.port().status())
-        said |= {name: value for name, value in status.items() if name != "sandboxes"}  # addresses are not public
+        now = load.load()
+        said |= {name: value for name, value in now.status.items() if name != "sandboxes"}  # addresses are not public
+        with translation.override("en"):  # for programs
+            said |= {"status": "busy", "busy": now.busy} if now.busy and said["status"] == "ok" else {}
     except SandboxError as error:
         said |= {"status": "failing", "engine": str(error)}
-    return JsonResponse(said, status=200 if said["status"] == "ok" else 503)
+    return JsonResponse(said, status=503 if said["status"] == "failing" else 200)
 
 
 @never_cache

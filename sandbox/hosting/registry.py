@@ -97,6 +97,7 @@ class Slot:
     def row(self) -> dict[str, Any]:
         return {**self.identity(), "progress": self.branching.share if self.branching is not None else None,
                 "watched": self.watched, "failed": self.why_failed,
+                "listening": self.sandbox is not None and self.sandbox.cluster.listeners.is_open,
                 "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
                 "trouble": self.sandbox.trouble if self.sandbox is not None else None}
 

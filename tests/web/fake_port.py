@@ -51,6 +51,7 @@ class FakePort:
     def __init__(self) -> None:
         self.sandboxes: dict[str, str] = {}  # slug -> state
         self.attached: dict[str, Any] = {}  # slug -> settings
+        self.listening: set[str] = set()  # slugs with open ports
         self.attach_count = 0
         self.trouble: str | None = None  # of attached clusters
         self.answering = 3  # of the three nodes of each
@@ -244,7 +245,7 @@ class FakePort:
         return self._do("unsubscribe", lambda: self.bells[slug].remove(bell))
 
     def status(self) -> "Future[dict[str, Any]]":
-        rows = {slug: {"state": state} for slug, state in self.sandboxes.items()}
+        rows = {slug: {"state": state, "listening": slug in self.listening} for slug, state in self.sandboxes.items()}
         figures = {"awake": len(rows), "known": len(rows), "cap": 200, "fds": 20, "fd_limit": 1024}
         nodes = {"state": "live", "seen_ms": 1, "nodes": 3, "answering": self.answering}
         attached = dict.fromkeys(self.attached, nodes)

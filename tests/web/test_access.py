@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db
 MODEL_USERS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py",  # forms.py: rules of fields, no rows
          "sharing.py",  # share links, found by their secret alone
          "attaching.py",  # hears what happened to rows, and fetches none
+         "metrics.py",  # names of attached clusters, for who has the token of metrics or administers the server
          "operating.py", "undoing.py"}  # what was done to an attached cluster, and how it is taken back
 
 

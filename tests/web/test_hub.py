@@ -84,6 +84,20 @@ def test_boards_that_change_shortly_after_another_are_read_in_one_crossing(stage
     assert all(tab.kinds() == ["snap", "delta"] for tab in tabs)
 
 
+def test_the_hub_knows_how_late_its_frames_were_in_the_last_seconds(stage: Stage) -> None:
+    stage.port.call_later = stage.loop.call_later
+    stage.tab(BOARD)
+    stage.run_for(1)
+    assert stage.hub.late_s() == 0
+    stage.port.costs_s[BOARD] = 0.4
+    stage.show()
+    stage.run_for(1)
+    assert stage.hub.late_s() == pytest.approx(0.4)
+    stage.port.costs_s.clear()
+    stage.run_for(21)
+    assert stage.hub.late_s() == 0
+
+
 def test_a_late_viewer_starts_from_the_newest_snapshot(stage: Stage) -> None:
     early = stage.tab(BOARD)
     for _ in range(3):

@@ -3,13 +3,15 @@
 import json
 import re
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from queueviz import engine, owners
+from queueviz import engine, load, owners
+from queueviz.live import hub
 from queueviz.models import Sandbox
 from queueviz.static_files import without_comments
 from sandbox.kernel.errors import ActionRefused, Locked
@@ -258,6 +260,24 @@ def test_health_is_200_while_engine_and_database_answer(visitor: Client, port: F
     said = visitor.get("/healthz")
     assert said.status_code == 503
     assert said.json()["database"] == "ok"
+
+
+@pytest.mark.parametrize(("late_ms", "status"), [(250, "ok"), (251, "busy")])
+def test_health_is_busy_and_says_why_when_frames_come_late(visitor: Client, monkeypatch: pytest.MonkeyPatch,
+                                                           late_ms: int, status: str) -> None:
+    monkeypatch.setattr(hub, "figures", lambda: {"late_ms": late_ms})
+    said = visitor.get("/healthz", headers={"Accept-Language": "zh-hans"})
+    assert said.status_code == 200, "a busy server must not be restarted"
+    assert said.json()["status"] == status
+    assert said.json().get("busy") == {"ok": None}.get(
+        status, "Frames came up to 251 ms late in the last seconds.")
+
+
+def test_health_is_busy_when_the_engine_answers_late(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter((100.0, 100.7))
+    monkeypatch.setattr(load, "time", SimpleNamespace(monotonic=lambda: next(moments)))
+    said = visitor.get("/healthz").json()
+    assert (said["status"], said["busy"]) == ("busy", "The engine took 700 ms to answer.")
 
 
 def test_the_cost_of_the_live_sockets_is_open(visitor: Client) -> None:

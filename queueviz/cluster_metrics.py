@@ -1,0 +1,126 @@
+"""Figures of one cluster by the names Apache's `rocketmq-exporter` gives them, so that its dashboards find them.
+
+What is not known has no sample.  `docs/metrics.md` lists every name of the exporter, those that are missing here too.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicQueueRow, TopicRow
+
+RATE_HELP = "Messages stored a second, over the last ten seconds of the cluster's clock"
+SERVED = {
+    "rocketmq_broker_tps": RATE_HELP,
+    "rocketmq_broker_qps": "Messages handed out a second",
+    "rocketmq_broker_commitlog_diff": "Bytes of the commit log that no slave has yet",
+    "rocketmq_brokeruntime_commitlog_minoffset": "Where the commit log begins, in bytes",
+    "rocketmq_brokeruntime_commitlog_maxoffset": "Where the commit log ends, in bytes",
+    "rocketmq_brokeruntime_commitlog_disk_ratio": "Share of the disk that is used",
+    "rocketmq_brokeruntime_remain_howmanydata_toflush": "Bytes of the commit log that are not flushed yet",
+    "rocketmq_producer_tps": RATE_HELP,
+    "rocketmq_producer_offset": "Ends of a topic's queues, added up",
+    "rocketmq_topic_retry_offset": "The same of a group's retry topic",
+    "rocketmq_topic_dlq_offset": "The same of a group's dead letter topic",
+    "rocketmq_consumer_offset": "Committed offsets of a topic's queues, added up",
+    "rocketmq_group_diff": "Messages stored and not committed",
+    "rocketmq_group_retrydiff": "Messages that wait in the retry topic",
+    "rocketmq_group_count": "Members that are online",
+}
+OFFSET_OF_KIND = {"normal": "rocketmq_producer_offset", "retry": "rocketmq_topic_retry_offset",
+                  "dead_letter": "rocketmq_topic_dlq_offset"}
+CLUSTERING = "1"  # the ordinal of RocketMQ's enum
+
+
+class Sample(NamedTuple):
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+def samples_of(slug: str, drawn: Snapshot) -> Iterator[Sample]:
+    """Of a snapshot (catalogue 9).  One that says nothing of its brokers gives none."""
+    rates: dict[str, float] = defaultdict(float)
+    ends: dict[tuple[str, str, int], int] = {}
+    for topic in drawn.get("topics", ()):
+        yield from _topic(slug, topic, rates, ends)
+    for broker in drawn.get("brokers", ()):
+        yield from _broker(slug, broker, rates)
+    for group in drawn.get("groups", ()):
+        yield from _group(slug, group, ends)
+
+
+def _topic(slug: str, topic: TopicRow, rates: dict[str, float],
+           ends: dict[tuple[str, str, int], int]) -> Iterator[Sample]:
+    of_broker: dict[str, list[TopicQueueRow]] = defaultdict(list)
+    for queue in topic["queues"]:
+        of_broker[queue["broker"]].append(queue)
+        if queue["max"] is not None:
+            ends[topic["topic"], queue["broker"], queue["queue_id"]] = int(queue["max"])
+    for broker, queues in of_broker.items():
+        labels = {"cluster": slug, "broker": broker, "topic": topic["topic"]}
+        if topic["kind"] == "dead_letter":
+            labels = {"cluster": slug, "broker": broker, "group": topic["topic"].removeprefix("%DLQ%")}
+        known = [int(queue["max"]) for queue in queues if queue["max"] is not None]
+        if topic["kind"] in OFFSET_OF_KIND and len(known) == len(queues):
+            yield Sample(OFFSET_OF_KIND[topic["kind"]], labels, sum(known))
+        per_s = [queue["rate_per_s"] for queue in queues if queue["rate_per_s"] is not None]
+        if len(per_s) == len(queues):
+            rate = round(sum(per_s), 1)
+            rates[broker] += rate
+            if topic["kind"] == "normal":
+                yield Sample("rocketmq_producer_tps", labels, rate)
+
+
+def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[Sample]:
+    name, address = broker["broker"], broker["address"]
+    nums = {"cluster": slug, "brokerIP": address, "broker": name}
+    runtime = {"cluster": slug, "brokerIP": address, "brokerHost": name, "des": "", "boottime": "",
+               "broker_version": broker.get("version") or ""}
+    kept: Mapping[str, Any] = broker["log"] or {}
+    log = {part: int(at) for part, at in kept.items() if at is not None}
+    stored = broker.get("in_per_s", rates.get(name) if broker["broker_id"] == 0 and log else None)
+    figures: list[tuple[str, dict[str, str], float | None]] = [
+        ("rocketmq_broker_tps", nums, stored), ("rocketmq_broker_qps", nums, broker.get("out_per_s")),
+        ("rocketmq_broker_commitlog_diff", nums, _less(log, "replicated")),
+        ("rocketmq_brokeruntime_commitlog_minoffset", runtime, log.get("min")),
+        ("rocketmq_brokeruntime_commitlog_maxoffset", runtime, log.get("max")),
+        ("rocketmq_brokeruntime_remain_howmanydata_toflush", runtime, _less(log, "flushed"))]
+    if (used := broker.get("used_percent")) is not None:
+        figures.append(("rocketmq_brokeruntime_commitlog_disk_ratio", runtime, used / 100))
+    for metric, labels, value in figures:
+        if value is not None:
+            yield Sample(metric, labels, value)
+
+
+def _less(log: dict[str, int], part: str) -> int | None:
+    """How far it is behind the end of the log."""
+    return log["max"] - log[part] if "max" in log and part in log else None
+
+
+def _group(slug: str, group: GroupRow, ends: dict[tuple[str, str, int], int]) -> Iterator[Sample]:
+    name = group["group"]
+    online = [member for member in group["members"] if member["state"] in ("starting", "running", "stopping")]
+    addresses = ",".join(sorted(filter(None, (member.get("address") for member in online))))
+    yield Sample("rocketmq_group_count", {"cluster": slug, "caddr": addresses, "localaddr": "", "group": name},
+                 len(online))
+    if group["model"] != "CLUSTERING":
+        return
+    labels = {"cluster": slug, "group": name, "countOfOnlineConsumers": str(len(online)), "msgModel": CLUSTERING}
+    if group["counts"]["retrying"] is not None:
+        yield Sample("rocketmq_group_retrydiff", labels | {"topic": f"%RETRY%{name}"}, group["counts"]["retrying"])
+    committed: dict[tuple[str, str], int] = defaultdict(int)
+    behind: dict[str, int] = defaultdict(int)
+    for queue in group["queues"]:
+        if queue["committed"] is None:
+            continue
+        offset = int(queue["committed"])
+        committed[queue["topic"], queue["broker"]] += offset
+        end = ends.get((queue["topic"], queue["broker"], queue["queue_id"]))
+        if end is not None and queue["down"] is None:
+            behind[queue["topic"]] += max(0, end - offset)
+    for (topic, broker), offset in committed.items():
+        yield Sample("rocketmq_consumer_offset", {"cluster": slug, "broker": broker, "topic": topic, "group": name},
+                     offset)
+    for topic, messages in behind.items():
+        yield Sample("rocketmq_group_diff", labels | {"topic": topic}, messages)

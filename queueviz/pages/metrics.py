@@ -1,0 +1,111 @@
+"""`/metrics`, for Prometheus: how this server does, for everyone; its clusters, for those who may know of them.
+
+Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports; they need the token of
+`QUEUEVIZ_METRICS_TOKEN`, or the session of an administrator.
+"""
+
+import logging
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from queueviz import attaching, engine, visitor
+from queueviz.cluster_metrics import SERVED, Sample, samples_of
+from queueviz.load import LATE_MS, Load, load
+from queueviz.models import Cluster, PipelineRun
+from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
+
+OF_SERVER = {
+    "queueviz_busy": ("gauge", f"1 while frames are more than {LATE_MS} ms late, or the engine answers late"),
+    "queueviz_sandboxes": ("gauge", "Sandboxes by state"),
+    "queueviz_sandboxes_limit": ("gauge", "Sandboxes that may be awake at once"),
+    "queueviz_descriptors": ("gauge", "Open file descriptors"),
+    "queueviz_engine_answer_seconds": ("gauge", "Time until the engine answered"),
+    "queueviz_frame_late_seconds": ("gauge", "Longest wait of a board in the last seconds, from when it was due"),
+    "queueviz_frame_unacknowledged_seconds": ("gauge", "Age of the oldest frame that no browser has painted"),
+    "queueviz_sockets": ("gauge", "Live sockets"),
+    "queueviz_channels": ("gauge", "Channels that are watched"),
+    "queueviz_frames_total": ("counter", "Frames sent to browsers"),
+    "queueviz_frame_bytes_total": ("counter", "Bytes of them"),
+    "queueviz_read_turns_total": ("counter", "Crossings to the engine in which boards were read"),
+    "queueviz_slow_sockets_closed_total": ("counter", "Sockets closed because their browser painted nothing"),
+    "queueviz_pipeline_runs": ("gauge", "Runs of the pipeline by state"),
+}
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    try:
+        now = load()
+    except SandboxError as why:
+        return HttpResponse(f"# {why}\n", status=503, content_type="text/plain; charset=utf-8")
+    found = list(_of_server(now))
+    if _may_know_clusters(request):
+        found += _of_clusters(now)
+    kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in SERVED.items()}}
+    lines = []
+    for name, (kind, text) in kinds.items():
+        samples = [sample for sample in found if sample.name == name]
+        if samples:
+            lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *map(_line, samples)]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _may_know_clusters(request: HttpRequest) -> bool:
+    token, given = settings.QUEUEVIZ_METRICS_TOKEN, visitor.bearer(request.headers.get("Authorization", ""))
+    if given is not None:
+        return bool(token) and constant_time_compare(given, token)
+    return request.user.is_active and request.user.is_superuser
+
+
+def _of_server(now: Load) -> Iterator[Sample]:
+    live = now.live
+    figures = {
+        "queueviz_busy": int(now.busy is not None), "queueviz_sandboxes_limit": now.status["cap"],
+        "queueviz_descriptors": now.status["fds"], "queueviz_engine_answer_seconds": now.engine_ms / 1000,
+        "queueviz_frame_late_seconds": live["late_ms"] / 1000,
+        "queueviz_frame_unacknowledged_seconds": live["oldest_unacknowledged_ms"] / 1000,
+        "queueviz_sockets": live["sockets"], "queueviz_channels": live["channels"],
+        "queueviz_frames_total": live.get("frames", 0), "queueviz_frame_bytes_total": live.get("bytes", 0),
+        "queueviz_read_turns_total": live.get("reads", 0),
+        "queueviz_slow_sockets_closed_total": live.get("closed_slow", 0)}
+    yield from (Sample(name, {}, value) for name, value in figures.items())
+    yield from (Sample("queueviz_sandboxes", {"state": state}, count) for state, count in now.states.items())
+    runs = PipelineRun.objects.order_by("state").values_list("state").annotate(Count("run"))
+    yield from (Sample("queueviz_pipeline_runs", {"state": state}, count) for state, count in runs)
+
+
+def _of_clusters(now: Load) -> list[Sample]:
+    """Each by its last snapshot.  Attached ones are polled from here on, as if a page were open."""
+    port = engine.port()
+    found: list[Sample] = []
+    opened = [slug for slug, row in now.status["sandboxes"].items() if row["state"] == "live" and row["listening"]]
+    for cluster in Cluster.objects.order_by("name"):
+        try:
+            port.attach(cluster.slug, attaching.settings_of(cluster))
+            opened.append(cluster.slug)
+        except SandboxError as why:
+            log.info("no metrics of %s: %s", cluster.slug, why)
+    for slug in opened:
+        try:
+            found += samples_of(slug, engine.answer(port.snapshot(slug)))
+        except SandboxError as why:
+            log.info("no metrics of %s: %s", slug, why)
+    return found
+
+
+def _line(sample: Sample) -> str:
+    labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in sample.labels.items())
+    return f"{sample.name}{{{labels}}} {sample.value}" if labels else f"{sample.name} {sample.value}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,19 @@
+"""The line on the first page of the admin."""
+
+from __future__ import annotations
+
+from django import template
+
+from queueviz import load
+from sandbox.kernel.errors import SandboxError
+
+register = template.Library()
+
+
+@register.simple_tag
+def server_load() -> load.Load | None:
+    """None: the engine does not answer."""
+    try:
+        return load.load()
+    except SandboxError:
+        return None
