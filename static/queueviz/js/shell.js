@@ -79,22 +79,8 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
     ...keys,
   });
   if (!config.replay) live.connect();
-  if (config.replay?.at !== undefined) {
-    askOnlyThen(config);
-    import("./replay_view.js").then(({ startReplayView }) => startReplayView({ config, clock, keys: pressed }));
-  }
+  if (config.replay?.at !== undefined) import("./replay_view.js").then((it) => it.startReplayView({ config, clock, keys: pressed }));
   return (globalThis.queueviz = { config, clock, painter, live, actions, transport, keys: pressed }); // for the console
-}
-
-/** In the past parts of the page are asked for with its event; nothing else is, for the engine answers of the present.
- * At once, not with the module that comes later: pages ask when they are loaded. */
-function askOnlyThen({ root, replay }) {
-  const parts = `${root}part/`;
-  document.body.addEventListener("htmx:configRequest", (event) => {
-    const { path, parameters } = event.detail;
-    if (!path.startsWith(parts)) event.preventDefault();
-    else if (!path.includes("at=")) parameters.at = String(replay.at);
-  });
 }
 
 /** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */
