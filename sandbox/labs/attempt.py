@@ -28,11 +28,15 @@ WAITS_FOR = {
 
 
 class Met(NamedTuple):
-    """A step's result.  `truth` and `accurate`: of its prediction, opened now; None where it had none."""
+    """A step's result; `text` names `values`.
+
+    `truth` and `accurate`: of its prediction, opened now; None where it had none.
+    """
 
     step: int
     seq: int
     text: str
+    values: dict[str, Any]
     rests_on: tuple[int, ...]
     given: Answer | None
     truth: Answer | None
@@ -189,10 +193,9 @@ class Attempt:
         accurate = None if truth is None or step.predict is None or self._given is None else (
             step.predict.kind.fits(self._given, truth.value))
         rests_on = ordered(self._rests_on | set(() if truth is None else truth.rests_on))
-        text = self._text.sentence()
-        self.met.append(Met(self.step, entry.seq, text, rests_on, self._given,
+        self.met.append(Met(self.step, entry.seq, self._text.text, self._text.values, rests_on, self._given,
                             None if truth is None else truth.value, accurate))
-        self._found.append(StepMet(self.lab.slug, self.step, text, rests_on))
+        self._found.append(StepMet(self.lab.slug, self.step, self._text.sentence(), rests_on))
         self.step += 1
         self._begin_step(entry.seq)
 

@@ -15,7 +15,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 FIELDS: dict[str, Any] = {"topic": "orders", "group": "g", "broker": "broker-a", "queue_id": 0, "target": "earliest",
-                          "rate": 1, "confirm": "g"}  # fmt: skip
+                          "rate": 1, "confirm": "g", "lab": "pinned-offset", "step": 1}  # fmt: skip
 ONE_OF_EACH = {(kind.verb, getattr(kind, "only", None)): name for name, kind in reversed(ACTIONS.items())}
 
 
@@ -35,10 +35,11 @@ ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", 
        for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
-OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "fidelity/", "theme/", "language/", "accounts/login/",
-        "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "metrics",
-        "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/", "v/<slug:secret>/recording.qvr",
-        "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed", "v/<slug:secret>/fork/",
+OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "fidelity/", "theme/",
+        "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
+        "healthz/live", "metrics", "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/",
+        "v/<slug:secret>/recording.qvr", "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed",
+        "v/<slug:secret>/fork/",
         "v/<slug:secret>/<path:rest>"}  # fmt: skip
 """Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
@@ -65,6 +66,9 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/audit/": SEE,
     "s/<slug:slug>/history/": SEE,
     "s/<slug:slug>/pipeline/": [*SEE, Ask("POST", "act", body={"job": "latency"})],
+    "s/<slug:slug>/labs/<slug:lab>/": [
+        Ask("GET", "see", {"lab": "pinned-offset"}, finds=False),
+        Ask("POST", "act", {"lab": "pinned-offset"}, {"action": "TakeHint"}, finds=False)],
     "s/<slug:slug>/<slug:tab>/": [Ask("GET", "see", {"tab": "groups"})],
     "k/<attached:slug>/": SEE,
     "k/<attached:slug>/actions/": ACT,

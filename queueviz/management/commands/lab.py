@@ -114,7 +114,7 @@ class Command(BaseCommand):
         for met in attempt.met:
             said = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
             events = ", ".join(map(str, met.rests_on))
-            self.stdout.write(f"  {met.step}.{said} {met.text} (events {events})")
+            self.stdout.write(f"  {met.step}.{said} {gettext(met.text).format(**met.values)} (events {events})")
         verdict = attempt.verdict
         self.stdout.write(f"  {gettext(verdict.text).format(**verdict.values)}")
 

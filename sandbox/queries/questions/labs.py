@@ -41,7 +41,7 @@ def _step(title: str, number: int, now: int, met: Met | None) -> StepRow:
 
 def _met(met: Met) -> MetRow:
     given, truth = met.given, met.truth
-    return {"seq": str(met.seq), "text": met.text, "rests_on": list(map(str, met.rests_on)),
+    return {"seq": str(met.seq), "text": met.text, "values": met.values, "rests_on": list(map(str, met.rests_on)),
             "given": None if given is None else shown(given), "truth": None if truth is None else shown(truth),
             "accurate": met.accurate}
 

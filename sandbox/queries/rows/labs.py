@@ -27,6 +27,7 @@ class MetRow(TypedDict):
 
     seq: str
     text: str
+    values: dict[str, Any]
     rests_on: list[str]
     given: str | None
     truth: str | None

@@ -1,0 +1,103 @@
+"""Guided labs: their list, the start in a sandbox of one's own, and the panel beside the Board."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from queueviz import access, acting, engine, forms, owners, refusals, visitor
+from queueviz.boards import BOARDS
+from queueviz.pages import reading
+from queueviz.pages.lab_panel import panel
+from queueviz.pages.sandbox import shell
+from sandbox.control.questions import LabState
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.labs.catalogue import LABS
+from sandbox.queries.rows.labs import LabRow
+
+FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
+BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has them
+
+
+@require_GET
+def index(request: HttpRequest) -> HttpResponse:
+    """Every lab, and how far the visitor's own sandboxes are with it, as their journals say."""
+    found = _in_progress(visitor.of_request(request))
+    labs = [{"lab": lab, "title": gettext(lab.title), "goal": gettext(lab.goal), "mine": found.get(lab.slug, ())}
+            for lab in LABS.values()]  # fmt: skip
+    return render(request, "queueviz/pages/labs.html", {"labs": labs})
+
+
+@require_POST
+def start(request: HttpRequest, lab: str) -> HttpResponse:
+    """A sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
+    chosen = LABS.get(lab)
+    if chosen is None:
+        raise Http404
+    who = visitor.of_request(request)
+    made = owners.create(who, chosen.template, preset=chosen.preset, name=f"{chosen.number} · {gettext(chosen.title)}")
+    acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab})
+    return redirect(_address(made.sandbox.slug, lab))
+
+
+@require_http_methods(["GET", "POST"])
+def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
+    """The Board with the panel beside it; to htmx, the panel alone.  POST answers, takes a hint or starts over."""
+    who = visitor.of_request(request)
+    visit = access.visit_at(who, slug, "see")
+    alone, refused, status = getattr(request, "htmx", False), None, 200
+    if request.method == "POST":
+        try:
+            _send(who, slug, lab, request)
+        except SandboxError as why:
+            status, refused = refusals.describe(why)
+        else:
+            if not alone:
+                return redirect(_address(slug, lab))
+    access.note_visit(visit)
+    context = shell(request, visit, "board", wake=not alone)
+    row = _row(slug, lab)
+    numbers = row["numbers"]
+    context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
+    if alone:
+        return render(request, "queueviz/partials/lab.html", context, status=status)
+    query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
+    context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
+    return render(request, "queueviz/boards/lab.html", context, status=status)
+
+
+def _send(who: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
+    given = forms.fields_of(request.POST)
+    if given.get("action") not in FORMS:
+        raise ActionRefused(422, "A lab does not take this action.", "Answer its question, or use the Board.")
+    acting.act(who, slug, {**given, "lab": lab})
+
+
+def _row(slug: str, lab: str) -> LabRow:
+    row: LabRow | None = engine.answer(engine.port().ask(slug, LabState())).get("lab")
+    if row is None or row["lab"] != lab:
+        raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
+    return row
+
+
+def _address(slug: str, lab: str) -> str:
+    return reverse("lab", args=[slug, lab])
+
+
+def _in_progress(who: visitor.Visitor) -> dict[str, list[dict[str, Any]]]:
+    """By lab.  A sandbox that sleeps is not woken for this, and left out."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for sandbox in access.sandboxes_of(who):
+        try:
+            row: LabRow | None = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+        except SandboxError:
+            continue
+        if row is not None:
+            met = sum(step["met"] is not None for step in row["steps"])
+            found.setdefault(row["lab"], []).append({
+                "address": _address(sandbox.slug, row["lab"]), "met": met, "steps": len(row["steps"]),
+                "finished": row["finished"], "score": row["score"], "attempt": row["attempt"]})  # fmt: skip
+    return found

@@ -1,0 +1,119 @@
+"""Labs on the web: started by one click, answered in the panel, graded from the journal."""
+
+import html
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz.models import Sandbox
+from sandbox.labs.catalogue import LABS
+from tests.web.test_with_the_engine import HTMX, act, events
+
+LAB = "members-and-queues"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def student(real_engine: Any) -> Client:
+    return Client()
+
+
+@pytest.fixture
+def begun(student: Client) -> str:
+    """Where the lab's page is."""
+    answer = student.post(f"/labs/{LAB}/")
+    assert answer.status_code == 302, answer.content
+    return str(answer["Location"])
+
+
+def slug_of(address: str) -> str:
+    return address.split("/")[2]
+
+
+def answer(student: Client, begun: str, part: str, value: object, step: int = 1) -> tuple[int, str]:
+    given = student.post(begun, {"action": "AnswerStep", "step": step, "part": part, "value": value}, headers=HTMX)
+    return given.status_code, html.unescape(given.content.decode())
+
+
+def numbers(student: Client, begun: str) -> dict[str, Any]:
+    return dict(student.get(begun).context["lab"]["numbers"])
+
+
+def test_the_list_has_every_lab_and_starts_each_by_a_form(student: Client) -> None:
+    page = html.unescape(student.get("/labs/").content.decode())
+    for lab in LABS.values():
+        assert lab.title in page
+        assert f'action="/labs/{lab.slug}/"' in page
+
+
+def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Client, begun: str) -> None:
+    slug = slug_of(begun)
+    assert begun == f"/s/{slug}/labs/{LAB}/"
+    assert Sandbox.objects.get(slug=slug).name == "4 · More members than queues"
+    assert [event["lab"] for event in events(student, slug) if event["type"] == "LabStarted"] == [LAB]
+    assert student.get("/labs/none/").status_code == 405
+    assert student.post("/labs/none/").status_code == 404
+
+
+def test_the_prediction_comes_first_and_is_sealed(student: Client, begun: str) -> None:
+    page = html.unescape(student.get(begun).content.decode())
+    assert 'name="part" value="predict"' in page
+    assert "Then watch for 20 seconds" not in page, "what to do is said after the prediction"
+    assert answer(student, begun, "say", 2)[0] == 409
+    status, panel = answer(student, begun, "predict", 2)
+    assert status == 200
+    assert "Then watch for 20 seconds" in panel
+    assert "Sealed until this step is done." in panel
+    assert answer(student, begun, "predict", 3)[0] == 409
+    kept = [event["value"] for event in events(student, slug_of(begun)) if event["type"] == "PredictionGiven"]
+    assert kept == ["2"]
+
+
+def test_what_cannot_be_read_is_refused_beside_the_question(student: Client, begun: str) -> None:
+    status, panel = answer(student, begun, "predict", "many")
+    assert status == 422
+    assert "'many' is not a number." in panel
+    assert 'name="part" value="predict"' in panel
+
+
+def test_a_step_is_met_by_what_the_journal_has_and_links_to_it(student: Client, begun: str) -> None:
+    slug, n = slug_of(begun), numbers(student, begun)
+    answer(student, begun, "predict", n["idle"])
+    act(student, slug, action="StartConsumer", group=n["group"], copies=n["members"] - n["at_first"])
+    act(student, slug, action="SetRate", rate=20)
+    for _ in range(200):  # each asks the engine, which goes on meanwhile
+        if student.get(begun).context["lab"]["open"]["phase"] == "say":
+            break
+    status, panel = answer(student, begun, "say", 0)
+    assert status == 200
+    assert "You wrote 0; look at the cards without a lane again." in panel
+    answer(student, begun, "say", n["idle"])
+    _, panel = answer(student, begun, "why", "one_owner")
+    met = next(event for event in events(student, slug) if event["type"] == "StepMet")
+    assert met["evidence"]
+    for seq in met["evidence"][:6]:
+        assert f'href="/s/{slug}/journal/?at={seq}"' in panel
+    assert met["why"] in panel
+    assert "1 of 2 steps done" in student.get("/labs/").content.decode()
+
+
+def test_only_who_may_act_answers(student: Client, begun: str) -> None:
+    other = Client()
+    assert other.get(begun).status_code == 200
+    assert answer(other, begun, "predict", 2)[0] == 403
+    assert "PredictionGiven" not in {event["type"] for event in events(student, slug_of(begun))}
+    assert other.get("/labs/").content.decode().count("steps done") == 0
+
+
+def test_a_lab_that_is_not_in_progress_and_other_actions_are_refused(student: Client, begun: str) -> None:
+    assert student.get(begun.replace(LAB, "pinned-offset")).status_code == 404
+    assert student.post(begun, {"action": "DeleteTopic", "topic": "x"}, headers=HTMX).status_code == 422
+
+
+def test_the_panel_speaks_chinese(student: Client, begun: str) -> None:
+    student.cookies["django_language"] = "zh-hans"
+    page = student.get(begun).content.decode()
+    assert "预测" in page
+    assert "How many of the" not in page
+    assert "will have no queue" not in page
