@@ -89,6 +89,10 @@ class Site:
         """A new sandbox from the first page; opens its Board."""
         self.page.goto(f"{self.base_url}/")
         self.page.locator(f"button.card[name=template][value={template}]").click()
+        return self.adopt()
+
+    def adopt(self) -> str:
+        """The sandbox that the page has just started."""
         self.page.wait_for_url("**/s/**")
         self.slug = self.page.url.split("/s/")[1].split("/")[0]
         self._started.append(self.slug)
