@@ -18,8 +18,10 @@ Part = Literal["predict", "say", "why"]
 Phase = Literal["predict", "do", "say", "why", "done"]
 
 CHECK_EVERY_MS = 1_000
+MOST_EVENTS = 200_000  # of one attempt, which are kept in memory; the same wherever it is folded
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met, predictions given (right or not)
 
+TOO_LONG = _("This attempt has {most} events, and no more are looked at.")
 WAITS_FOR = {
     "predict": _("Step {step} waits for your prediction."),
     "say": _("Step {step} waits for what you saw."),
@@ -74,6 +76,11 @@ class Attempt:
         return self.phase == "done"
 
     @property
+    def is_too_long(self) -> bool:
+        """Nothing of it is looked at any more."""
+        return self.evidence.count >= MOST_EVENTS
+
+    @property
     def prediction(self) -> Answer | None:
         """Of the open step; sealed once given."""
         return self._given
@@ -95,6 +102,9 @@ class Attempt:
     def check_answer(self, step: int, part: Part, value: str) -> Answer:
         """Raises ActionRefused: another step or phase is open (409), or it cannot be read (422)."""
         open_step = self.open_step
+        if self.is_too_long:
+            raise ActionRefused(409, "This attempt has {most} events, and no more are looked at.", "Start over.",
+                                most=MOST_EVENTS)
         if open_step is None or step < self.step:
             raise ActionRefused(409, "Step {step} is done already.", "Start over to answer it again.", step=step)
         if step > self.step:
@@ -122,10 +132,12 @@ class Attempt:
     def see(self, entry: Entry) -> None:
         event = entry.event
         self.receipts.add(entry)
-        if isinstance(event, StepMet | LabFinished) or self.finished:
+        if isinstance(event, StepMet | LabFinished) or self.finished or self.is_too_long:
             return
         self.evidence.add(entry)
-        if isinstance(event, PredictionGiven):
+        if self.is_too_long:
+            self.verdict = Verdict.not_yet(TOO_LONG, most=MOST_EVENTS)
+        elif isinstance(event, PredictionGiven):
             self._predicted(entry, event)
         elif isinstance(event, HintTaken):
             self.hints[event.step] = self.hints.get(event.step, 0) + 1

@@ -11,14 +11,19 @@ from sandbox.journal.events import (
     ActionTaken,
     Entry,
     Event,
+    Keyframe,
     MemberStateChanged,
     MessagesConsumed,
     MessagesStored,
     OffsetCommitted,
+    PullSuspended,
     QueuesAssigned,
 )
 
 E = TypeVar("E", bound=Event)
+
+NOT_KEPT = frozenset({Keyframe, MessagesConsumed, PullSuspended})
+"""Frequent or large, and asked for by no check: what was delivered is in `deliveries`."""
 
 Numbers = Mapping[str, Any]
 """What the seed has drawn for an attempt: names, counts, seconds."""
@@ -55,6 +60,7 @@ class Evidence:
         self.numbers = numbers
         self.began = began
         self.now_ms = 0
+        self.count = 0  # of entries so far
         self.deliveries: list[Delivery] = []
         self._entries: dict[type[Event], list[Entry]] = {}
         self._labels: dict[str, list[str]] = {}  # label → client ids of its processes
@@ -65,7 +71,9 @@ class Evidence:
     def add(self, entry: Entry) -> None:
         event = entry.event
         self.now_ms = max(self.now_ms, entry.at_ms)
-        self._entries.setdefault(type(event), []).append(entry)
+        self.count += 1
+        if type(event) not in NOT_KEPT:
+            self._entries.setdefault(type(event), []).append(entry)
         if isinstance(event, MessagesStored):
             self._ends[queue_of(event)] = event.first_offset + event.count
         elif isinstance(event, MessagesConsumed):
@@ -80,6 +88,7 @@ class Evidence:
 
     def of(self, kind: type[E], *, since: int | None = None) -> list[Seen[E]]:
         """Entries of this kind, the oldest first; `since` 0: from the attempt's beginning."""
+        assert kind not in NOT_KEPT, kind
         first = self.began if since is None else since
         return [Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event))
                 for entry in self._entries.get(kind, ()) if entry.seq > first]

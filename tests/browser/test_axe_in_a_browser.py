@@ -42,7 +42,7 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
     assert small_targets(site) == []
 
 
-@pytest.mark.parametrize("path", ["s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/", "recipe/"])
+@pytest.mark.parametrize("path", ["s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/", "recipe/", "labs/"])
 def test_axe_finds_nothing_on_pages_beside_the_board(site: Site, path: str) -> None:
     site.page.emulate_media(reduced_motion="reduce")
     site.visit("orders")

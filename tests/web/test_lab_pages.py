@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from queueviz.models import Sandbox
+from queueviz.pages.lab_panel import offered
 from sandbox.labs.catalogue import LABS
 from tests.web.test_with_the_engine import HTMX, act, events
 
@@ -45,6 +46,11 @@ def test_the_list_has_every_lab_and_starts_each_by_a_form(student: Client) -> No
     for lab in LABS.values():
         assert lab.title in page
         assert f'action="/labs/{lab.slug}/"' in page
+
+
+def test_the_panel_names_rates_that_have_a_button() -> None:
+    assert {offered(step.rate) for lab in LABS.values() for step in lab.steps} <= {1, 4, 20}
+    assert [offered(rate) for rate in (1, 2, 10, 60)] == [1, 1, 4, 20]
 
 
 def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Client, begun: str) -> None:

@@ -15,7 +15,7 @@ AFTER_S = 50  # a client learns a route every 30 s and divides every 20 s
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    queues = 3 + chance.below(3)
+    queues = 4 + chance.below(2)  # never as many as will have none
     members = queues + 2 + chance.below(2)
     return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
             "queues": queues, "members": members, "at_first": queues - 1, "idle": members - queues,

@@ -2,7 +2,7 @@
 import { openAsk, post } from "./ask.js";
 import { Cards } from "./cards.js";
 import { LagChart } from "./chart.js";
-import { $, $$, attr, text } from "./dom.js";
+import { $, $$, around, attr, text } from "./dom.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
@@ -13,7 +13,6 @@ import { colour, inOrder, shortNames } from "./names.js";
 import { lagOf } from "./offsets.js";
 import { QueueRows } from "./queue_rows.js";
 import { drawRing } from "./ring.js";
-import { setUpResetDialog } from "./reset_dialog.js";
 import { nextWindow, WIDEST } from "./scale.js";
 import { show, startShell } from "./shell.js";
 import { shareWindow } from "./strip.js";
@@ -219,5 +218,11 @@ $("#add")?.addEventListener("click", ({ currentTarget }) => {
     ...(header.strategy ? { strategy: header.strategy } : {}),
   }, currentTarget);
 });
-setUpResetDialog({ config, clock, live: page.live, board: () => board });
+document.body.addEventListener("click", async (event) => {
+  const dialog = $("#resetdlg");
+  if (!dialog || !around(event.target, "[data-reset]") || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  const { openResetDialog } = await import("./reset_dialog.js"); // not part of the first view
+  await openResetDialog(dialog, { config, clock, live: page.live, board: () => board });
+});
 if (past) import("./replay.js").then(({ startReplay }) => startReplay(page, { paint, rows, who }));

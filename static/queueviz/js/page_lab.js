@@ -16,6 +16,13 @@ setInterval(() => {
   watch();
 }, EVERY_MS);
 
+let begun = false; // an answer that is not sent yet: what else happens does not take it away
+panel.addEventListener("input", () => (begun = true));
+panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.requestConfig.verb !== "get") begun = false;
+  else if (begun) detail.shouldSwap = false;
+});
+
 let within = false; // the reader was last at work in the panel, whose field with the focus may be gone
 for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, ({ target }) => (within = panel.contains(target)));
 panel.addEventListener("htmx:afterSettle", () => {

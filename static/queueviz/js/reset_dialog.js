@@ -1,24 +1,17 @@
 /* The reset dialog on the Board: its form comes from the server when it is opened. */
-import { $, around, el } from "./dom.js";
+import { el } from "./dom.js";
+import { startReset } from "./reset.js";
 
-export function setUpResetDialog({ config, live, clock, board }) {
-  const dialog = $("#resetdlg");
-  if (!dialog) return;
-  document.body.addEventListener("click", async (event) => {
-    const link = around(event.target, "[data-reset]");
-    if (!link || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    const styled = style(dialog.dataset.style), query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
-    await htmx.ajax("GET", `${config.root}part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
-    await styled;
-    if (!dialog.firstElementChild) return;
-    if (!dialog.open) dialog.showModal();
-    const { startReset } = await import("./reset.js"); // not part of the first view
-    startReset(dialog, { config, live, clock, board, done: () => dialog.close() });
-  });
+export async function openResetDialog(dialog, { config, live, clock, board }) {
+  const styled = style(dialog.dataset.style), query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
+  await htmx.ajax("GET", `${config.root}part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
+  await styled;
+  if (!dialog.firstElementChild) return;
+  if (!dialog.open) dialog.showModal();
+  startReset(dialog, { config, live, clock, board, done: () => dialog.close() });
 }
 
-/** Its styles are not part of the first view either. */
+/** Its styles are not part of the first view. */
 function style(href) {
   if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
   const link = el("link", { rel: "stylesheet", href });

@@ -1,5 +1,7 @@
 """What checks ask, from entries written by hand."""
 
+import pytest
+
 from sandbox.journal.events import (
     ActionTaken,
     Entry,
@@ -10,6 +12,9 @@ from sandbox.journal.events import (
     OffsetCommitted,
     QueuesAssigned,
 )
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.attempt import Attempt
+from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import SETUP, Evidence
 from sandbox.labs.measures import finished_per_s, finished_twice, lag_at, unfinished
 from sandbox.labs.verdict import Verdict
@@ -88,3 +93,15 @@ def test_a_member_that_ended_has_no_assignment() -> None:
 def test_a_verdict_names_its_events_once_and_in_order() -> None:
     verdict = Verdict.wrong("{given} is too much", given=7, rests_on=(9, 3, 9))
     assert (verdict.rests_on, verdict.sentence(), verdict.is_met) == ((3, 9), "7 is too much", False)
+
+
+def test_an_attempt_that_became_too_long_says_so_and_takes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.labs.attempt.MOST_EVENTS", 3)
+    lab = LABS["members-and-queues"]
+    attempt = Attempt(lab, "7", 1, began=0)
+    for seq in range(1, 6):
+        attempt.see(Entry(seq, seq, None, stored(seq, 1)))
+    assert attempt.verdict.sentence() == "This attempt has 3 events, and no more are looked at."
+    assert attempt.evidence.count == 3
+    with pytest.raises(ActionRefused, match="no more are looked at"):
+        attempt.check_answer(1, "predict", "2")
