@@ -58,8 +58,7 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("No burst was sent yet."))
     crash = _taken(evidence, "CrashActor", n["one"])
     if crash is not None:
-        return Verdict.wrong(_("{one} was crashed. A clean stop finishes its work first: start it again, send another "
-                               "burst and stop it."), one=n["one"], rests_on=[crash.seq])
+        return Verdict.wrong(CRASHED, one=n["one"], rests_on=[crash.seq])
     stop = _taken(evidence, "StopActor", n["one"])
     if stop is None:
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
@@ -81,9 +80,7 @@ def _crashed(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("No burst was sent yet."))
     stop = _taken(evidence, "StopActor", n["other"])
     if stop is not None:
-        return Verdict.wrong(_("{other} was stopped cleanly: it committed before it left. Restart it, send another "
-                               "burst "
-                               "and crash it."), other=n["other"], rests_on=[stop.seq])
+        return Verdict.wrong(STOPPED, other=n["other"], rests_on=[stop.seq])
     crash = _taken(evidence, "CrashActor", n["other"])
     if crash is None:
         return Verdict.not_yet(_("{other} still runs."), other=n["other"])
@@ -94,9 +91,7 @@ def _crashed(evidence: Evidence) -> Verdict:
     passed_s = (evidence.now_ms - crash.at_ms) // 1000
     if passed_s < PATIENCE_S:
         return Verdict.not_yet(_("Repetitions are being counted."))
-    return Verdict.wrong(_("Nothing came twice: {other} had committed everything, at most 5 s after it was done. "
-                           "Restart it, send another burst and crash it at once."), other=n["other"],
-                         rests_on=[crash.seq])
+    return Verdict.wrong(TOO_LATE, other=n["other"], rests_on=[crash.seq])
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:

@@ -63,9 +63,7 @@ def _mended_too_early(evidence: Evidence) -> Verdict | None:
     early = _succeeded(evidence)
     if early is None or _dead(evidence) is not None:
         return None
-    return Verdict.wrong(_("{key} succeeded at try {tries}: the handler was mended before the message was given up. "
-                           "Start over and leave it as it is."), key=evidence.numbers["key"],
-                         tries=len(_tries(evidence)), rests_on=[early.seq])
+    return Verdict.wrong(EARLY, key=evidence.numbers["key"], tries=len(_tries(evidence)), rests_on=[early.seq])
 
 
 def _is_retried(evidence: Evidence) -> Verdict:
@@ -76,8 +74,7 @@ def _is_retried(evidence: Evidence) -> Verdict:
     keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
         taken.event.fields["key"] for taken in sent}
     if n["key"] not in keys:
-        return Verdict.wrong(_("The handler accepts every key but {key}: send a message with that key."), key=n["key"],
-                             rests_on=[sent[-1].seq])
+        return Verdict.wrong(OTHER_KEY, key=n["key"], rests_on=[sent[-1].seq])
     early = _mended_too_early(evidence)
     if early is not None:
         return early
@@ -128,9 +125,7 @@ def _is_sent_again(evidence: Evidence) -> Verdict:
     if done is not None:
         return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1].seq, done.seq])
     if again:
-        return Verdict.wrong(_("{key} came again and failed again: the handler is the same. Mend it, then send the "
-                               "dead "
-                               "letter once more."), key=n["key"], rests_on=[resent[-1].seq, again[0].seq])
+        return Verdict.wrong(UNMENDED, key=n["key"], rests_on=[resent[-1].seq, again[0].seq])
     return Verdict.not_yet(_("{key} is on its way."), key=n["key"])
 
 

@@ -58,8 +58,7 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
                            reader=READER, value=held.event.value, count_most=COUNT_MOST, rests_on=[held.seq])
     sent = _sent(evidence)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(_("{sent} messages were sent, and {reader} never had more than {count_most} waiting: send "
-                               "a larger burst."), sent=sent, reader=READER, count_most=COUNT_MOST)
+        return Verdict.wrong(SMALL, sent=sent, reader=READER, count_most=COUNT_MOST)
     return Verdict.not_yet(_("{reader} is not held back yet."), reader=READER)
 
 
@@ -71,8 +70,7 @@ def _waiting(evidence: Evidence) -> Truth:
 def _is_calm(evidence: Evidence) -> Verdict:
     if not evidence.actions("ChangeActor"):
         if evidence.actions("StartConsumer"):
-            return Verdict.wrong(_("The topic has one queue, and a queue has one reader: the new member has nothing to "
-                                   "do. Make {reader} faster."), reader=READER)
+            return Verdict.wrong(ONE_QUEUE, reader=READER)
         return Verdict.not_yet(_("{reader} works as slowly as before."), reader=READER)
     changes = _changes(evidence)
     if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
@@ -97,11 +95,9 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
                            rests_on=[*(seen.seq for seen in slow[:1]), held.seq])
     sent = _sent(evidence)
     if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(_("No message is held: each is done before {span_most} others have come. Make the next "
-                               "message of the queue slow, and send again."), span_most=SPAN_MOST)
+        return Verdict.wrong(NOTHING_HELD, span_most=SPAN_MOST)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(_("{sent} messages came after the slow one. The span is the distance from it to the "
-                               "newest that was pulled: send more than {span_most}."), sent=sent, span_most=SPAN_MOST)
+        return Verdict.wrong(TOO_FEW, sent=sent, span_most=SPAN_MOST)
     return Verdict.not_yet(_("{reader} is not held back yet."), reader=READER)
 
 

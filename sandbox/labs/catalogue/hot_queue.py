@@ -107,8 +107,7 @@ def _is_even(evidence: Evidence) -> Verdict:
     started = evidence.actions("StartProducer")
     if not started:
         if evidence.actions("StartConsumer"):
-            return Verdict.wrong(_("Each queue has its member already: a fifth one has nothing to read. Change the "
-                                   "key."))
+            return Verdict.wrong(FIFTH)
         return Verdict.not_yet(_("No producer with another key was started yet."))
     newest = started[-1]
     fields = newest.event.fields
@@ -120,11 +119,8 @@ def _is_even(evidence: Evidence) -> Verdict:
                                wait_s=WATCH_S // 2)
     if percent > EVEN_PERCENT:
         if not evidence.actions("StopActor"):
-            return Verdict.wrong(_("shop still sends with its old key; stop it. The hottest queue gets {percent} %."),
-                                 percent=round(percent), rests_on=[newest.seq])
-        return Verdict.wrong(_("With the key {key} the hottest queue still gets {percent} %: choose one that "
-                               "differs from "
-                               "message to message."), key=fields["key"], percent=round(percent), rests_on=[newest.seq])
+            return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest.seq])
+        return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest.seq])
     return Verdict.met(_("The hottest queue gets {percent} % now."), percent=round(percent), rests_on=[newest.seq])
 
 

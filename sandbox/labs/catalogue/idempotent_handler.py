@@ -84,8 +84,7 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
 
 
 def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
-    return Verdict.wrong(_("No message was finished twice: crash a member one or two seconds after the burst, while it "
-                           "works."), rests_on=[crash.seq])
+    return Verdict.wrong(LATE, rests_on=[crash.seq])
 
 
 def _inserts_doubled(evidence: Evidence) -> Verdict:
@@ -105,12 +104,9 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
                     if seen.event.fields["handler"] and seen.seq < burst.seq}
         still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
         if len(still) == 2:
-            return Verdict.wrong(_("Both members still insert a row for each message: change their handlers to upsert, "
-                                   "then send another burst."), rests_on=[burst.seq])
+            return Verdict.wrong(BOTH, rests_on=[burst.seq])
         if still:
-            return Verdict.wrong(_("{still} still inserts: a message that comes again may come to it. Change both, "
-                                   "then "
-                                   "send another burst."), still=still[0], rests_on=[burst.seq])
+            return Verdict.wrong(ONE, still=still[0], rests_on=[burst.seq])
     missing = _after_the_crash(evidence)
     if missing is not None:
         return missing

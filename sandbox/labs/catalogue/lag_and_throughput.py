@@ -47,8 +47,7 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("shop does not send yet."))
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
-        return Verdict.wrong(_("shop sends {now} messages a second; let it send {rate}."), now=f"{rate:g}",
-                             rate=n["rate"], rests_on=[change.seq])
+        return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change.seq])
     passed_s = (evidence.now_ms - change.at_ms) // 1000
     if passed_s < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)

@@ -62,8 +62,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     newest = changed[-1].event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
-            return Verdict.wrong(_("Messages go to {write} queues, but members read {read} of them: they divide the "
-                                   "read queues."), write=newest.write_queues, read=newest.read_queues,
+            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues,
                                  rests_on=[changed[-1].seq])
         return Verdict.wrong(_("{read} queues to read are fewer than {more}."), read=newest.read_queues,
                              more=n["more"], rests_on=[changed[-1].seq])

@@ -63,8 +63,7 @@ def _is_denied(evidence: Evidence) -> Verdict:
     if crash is None:
         stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
         if stops:
-            return Verdict.wrong(_("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has "
-                                   "queues, and crash it."), one=n["one"], rests_on=[stops[-1].seq])
+            return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1].seq])
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
     if not _locks(evidence, crash.seq):
         return Verdict.wrong(_("{one} held no lock when it crashed: restart it and wait until it has queues."),
@@ -103,9 +102,7 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
     restarts = [seen for seen in evidence.actions("RestartActor") if seen.event.fields["actor"] == n["one"]]
     taken = _taken_over(evidence)
     if restarts and not taken:
-        return Verdict.wrong(_("{one} runs again as a new client, and does not get the locks of the crashed one "
-                               "either. "
-                               "Only time ends them: wait."), one=n["one"], rests_on=[restarts[-1].seq])
+        return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1].seq])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
     if crash is None or len({queue_of(seen.event) for seen in taken}) < len(stuck):
         return Verdict.not_yet(_("{left} queues wait for their locks."), left=len(stuck) - len(taken))
@@ -137,8 +134,7 @@ def _unlocked(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     crashes = [seen for seen in evidence.actions("CrashActor") if seen.event.fields["actor"] == n["one"]]
     if crashes:
-        return Verdict.wrong(_("{one} was crashed again. Restart it, wait until it has queues, and stop it cleanly."),
-                             one=n["one"], rests_on=[crashes[-1].seq])
+        return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1].seq])
     stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
     if not stops:
         return Verdict.not_yet(_("{one} was not stopped yet."), one=n["one"])

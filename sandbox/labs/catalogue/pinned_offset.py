@@ -54,10 +54,10 @@ def _is_pinned(evidence: Evidence) -> Verdict:
     if pinned is None:
         slowed = evidence.actions("ChangeActor")
         if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
-            return Verdict.wrong(_("The slow message is in {there}; make the next one of {row} slow."),
+            return Verdict.wrong(THERE,
                                  there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1].seq])
         if slowed and (slowed[-1].event.fields["slow_ms"] or 0) < SLOW_MS:
-            return Verdict.wrong(_("{slow_s} s are over too soon; make it slow for 5 minutes."),
+            return Verdict.wrong(SHORT,
                                  slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1].seq])
         return Verdict.not_yet(_("No message of {row} is stuck yet."), row=n["row"])
     queue = queue_of(pinned.event)
@@ -106,8 +106,7 @@ def _came_again(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
     if not evidence.actions("RestartActor", since=crash.seq):
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
-            return Verdict.wrong(_("{one} is down, and the group has no other member: nothing comes again before it "
-                                   "runs. Restart it."), one=n["one"], rests_on=[crash.seq])
+            return Verdict.wrong(DOWN, one=n["one"], rests_on=[crash.seq])
         return Verdict.not_yet(_("{one} is down. Restart it."), one=n["one"])
     repeated = _repeated(evidence)
     if repeated is None:
@@ -149,7 +148,9 @@ def _solve(hands: Hands) -> None:
     hands.act(CrashActor(actor=n["one"]))
     hands.act(RestartActor(actor=n["one"]))
     hands.see()
-    hands.say(_repeated(hands.evidence).event.count)  # type: ignore[union-attr]  # seen just now
+    repeated = _repeated(hands.evidence)
+    assert repeated is not None, "it was seen just now"
+    hands.say(repeated.event.count)
     hands.why("above")
 
 

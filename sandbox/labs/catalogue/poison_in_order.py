@@ -48,8 +48,7 @@ def _one_stands(evidence: Evidence) -> Verdict:
     handlers = _handlers(evidence)
     wrong = [handler for handler in handlers.values() if handler != n["bad"]]
     if wrong:
-        return Verdict.wrong(_("\"{given}\" rejects nothing that comes; the handler is called \"{bad}\"."),
-                             given=wrong[0], bad=n["bad"])
+        return Verdict.wrong(NO_SUCH, given=wrong[0], bad=n["bad"])
     if not failed:
         return Verdict.not_yet(_("{count} of 2 members have the new handler, and {key} has not come since."),
                                count=len(handlers), key=n["key"])
@@ -86,8 +85,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
                                  rests_on=[restarts[-1].seq])
         return Verdict.not_yet(_("Both members still reject {key}."), key=n["key"])
     if handlers.get(owner) == n["bad"]:
-        return Verdict.wrong(_("{owner} owns the queue that stands, and still rejects {key}."), owner=owner,
-                             key=n["key"], rests_on=[failed[-1].seq])
+        return Verdict.wrong(OWNER, owner=owner, key=n["key"], rests_on=[failed[-1].seq])
     done = [row for row in evidence.deliveries_of(n["group"]) if row.outcome == "SUCCESS"
             and (row.queue, row.offset) == (failed[-1].queue, failed[-1].offset)]
     if not done:

@@ -1,5 +1,7 @@
 """Lab 13: reset by timestamp."""
 
+from typing import Literal
+
 from sandbox.control.actions import (
     Action,
     ChangeActor,
@@ -62,10 +64,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
     if window is None:
         return Verdict.not_yet(_("The handler is broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
-        return Verdict.wrong(_("It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so "
-                               "long it "
-                               "takes until such a thing is noticed."), passed_s=passed_s, wait_s=BROKEN_S,
-                             rests_on=[seen.seq for seen in window])
+        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[seen.seq for seen in window])
     return Verdict.met(_("{count} messages were done wrongly."), count=len(_spoiled(evidence)),
                        rests_on=[seen.seq for seen in window])
 
@@ -102,13 +101,9 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     missing = _spoiled(evidence) - {
         (row.queue, row.offset) for row in evidence.deliveries_of(n["group"], since=event.seq) if row.handler == GOOD}
     if target == "earliest" or (target == "time" and value < window[0].at_ms - EARLY_MS):
-        return Verdict.wrong(_("{replayed} messages come again, more than were done wrongly: the reset went back "
-                               "before "
-                               "the break. Those before it were right."), replayed=event.event.replayed, rests_on=seqs)
+        return Verdict.wrong(EARLIEST, replayed=event.event.replayed, rests_on=seqs)
     if target == "time" and value > window[0].at_ms and _before(evidence, value):
-        return Verdict.wrong(_("{count} messages of the beginning stay wrong: the reset goes back to a moment after "
-                               "the "
-                               "break."), count=_before(evidence, value), rests_on=seqs)
+        return Verdict.wrong(LATE, count=_before(evidence, value), rests_on=seqs)
     if missing:
         return Verdict.not_yet(_("{left} of them were not done again yet."), left=len(missing))
     return Verdict.met(_("All {count} messages were done again, and none was skipped."), count=len(_spoiled(evidence)),
@@ -147,10 +142,10 @@ def _second(hands: Hands) -> None:
     hands.predict(n["rate"] * BROKEN_S)
 
 
-def _back_to(hands: Hands, offset_ms: int, target: str = "time") -> None:
+def _back_to(hands: Hands, offset_ms: int, target: Literal["time", "earliest"] = "time") -> None:
     n = hands.numbers
     broken = _changes(hands.evidence, BAD)[0]
-    hands.act(ResetOffsets(group=n["group"], topic=n["topic"], target=target,  # type: ignore[arg-type]
+    hands.act(ResetOffsets(group=n["group"], topic=n["topic"], target=target,
                            value=broken.at_ms + offset_ms if target == "time" else None, reason="wrong totals",
                            confirm=n["group"]))
     hands.see(60)

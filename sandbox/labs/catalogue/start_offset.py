@@ -45,9 +45,7 @@ def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
     """What is wrong with how a group was started; None: nothing."""
     fields = started.event.fields
     if fields["from_where"] != "CONSUME_FROM_LAST_OFFSET":
-        return Verdict.wrong(_("{group} was started with {given}: then it begins there, and nothing is to be learned. "
-                               "Take LAST, and another group."), group=fields["group"], given=fields["from_where"],
-                             rests_on=[started.seq])
+        return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started.seq])
     if fields["group"] != group:
         return Verdict.wrong(_("{given} was started; the question is about {group}."), given=fields["group"],
                              group=group, rests_on=[started.seq])
@@ -73,9 +71,7 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
     if started is None:
         return Verdict.not_yet(_("{group} has no member yet."), group=n["second"])
     if started.event.fields["group"] == n["group"]:
-        return Verdict.wrong(_("{group} has committed offsets and goes on from them: only a new group has to ask. "
-                               "Start "
-                               "{second}."), group=n["group"], second=n["second"], rests_on=[started.seq])
+        return Verdict.wrong(SAME, group=n["group"], second=n["second"], rests_on=[started.seq])
     problem = _asked_for(started, n["second"])
     if problem is not None:
         return problem
@@ -84,9 +80,7 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(taken), all=QUEUES)
     early = [seen for seen in taken.values() if IN_MEMORY in seen.event.trace]
     if early:
-        return Verdict.wrong(_("{second} began at 0 as well: message 0 still is in the broker's memory. Start over, "
-                               "and "
-                               "write more before."), second=n["second"], rests_on=[seen.seq for seen in early])
+        return Verdict.wrong(EARLY, second=n["second"], rests_on=[seen.seq for seen in early])
     return Verdict.met(_("{second} began at the end of every queue."), second=n["second"],
                        rests_on=[seen.seq for seen in taken.values()])
 
@@ -190,6 +184,9 @@ COMMITTED = _("You wrote {given}: that is where the queue ends. It began somewhe
               "since.")
 STORED = _("A new group has committed nothing before. Read the trace behind the start in the journal.")
 
+BEGINNINGS = Choice((("max", _("At the end: only new messages.")), ("zero", _("At offset 0: all old messages.")),
+                     ("middle", _("Somewhere between, by time."))))
+
 START_OFFSET = Lab(
     slug="start-offset", number="1", minutes=9, preset="teaching",
     title=_("Why did a new group read old messages?"),
@@ -203,10 +200,7 @@ START_OFFSET = Lab(
                  "CONSUME_FROM_LAST_OFFSET."),
             watch=_("\"took\" in the journal, and where the pins of {group} begin."), mark="queue:{row}",
             predict=Question(
-                text=_("Where will {group} begin?"),
-                kind=Choice((("max", _("At the end: only new messages.")), ("zero", _("At offset 0: all old "
-                                                                                      "messages.")),
-                             ("middle", _("Somewhere between, by time.")))),
+                text=_("Where will {group} begin?"), kind=BEGINNINGS,
                 right=lambda e: Truth("zero")),
             check=_began_at_zero, say=_start("group"), why=_code("group", IN_MEMORY),
             hints=(_("A member asks the broker first, and only then goes by LAST."),),
@@ -217,10 +211,7 @@ START_OFFSET = Lab(
                  "another new group, {second}, with CONSUME_FROM_LAST_OFFSET."),
             watch=_("\"took\" in the journal, and where the pins of {second} begin."), mark="queue:{row}",
             predict=Question(
-                text=_("Where will {second} begin?"),
-                kind=Choice((("max", _("At the end: only new messages.")), ("zero", _("At offset 0: all old "
-                                                                                      "messages.")),
-                             ("middle", _("Somewhere between, by time.")))),
+                text=_("Where will {second} begin?"), kind=BEGINNINGS,
                 right=lambda e: Truth("max")),
             check=_began_at_the_end, say=_start("second"), why=_code("second", NOT_FOUND),
             hints=(_("Memory counts here as 40 % of 256 KiB, back from the end of the log."),),

@@ -50,12 +50,11 @@ def _is_replaced(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{other} is not there yet."), other=n["other"])
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
-        return Verdict.wrong(_("{given} is another group and gets every message anyway; {other} must join {group}."),
+        return Verdict.wrong(OTHER_GROUP,
                              given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1].seq])
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
-        return Verdict.wrong(_("The broker still has {both} for {group}: {other} must subscribe to {kept} only."),
-                             both=n["both"], group=n["group"], other=n["other"], kept=n["kept"],
+        return Verdict.wrong(SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"],
                              rests_on=[started[-1].seq])
     passed_s = (evidence.now_ms - replaced.at_ms) // 1000
     if passed_s < SETTLED_S + WATCH_S:
@@ -92,12 +91,10 @@ def _is_mended(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Both members still have their own subscriptions."))
     mended = changed.get(n["other"])
     if mended is None:
-        return Verdict.wrong(_("{other} still asks for {kept} only and throws the rest away itself; change {other}."),
-                             other=n["other"], kept=n["kept"], rests_on=[seen.seq for seen in changed.values()])
+        return Verdict.wrong(FIRST, other=n["other"], kept=n["kept"], rests_on=[seen.seq for seen in changed.values()])
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
-        return Verdict.wrong(_("{other} asks for {expression} now; all members of a group ask for the same: {both}."),
-                             other=n["other"], expression=expression, both=n["both"], rests_on=[mended.seq])
+        return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended.seq])
     from_ms = mended.at_ms + SETTLED_S * 1000
     passed_s = (evidence.now_ms - mended.at_ms) // 1000
     read = _read(evidence, n["lost"], from_ms)
