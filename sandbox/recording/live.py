@@ -12,8 +12,13 @@ from sandbox.recording.tree import Tree
 
 def boards_of(cluster: Cluster) -> list[str]:
     """The board of every group on every topic it subscribes to."""
-    return sorted({f"board/{quote(actor.settings.group, safe='')}/{quote(subscription.topic, safe='')}"
+    return sorted({board_of(actor.settings.group, subscription.topic)
                    for actor in cluster.actors.consumers() for subscription in actor.settings.subscriptions})
+
+
+def board_of(group: str, topic: str) -> str:
+    """The name of a board, without a slug."""
+    return f"board/{quote(group, safe='')}/{quote(topic, safe='')}"
 
 
 def frame_of(cluster: Cluster, channels: Sequence[str]) -> Frame:

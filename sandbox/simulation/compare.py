@@ -7,14 +7,9 @@ a recording, too, from a while before the action on: of one board, whose frames 
 """
 
 import base64
-import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
-
-import orjson
 
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.cluster.journal_files import DIRECTORY
@@ -26,16 +21,16 @@ from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.engine_version import ENGINE
-from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.recording import journal_range
 from sandbox.recording.frame import About, Frame
 from sandbox.recording.journal_range import FACT_NAMES
-from sandbox.recording.live import frame_of
+from sandbox.recording.live import board_of, frame_of
 from sandbox.recording.writer import write_recording
+from sandbox.simulation.beside import Progress, serve
 from sandbox.simulation.run_figures import Figures, figures_of
 
-NICENESS = 10  # behind the server
 LEAD_MS = 30_000  # of the sandbox, before the action
 AFTER_MS = 90_000  # after it
 PACE_MS = 250  # between two frames
@@ -84,7 +79,7 @@ class Compared(NamedTuple):
 
 
 def compare(directory: Path, seq: int, instead: Action | None, *,
-            progress: Callable[[float], None] = lambda share: None) -> Compared:
+            progress: Progress = lambda share: None) -> Compared:
     """Raises ActionRefused: 404, 409, 422 as for a branch."""
     limits = HostLimits()
     action = next(rows_since(directory / DIRECTORY, seq), None)
@@ -120,7 +115,7 @@ def _is_after_a_kill(row: Row) -> bool:
     return bool(row["type"] == "SandboxWoken" and row["reason"] != "visit")
 
 
-def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Callable[[float], None]) -> Played:
+def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Progress) -> Played:
     shown = _Shown(action)
     for turn, _ in enumerate(rerun.turns()):
         shown.look(rerun)
@@ -163,8 +158,7 @@ class _Shown:
         self._next_ms = now_ms - (now_ms - self._action_ms) % PACE_MS + PACE_MS
         self.board = self.board or _board_of(sandbox.snapshot(), self._fields)
         if self.board is not None:
-            channel = "/".join(["board", *(quote(part, safe="") for part in self.board.values())])
-            self.frames.append(frame_of(sandbox.cluster, [channel]))
+            self.frames.append(frame_of(sandbox.cluster, [board_of(**self.board)]))
 
 
 def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
@@ -200,22 +194,12 @@ def _bare(row: Row) -> Row:
 
 
 def main() -> None:
-    os.nice(NICENESS)
-    order = orjson.loads(sys.stdin.buffer.readline())
+    serve(_ordered)
+
+
+def _ordered(order: dict[str, Any], progress: Progress) -> Row:
     instead = order.get("instead")
-    try:
-        found = compare(Path(sys.argv[1]), order["seq"], parse_action(instead) if instead else None,
-                        progress=lambda share: _say({"progress": round(share, 3)}))
-        _say({"result": found.row()})
-    except ActionRefused as why:
-        _say({"refused": {"message": why.message, "values": why.values}})
-    except (SandboxError, OSError) as why:
-        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
-
-
-def _say(line: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE, default=str))
-    sys.stdout.buffer.flush()
+    return compare(Path(sys.argv[1]), order["seq"], parse_action(instead) if instead else None, progress=progress).row()
 
 
 if __name__ == "__main__":

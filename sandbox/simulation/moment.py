@@ -3,9 +3,7 @@
 `python -m sandbox.simulation.moment DIRECTORY` reads {"at"} and prints {"progress"}, then {"result"} or {"refused"}.
 """
 
-import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,15 +19,13 @@ from sandbox.hosting.rerun import Rerun
 from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
-from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.snapshot.groups import group_names
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.recording.live import frame_of
+from sandbox.simulation.beside import Progress, serve
 
-NICENESS = 10  # behind the server
 SAID_EACH = 2_000  # turns
-
-Progress = Callable[[float], None]  # 0 to 1
 
 
 class Until(Rerun):
@@ -99,20 +95,7 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
 
 
 def main() -> None:
-    os.nice(NICENESS)
-    order = orjson.loads(sys.stdin.buffer.readline())
-    try:
-        found = moment_at(Path(sys.argv[1]), order["at"], progress=lambda share: _say({"progress": round(share, 3)}))
-        _say({"result": found})
-    except ActionRefused as why:
-        _say({"refused": {"message": why.message, "values": why.values}})
-    except (SandboxError, OSError) as why:
-        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
-
-
-def _say(line: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-    sys.stdout.buffer.flush()
+    serve(lambda order, progress: moment_at(Path(sys.argv[1]), order["at"], progress=progress))
 
 
 if __name__ == "__main__":

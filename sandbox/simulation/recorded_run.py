@@ -13,11 +13,11 @@ from sandbox.recording import journal_range
 from sandbox.recording.frame import About, Frame, in_range
 from sandbox.recording.journal_range import FACT_NAMES
 from sandbox.recording.live import boards_of, frame_of
+from sandbox.simulation.beside import Progress
 from sandbox.simulation.recorded import PACE_MS
 
 LEAD_MS = 1_000  # read before the range, so that its first event has a frame
 
-Progress = Callable[[float], None]  # 0 to 1
 Channels = Callable[[Cluster], Sequence[str]]
 
 

@@ -5,25 +5,22 @@ prints {"progress"}, then {"result"}.
 """
 
 import multiprocessing
-import os
 import signal
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import Origin, load_origin
-from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.beside import Progress, serve
 from sandbox.simulation.claims import AFTER_MS, CLAIMS, LAST_MS, case
 from sandbox.simulation.recipe import Act, Recipe, acts_of, origin_of, play
 
-NICENESS = 10  # behind the server
 SEEN_MS = 120_000  # of what was done to the run
 PROBE_MS = 12_000  # until all members of the template are there
 SHORTENED = 3  # of the cases with the fewest acts
@@ -85,7 +82,7 @@ def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
 
 
 def try_claim(name: str, seeds: int, basis: Basis, *, workers: int,
-              progress: Callable[[float], None] = lambda share: None) -> dict[str, Any]:
+              progress: Progress = lambda share: None) -> dict[str, Any]:
     began_s = time.monotonic()
     tried: list[Tried] = []
     for one in _each(name, range(seeds), basis, workers):
@@ -129,24 +126,14 @@ def _be_quiet() -> None:
 
 
 def main() -> None:
-    os.nice(NICENESS)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves the pool in order
-    order = orjson.loads(sys.stdin.buffer.readline())
+    serve(_ordered)
+
+
+def _ordered(order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     directory = Path(order["directory"]) if order.get("directory") else None
-    try:
-        basis = basis_of(directory, order.get("template", ""), order.get("preset", ""))
-        found = try_claim(order["claim"], order["seeds"], basis, workers=order["workers"],
-                          progress=lambda share: _say({"progress": round(share, 3)}))
-        _say({"result": found})
-    except ActionRefused as why:
-        _say({"refused": {"message": why.message, "values": why.values}})
-    except (SandboxError, OSError) as why:
-        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
-
-
-def _say(line: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-    sys.stdout.buffer.flush()
+    basis = basis_of(directory, order.get("template", ""), order.get("preset", ""))
+    return try_claim(order["claim"], order["seeds"], basis, workers=order["workers"], progress=progress)
 
 
 if __name__ == "__main__":

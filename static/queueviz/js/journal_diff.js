@@ -62,7 +62,13 @@ export class Diff {
 /** @param {{ place: string, field: string | null, before: any, after: any, exact: boolean }} row */
 function line({ place, field, before, after, exact }) {
   const node = el("tr", { class: exact ? null : "asof" });
-  node.append(el("th", { scope: "row", class: "mono" }, place || UNKNOWN), el("td", { class: "mono" }, field ?? ""), el("td", { class: "num" }, value(before)), el("td", { class: "num" }, value(after)), el("td", { class: "small" }, exact ? "" : t("journal.diff_old")));
+  node.append(
+    el("th", { scope: "row", class: "mono" }, place || UNKNOWN),
+    el("td", { class: "mono" }, field ?? ""),
+    el("td", { class: "num" }, value(before)),
+    el("td", { class: "num" }, value(after)),
+    el("td", { class: "small" }, exact ? "" : t("journal.diff_old")),
+  );
   if (field === null) attr(node, "data-row", before === null ? "came" : "went");
   return node;
 }

@@ -12,7 +12,6 @@ import { reach } from "./strip_plan.js";
 import { setUpTheme } from "./theme.js";
 import { sentence, t } from "./words.js";
 
-const STEP_MS = 250; // between two frames of the recordings
 const none = { of: () => [] };
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 
@@ -56,7 +55,8 @@ class Side {
 
 async function begin() {
   const shown = await Promise.all($$(".side").map((element, at) => Side.open(element, sides[at])));
-  const line = new ComparedLine($("#line"), { from: -before_ms, to: after_ms, step: STEP_MS, onChange: (ms) => go(ms) });
+  const step_ms = shown[0].recording.about.pace_ms;
+  const line = new ComparedLine($("#line"), { from: -before_ms, to: after_ms, step: step_ms, onChange: (ms) => go(ms) });
   let asked = 0;
   /** @type {number | null} */
   let playing = null;
@@ -88,13 +88,18 @@ async function begin() {
     attr($("#play"), "data-plays", "true");
     attr($("#play"), "aria-label", t("player.pause"));
     playing = setInterval(() => {
-      line.set(line.ms + STEP_MS);
+      line.set(line.ms + step_ms);
       void show(line.ms);
       if (line.ms >= after_ms) pause();
-    }, STEP_MS);
+    }, step_ms);
   }
 
-  const acts = { "#play": play, "#prev": () => go(line.step(-1)), "#next": () => go(line.step(1)), "#parted": () => go((Math.floor((first_ms - action_ms) / STEP_MS) + 1) * STEP_MS) };
+  const acts = {
+    "#play": play,
+    "#prev": () => go(line.step(-1)),
+    "#next": () => go(line.step(1)),
+    "#parted": () => go((Math.floor((first_ms - action_ms) / step_ms) + 1) * step_ms),
+  };
   for (const [id, act] of Object.entries(acts)) $(id)?.addEventListener("click", act);
   const keys = { " ": play, ",": acts["#prev"], ".": acts["#next"] };
   document.addEventListener("keydown", (event) => {

@@ -1,0 +1,32 @@
+"""A play in a process beside the server: one line with its order comes in, {"progress"} lines go out, and at the end
+{"result"} or {"refused"}.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+NICENESS = 10  # behind the server
+
+Progress = Callable[[float], None]  # 0 to 1
+
+
+def serve(play: Callable[[dict[str, Any], Progress], Any]) -> None:
+    os.nice(NICENESS)
+    order = orjson.loads(sys.stdin.buffer.readline())
+    try:
+        _say({"result": play(order, lambda share: _say({"progress": round(share, 3)}))})
+    except ActionRefused as why:
+        _say({"refused": {"message": why.message, "values": why.values}})
+    except (SandboxError, OSError) as why:
+        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
+
+
+def _say(line: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.flush()
