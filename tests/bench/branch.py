@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sandbox.journal.segments import lines, rows_since
-from tests.sim.recorded_stage import SLUG, Recorded, SilentBell
+from sandbox.journal.segments import rows_since
+from tests.sim.recorded_stage import Recorded
 from tests.sim.test_branches import branch
 
 BRANCHES = 20
@@ -38,7 +38,7 @@ def _of(template: str, seconds: float, branches: int) -> dict[str, Any]:
             stage.act("CrashActor", actor="A")
             stage.run(AWAY_S)
             stage.act("RestartActor", actor="A")
-        hour = len(_journal(stage, SLUG))
+        hour = len(stage.journal())
         stage.run(ONWARD_MS / 1000)
         stage.sleep()
         figures = _branched(stage, hour, branches)
@@ -47,7 +47,7 @@ def _of(template: str, seconds: float, branches: int) -> dict[str, Any]:
 
 
 def _branched(stage: Recorded, hour: int, branches: int) -> dict[str, Any]:
-    parent = _journal(stage, SLUG)
+    parent = stage.journal()
     rows = list(rows_since(stage.directory / "journal", 0))
     acts_ms = [row["at_ms"] for row in rows if row["type"] in ("ActionTaken", "SandboxSlept")]
     chance, took_s, onward_ms, different = random.Random(SEED), [], [], []
@@ -57,9 +57,9 @@ def _branched(stage: Recorded, hour: int, branches: int) -> dict[str, Any]:
         began = time.perf_counter()
         branch(stage, at, slug)
         took_s.append(time.perf_counter() - began)
-        stage._on_loop(lambda slug=slug: stage.host.subscribe(slug, SilentBell()))  # type: ignore[misc]
+        stage.watch(slug)
         stage.run(ONWARD_MS / 1000)
-        child = _journal(stage, slug)
+        child = stage.journal(slug)
         until_ms = min(at_ms + ONWARD_MS, *(act_ms for act_ms in acts_ms if act_ms > at_ms))
         asked = sum(row["at_ms"] < until_ms for row in rows)
         if child[:asked] != parent[:asked]:
@@ -71,10 +71,3 @@ def _branched(stage: Recorded, hour: int, branches: int) -> dict[str, Any]:
             "s_max": max(took_s), "s_of_the_whole": last_s, "events_per_s": hour / last_s,
             "whole_ten_minutes": sum(ms >= ONWARD_MS for ms in onward_ms),
             "onward_s_p50": statistics.median(onward_ms) / 1000}
-
-
-def _journal(stage: Recorded, slug: str) -> list[bytes]:
-    slot = stage.host._registry.get(slug)
-    if slot.sandbox is not None:
-        slot.sandbox.cluster.journal_files.show()
-    return list(lines(stage.directory.with_name(slug) / "journal"))

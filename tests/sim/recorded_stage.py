@@ -12,6 +12,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import InlineWorkers
 from sandbox.cluster.notices import Notice
 from sandbox.control.actions import parse_action
+from sandbox.control.branch_orders import AnyOrder
 from sandbox.control.questions import (
     FindMessages,
     Frames,
@@ -26,6 +27,7 @@ from sandbox.control.questions import (
     Transactions,
 )
 from sandbox.hosting.host import Host
+from sandbox.journal.segments import lines
 from sandbox.kernel.clock import ScaledClock
 from sandbox.kernel.errors import ActionRefused
 from sandbox.sim.loop import SimLoop
@@ -115,9 +117,22 @@ class Recorded:
             return True
         return False
 
-    def watch(self) -> None:
+    def watch(self, slug: str = SLUG) -> None:
         """Keep it from falling asleep."""
-        self._on_loop(lambda: self.host.subscribe(SLUG, SilentBell()))
+        self._on_loop(lambda: self.host.subscribe(slug, SilentBell()))
+
+    def make(self, slug: str, order: AnyOrder) -> None:
+        """A branch, to its end."""
+        self.machine.sim.run(self.host.branches.begin(slug, order))
+        while (change := self.host._registry.get(slug).change) is not None:
+            self.machine.sim.run(_over(change))
+
+    def journal(self, slug: str = SLUG) -> list[bytes]:
+        """All that was written so far, also what is not on the disk yet."""
+        slot = self.host._registry.get(slug)
+        if slot.sandbox is not None:
+            slot.sandbox.cluster.journal_files.show()
+        return list(lines(self.directory.with_name(slug) / "journal"))
 
     def look(self) -> None:
         """As pages do: some channels, some questions, the journal."""
@@ -170,6 +185,10 @@ class Recorded:
             return fn()
 
         return self.machine.sim.run(turn())
+
+
+async def _over(change: Any) -> None:
+    await change
 
 
 Drawn = tuple[str, dict[str, Any]]

@@ -10,10 +10,10 @@ import pytest
 
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
-from sandbox.journal.segments import lines, rows_since
+from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.replay import replay
-from tests.sim.recorded_stage import SLUG, Recorded, SilentBell, drawn_action
+from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
 
 TEN_MINUTES_S = 600
 
@@ -25,29 +25,14 @@ def stage(tmp_path: Path) -> Iterator[Recorded]:
     stage.close()
 
 
-def journal(stage: Recorded, slug: str = SLUG) -> list[bytes]:
-    """All that was written so far, also what is not on the disk yet."""
-    slot = stage.host._registry.get(slug)
-    if slot.sandbox is not None:
-        slot.sandbox.cluster.journal_files.show()
-    return list(lines(stage.directory.with_name(slug) / "journal"))
-
-
 def rows(stage: Recorded, slug: str = SLUG) -> list[dict[str, Any]]:
-    journal(stage, slug)
+    stage.journal(slug)
     return list(rows_since(stage.directory.with_name(slug) / "journal", 0))
 
 
 def branch(stage: Recorded, at: int, slug: str = "branch", **changes: Any) -> None:
     """To its end."""
-    order = BranchOrder(parent=SLUG, at=at, **changes)
-    stage.machine.sim.run(stage.host.branches.begin(slug, order))
-    while (change := stage.host._registry.get(slug).change) is not None:
-        stage.machine.sim.run(_over(change))
-
-
-async def _over(change: Any) -> None:
-    await change
+    stage.make(slug, BranchOrder(parent=SLUG, at=at, **changes))
 
 
 def some_life(stage: Recorded, *, seed: int, actions: int = 8) -> None:
@@ -76,14 +61,14 @@ def test_up_to_any_event_a_branch_is_its_parent(stage: Recorded) -> None:
     stage.sleep()
     stage.wake()
     some_life(stage, seed=2, actions=4)
-    written = journal(stage)
+    written = stage.journal()
     chance = random.Random(7)
     places = while_awake(rows(stage))
     for number in range(20):
         place = chance.choice(places)
         at = rows(stage)[place]["seq"]
         branch(stage, at, f"branch-{number}")
-        assert journal(stage, f"branch-{number}")[: place + 1] == written[: place + 1]
+        assert stage.journal(f"branch-{number}")[: place + 1] == written[: place + 1]
         with suppress(ActionRefused):
             stage.machine.sim.run(stage.host.delete(f"branch-{number}"))
 
@@ -94,9 +79,9 @@ def test_an_untouched_branch_goes_on_as_its_parent_for_ten_minutes(stage: Record
     stage.act("CrashActor", actor="A")
     stage.run(5)
     branch(stage, rows(stage)[-1]["seq"])
-    stage._on_loop(lambda: stage.host.subscribe("branch", SilentBell()))
+    stage.watch("branch")
     stage.run(TEN_MINUTES_S)
-    parent, child = journal(stage), journal(stage, "branch")
+    parent, child = stage.journal(), stage.journal("branch")
     same = min(len(parent), len(child))
     assert rows(stage)[same - 1]["at_ms"] - rows(stage)[0]["at_ms"] > (TEN_MINUTES_S - 5) * 1000
     assert child[:same] == parent[:same]
@@ -115,7 +100,7 @@ def test_a_branch_can_be_executed_again_itself_over_its_own_actions_and_sleep(st
     stage.machine.sim.run(stage.host.sleep("branch", "test"))
     found = replay(stage.directory.with_name("branch"))
     assert (found.first_difference, [stretch.why for stretch in found.stretches]) == (None, [None])
-    assert found.events == len(journal(stage, "branch"))
+    assert found.events == len(stage.journal("branch"))
 
 
 def test_a_branch_of_a_branch_is_executed_from_the_first_event_too(stage: Recorded) -> None:
@@ -123,9 +108,8 @@ def test_a_branch_of_a_branch_is_executed_from_the_first_event_too(stage: Record
     branch(stage, rows(stage)[-1]["seq"])
     stage.run(4)
     order = BranchOrder(parent="branch", at=rows(stage, "branch")[-1]["seq"])
-    stage.machine.sim.run(stage.host.branches.begin("second", order))
-    stage.machine.sim.run(_over(stage.host._registry.get("second").change))
-    assert journal(stage, "second")[: len(journal(stage, "branch"))][:200] == journal(stage, "branch")[:200]
+    stage.make("second", order)
+    assert stage.journal("second")[: len(stage.journal("branch"))][:200] == stage.journal("branch")[:200]
     assert stage.host._registry.get("second").sandbox is not None
 
 

@@ -11,7 +11,7 @@ from sandbox.control.recipe_text import pack
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
 from tests.sim.recorded_stage import SLUG, Recorded
-from tests.sim.test_recipes import LIMITS, journal, lived, recipe
+from tests.sim.test_recipes import LIMITS, lived, recipe
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]],
     stage.run(20)
     stage.act("CrashActor", actor="B")
     stage.run(15)
-    journal(stage)
+    stage.journal()
     rows = list(rows_since(stage.directory / "journal", 0))
     text = recipe(stage, rows[-1]["seq"])
     stage.close()

@@ -13,11 +13,10 @@ from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.control.recipe_text import pack, unpack
 from sandbox.hosting.recipes import BY, RUN
-from sandbox.journal.segments import lines, rows_since
+from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.replay import replay
 from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
-from tests.sim.test_branches import _over
 
 LIMITS = HostLimits()
 
@@ -37,11 +36,9 @@ def lived(tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps
 
 
 def journal(stage: Recorded, slug: str = SLUG) -> list[bytes]:
-    slot = stage.host._registry.get(slug)
-    if slot.sandbox is not None:
-        slot.sandbox.cluster.journal_files.show()
+    """As if everyone who acted was the owner, and the sandbox had a recipe's name."""
     return [line.replace(b'"owner test"', f'"{BY}"'.encode()).replace(SLUG.encode(), RUN.encode())
-            for line in lines(stage.directory.with_name(slug) / "journal")]
+            for line in stage.journal(slug)]
 
 
 def recipe(stage: Recorded, at: int) -> str:
@@ -49,10 +46,7 @@ def recipe(stage: Recorded, at: int) -> str:
 
 
 def opened(stage: Recorded, text: str, slug: str) -> None:
-    """To its end."""
-    stage.machine.sim.run(stage.host.branches.begin(slug, unpack(text, LIMITS)))
-    while (change := stage.host._registry.get(slug).change) is not None:
-        stage.machine.sim.run(_over(change))
+    stage.make(slug, unpack(text, LIMITS))
 
 
 @pytest.mark.parametrize(("template", "seed", "sleeps"), [
