@@ -164,13 +164,18 @@ TEXTS: dict[str, Any] = {
 def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Everything in the reader's language, ready for JSON; `more`: texts of one page."""
     return {
-        "texts": {key: forms(text) for key, text in {**TEXTS, **(more or {})}.items()},
+        "texts": words({**TEXTS, **(more or {})}),
         "facts": {name: _fact(name.partition(":")[0], fact) for name, fact in FACTS.items()},
         "actions": {name: _counted(text) for name, text in ACTIONS.items()},
         "values": {key: str(word) for key, word in VALUES.items() if str(word) != key},
         "valued": VALUES_OF,
         "roles": {key: str(word) for key, word in ROLES.items()},
     }
+
+
+def words(some: Mapping[str, Any]) -> dict[str, Any]:
+    """Of one page, to be added to its `texts`."""
+    return {key: forms(text) for key, text in some.items()}
 
 
 def _fact(name: str, fact: FactText) -> dict[str, Any]:

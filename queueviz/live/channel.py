@@ -43,7 +43,7 @@ class Channel:
 
     def due_at_s(self) -> float | None:
         """When it may be read next for a viewer that costs no more than its share.  None without viewers."""
-        served_s = min([viewer.served_from_s for viewer in self.viewers if not viewer.hidden], default=None)
+        served_s = min([viewer.served_from_s for viewer in self.lookers], default=None)
         if served_s is None:
             return None
         return max(served_s, self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S)))

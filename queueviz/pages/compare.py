@@ -57,7 +57,7 @@ def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
 
 
 def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    sides = [{**result[name], "name": name, "window": result["ends_ms"],
+    sides = [{**result[name], "name": name,
               "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
               if result[name]["board"] else []} for name in ("before", "after")]
     first = [side["first"] for side in sides]

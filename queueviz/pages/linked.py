@@ -29,7 +29,7 @@ def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
 def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> HttpResponseBase:
     """What the sandbox's own address answers to a visitor who has the link alone (`middleware.Masked` renames it)."""
     slug = link.sandbox.slug
-    request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]
+    request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]  # for middleware, as `user` is
     of_api = rest.removeprefix("api/") if rest.startswith("api/") else None
     try:
         found = resolve(f"/s/{slug}/{mask.inward(rest)}" if of_api is None else f"/api/sandboxes/{slug}/{of_api}")

@@ -5,6 +5,7 @@ Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports; th
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterator
 
 from django.conf import settings
@@ -50,12 +51,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
     found = list(_of_server(now))
     if _may_know_clusters(request):
         found += _of_clusters(now)
+    by_name: dict[str, list[Sample]] = defaultdict(list)
+    for sample in found:
+        by_name[sample.name].append(sample)
     kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in SERVED.items()}}
     lines = []
     for name, (kind, text) in kinds.items():
-        samples = [sample for sample in found if sample.name == name]
-        if samples:
-            lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *map(_line, samples)]
+        if name in by_name:
+            lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *map(_line, by_name[name])]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from queueviz import access, engine, moments, refusals, replaying, visitor
-from queueviz.boards.js_texts import texts
+from queueviz.boards.js_texts import words
 from queueviz.boards.page import BoardPage, Part
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
@@ -78,7 +78,7 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
     drawn = reading.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
     if "live" in drawn:
         drawn["live"]["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
-        drawn["texts"]["texts"] |= texts(PLAYER_WORDS | WORDS)["texts"]
+        drawn["texts"]["texts"] |= words(PLAYER_WORDS | WORDS)
     return {**drawn, "snapshot": snapshot, "shown": result["seq"]}
 
 

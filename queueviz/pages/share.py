@@ -59,25 +59,15 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     sandbox = access.sandbox_for(who, slug, "share")
     newest = sharing.newest(slug)
     context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "newest": newest, "lives": sharing.LIVES_DAYS,
-                               "given": request.POST or _offered(request, newest), "kinds": KINDS, "texts": _texts(),
-                               "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
+                               "given": request.POST or _offered(request, newest), "kinds": KINDS,
+                               "texts": texts(WORDS), "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
     if request.method == "POST":
         try:
-            if request.POST.get("kind") == "recipe":
-                recipe = recipe_links.make(slug, _number(request, "first"), _number(request, "at"))
-                context |= {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
-                return render(request, "queueviz/pages/share.html", context | _list(sandbox))
-            secret = _make(request, who, sandbox)
+            is_recipe = request.POST.get("kind") == "recipe"
+            context |= _recipe(request, slug) if is_recipe else _link(request, who, sandbox)
         except ActionRefused as refused:
             status, said = refusals.describe(refused)
             context["refused"] = {"status": status, "message": said.pop("error"), **said}
-        else:
-            made = sharing.find(who, secret)
-            context |= {"made": made, "url": _absolute(request, "shared", secret)}
-            if made.kind == sharing.RANGE:
-                making.begin(made)
-                frames = {part: _frame(request, secret, part, *size) for part, size in PARTS.items()}
-                context |= {"frame": frames["board"], "frames": frames}
     status = context["refused"]["status"] if "refused" in context else 200
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
@@ -201,10 +191,22 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
             "notes": [note._asdict() for note in shown.notes]}  # fmt: skip
 
 
-def _texts() -> dict[str, Any]:
-    given = texts()
-    given["texts"] |= {key: str(text) for key, text in WORDS.items()}
-    return given
+def _recipe(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """What the page shows of it: nothing of a recipe is kept."""
+    recipe = recipe_links.make(slug, _number(request, "first"), _number(request, "at"))
+    return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
+
+
+def _link(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
+    """A new link, as the page shows it, once."""
+    secret = _make(request, who, sandbox)
+    made = sharing.find(who, secret)
+    shown = {"made": made, "url": _absolute(request, "shared", secret)}
+    if made.kind != sharing.RANGE:
+        return shown
+    making.begin(made)
+    frames = {part: _frame(request, secret, part, *size) for part, size in PARTS.items()}
+    return shown | {"frame": frames["board"], "frames": frames}
 
 
 def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:

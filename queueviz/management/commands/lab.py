@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.utils.translation import gettext
 
+from queueviz.refusals import filled
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import SandboxError
@@ -59,7 +60,7 @@ class Command(BaseCommand):
             self.stdout.write(f"\n{number}. {gettext(step.title)}")
             if step.predict is not None:
                 self.stdout.write(f"   ? {_asked(step.predict, numbers)}")
-            self.stdout.write("   > " + gettext(step.do).format(**numbers))
+            self.stdout.write("   > " + filled(step.do, numbers))
             for question in (step.say, step.why):
                 if question is not None:
                     self.stdout.write(f"   ? {_asked(question, numbers)}")
@@ -114,9 +115,9 @@ class Command(BaseCommand):
         for met in attempt.met:
             said = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
             events = ", ".join(map(str, met.rests_on))
-            self.stdout.write(f"  {met.step}.{said} {gettext(met.text).format(**met.values)} (events {events})")
+            self.stdout.write(f"  {met.step}.{said} {filled(met.text, met.values)} (events {events})")
         verdict = attempt.verdict
-        self.stdout.write(f"  {gettext(verdict.text).format(**verdict.values)}")
+        self.stdout.write(f"  {filled(verdict.text, verdict.values)}")
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
@@ -135,4 +136,4 @@ def _lab(name: str) -> Lab:
 
 
 def _asked(question: Question, numbers: Any) -> str:
-    return gettext(question.text).format(**numbers)
+    return filled(question.text, numbers)

@@ -32,8 +32,7 @@ class Side {
   }
 
   static async open(element, packed) {
-    const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
-    const recording = await Recording.open("", async (from, to) => ({ bytes: bytes.subarray(from, to), total: bytes.length }));
+    const recording = await Recording.of(Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0)));
     const facts = await recording.facts(...recording.about.seq);
     return new Side(element, recording, facts.map((row) => ({ ...row, ms: Number(row.at_ms) - action_ms })));
   }

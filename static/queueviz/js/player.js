@@ -22,8 +22,7 @@ const EMPTY = { version: 0, values: [], tail: () => [] };
  * @param {{ url?: string, bytes?: Uint8Array<ArrayBuffer>, from?: number, to?: number, at?: number, part?: string, notes?: { seq: number, text: string }[] }} o
  */
 export async function openPlayer(element, o) {
-  const held = o.bytes;
-  const recording = await Recording.open(o.url ?? "", held && (async (from, to) => ({ bytes: held.subarray(from, to), total: held.length })));
+  const recording = await (o.bytes ? Recording.of(o.bytes) : Recording.open(o.url ?? ""));
   const [begins, ends] = recording.about.seq;
   const first = Math.max(begins, o.from ?? begins), last = Math.min(ends, o.to ?? ends);
   const player = new Player(element, recording, { ...o, first, last }), seq = Math.max(first, Math.min(last, o.at ?? first));

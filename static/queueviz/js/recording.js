@@ -148,6 +148,11 @@ export class Recording {
     return new Recording(read, bytes, total, line, directory, begins);
   }
 
+  /** @param {Uint8Array<ArrayBuffer>} bytes the whole file */
+  static of(bytes) {
+    return Recording.open("", async (from, to) => ({ bytes: bytes.subarray(from, to), total: bytes.length }));
+  }
+
   constructor(read, head, total, line, directory, begins) {
     this.about = line;
     this.read = read;
