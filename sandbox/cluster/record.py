@@ -81,9 +81,12 @@ class SandboxRecord:
 
 def save(directory: Path, record: SandboxRecord) -> None:
     """Write through a draft, so that a crash leaves the old file or the new one complete."""
-    data = orjson.dumps({"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]},
-                        option=orjson.OPT_INDENT_2, default=_plain)
-    replace_file(directory / FILE_NAME, data)
+    replace_file(directory / FILE_NAME, orjson.dumps(values_of(record), option=orjson.OPT_INDENT_2, default=_plain))
+
+
+def values_of(record: SandboxRecord) -> dict[str, Any]:
+    """As the file has them."""
+    return {"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]}
 
 
 def load(directory: Path) -> SandboxRecord:

@@ -84,7 +84,7 @@ def _begin(cluster: Cluster, lab: Lab) -> None:
 
 
 def _carry_out(cluster: Cluster, action: Action) -> None:
-    carry_out = commands.EXECUTORS[type(action)](cluster, action)
+    carry_out = commands.prepare(cluster, action)
     seq = cluster.journal.write(ActionTaken(name_of(action), fields_of(action), SETUP))
     with cluster.journal.caused_by(seq):
         carry_out(seq, SETUP)

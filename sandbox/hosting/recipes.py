@@ -14,6 +14,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import OF_THE_RUN, Origin, load_origin
+from sandbox.cluster.record import values_of
 from sandbox.cluster.templates import template_of
 from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.limits import HostLimits
@@ -27,7 +28,7 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 RUN = "recipe"  # the sandbox's name in the run's keyframes
 BY = "owner"
 DIGEST_CHARS = 12
-PARSED = (b'"came":', b'"ClockChanged"', b'"SandboxOpened"')
+PARSED = (b'"came":', b'"ClockChanged"')
 
 
 def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
@@ -104,10 +105,9 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
                         config=config, ports_taken=set(range(config.first_port, order.first_port)),
                         now_ms=order.wall_ms)
     record.repeatable = True
-    values = orjson.loads(orjson.dumps({"format": 1, **asdict(record), "nodes": [list(one) for one in record.nodes]}))
     rows = [{"seq": seq, "at_ms": order.wall_ms, **row} for seq, row in enumerate(_journal(order))]
     rows[-1]["at_ms"] = order.until_ms
-    return Run(Origin(values, config, order.memory_bytes), [], rows, until=order.until)
+    return Run(Origin(values_of(record), config, order.memory_bytes), [], rows, until=order.until)
 
 
 def _journal(order: RunOrder) -> list[Row]:

@@ -4,16 +4,17 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import new_record
-from sandbox.cluster.origin import Origin, load_origin, save_origin
+from sandbox.cluster.origin import Origin
+from sandbox.cluster.record import values_of
 from sandbox.hosting.branching import recipe_run
 from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import rows_since
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.simulation.world import BEGIN_MS
+from sandbox.store.config import physical_memory_bytes
 
 OF_TIME = ("SetRate", "Step")  # a recipe is played at rate 1: its moments are those of the sandbox's clock
 
@@ -48,13 +49,10 @@ class PlayedRecipe(NamedTuple):
 
 def origin_of(template: str, preset: str) -> Origin:
     """Of a sandbox that nothing was changed in.  Raises ActionRefused (422)."""
-    with tempfile.TemporaryDirectory(prefix="recipe-") as home:
-        config = HostConfig(repeatable=True)
-        record = new_record("recipe", template, preset=preset, seed=0, changes=None, limits=None, config=config,
-                            ports_taken=set(), now_ms=BEGIN_MS)
-        records.save(Path(home), record)
-        save_origin(Path(home), config)
-        return load_origin(Path(home))
+    config = HostConfig(repeatable=True)
+    record = new_record("recipe", template, preset=preset, seed=0, changes=None, limits=None, config=config,
+                        ports_taken=set(), now_ms=BEGIN_MS)
+    return Origin(values_of(record), config, physical_memory_bytes())
 
 
 def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
