@@ -16,7 +16,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.dispatch import receiver
 
 from queueviz import cluster_fields, engine
-from queueviz.live.hub import rights_changed
+from queueviz.live.hubs import rights_changed
 from sandbox.attached.settings import AttachedSettings
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 

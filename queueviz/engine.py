@@ -1,6 +1,7 @@
-"""The one engine of this process: started by the first page that needs it, stopped when the process ends.
+"""The engine of this server: started by the first page that needs it, stopped when the process ends.
 
-Never started from `AppConfig.ready`: every management command runs that.  Callers write `engine.port()`, and wait for
+It is a thread of this process, or several processes of their own (`use_processes`: what `manage.py serve` does).  Never
+started from `AppConfig.ready`: every management command runs that.  Callers write `engine.port()`, and wait for
 an answer through `engine.answer`, which turns a late one into `EngineBusy` (a page with a sentence, status 503).
 """
 
@@ -18,6 +19,7 @@ from django.conf import settings
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
+    from queueviz.engines.pool import Pool
     from sandbox.hosting.engine import Engine
     from sandbox.hosting.port import EnginePort
 
@@ -28,7 +30,14 @@ OPENING_PATIENCE_S = 10.0  # creating and waking do disk work
 STOP_WITHIN_S = 5.0
 
 _starting = threading.Lock()
-_engine: Engine | None = None
+_engine: Engine | Pool | None = None
+_processes = 0
+
+
+def use_processes(number: int) -> None:
+    """How many engine processes the next start makes; 0: a thread of this one."""
+    global _processes
+    _processes = number
 
 
 def port() -> EnginePort:
@@ -67,11 +76,17 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
         raise EngineBusy("The engine did not answer in time. Try again in a moment.") from None
 
 
-def _start() -> Engine:
+def _start() -> Engine | Pool:
     from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
     from sandbox.hosting.engine import Engine
 
     config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT)
-    started = Engine(settings.QUEUEVIZ_HOME, config).start()
+    started: Engine | Pool
+    if _processes:
+        from queueviz.engines.pool import Pool
+
+        started = Pool(Path(settings.QUEUEVIZ_HOME), config, _processes, settings.LOGGING).start()
+    else:
+        started = Engine(settings.QUEUEVIZ_HOME, config).start()
     atexit.register(stop)
     return started

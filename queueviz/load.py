@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext
 
 from queueviz import engine
-from queueviz.live import hub
+from queueviz.live import hubs
 
 LATE_MS = 250  # a frame that waited longer is late
 SLOW_MS = 500  # an engine that takes longer to answer is behind
@@ -39,4 +39,4 @@ def load() -> Load:
     """Raises EngineBusy where the engine does not answer at all."""
     began_s = time.monotonic()
     status = engine.answer(engine.port().status())
-    return Load(status, hub.figures(), round((time.monotonic() - began_s) * 1000))
+    return Load(status, hubs.figures(), round((time.monotonic() - began_s) * 1000))

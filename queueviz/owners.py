@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from queueviz import access, engine
-from queueviz.live.hub import rights_changed
+from queueviz.live.hubs import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
 from queueviz.turns import one_at_a_time

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from queueviz import access, engine, owners
-from queueviz.live.hub import rights_changed
+from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant, Sandbox
 from queueviz.numbers import whole
 from queueviz.rates import Rate

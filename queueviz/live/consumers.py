@@ -15,7 +15,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from queueviz import access, attaching, engine, sharing, visitor
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
-from queueviz.live.hub import TOO_MANY, Hub, hub_of_this_loop
+from queueviz.live.hub import TOO_MANY
+from queueviz.live.hubs import AnyHub, hub_of_this_loop
 from queueviz.live.viewer import Viewer
 from queueviz.masks import Mask
 from queueviz.rates import Rate
@@ -37,7 +38,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     viewer: Viewer | None = None
     mask: Mask | None = None
-    hub: Hub
+    hub: AnyHub
 
     async def __call__(self, *given: Any) -> None:
         """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""

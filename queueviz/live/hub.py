@@ -1,4 +1,4 @@
-"""All live channels of this process, on Daphne's loop.  One crossing to the engine per tick, however many boards.
+"""All live channels of an engine's sandboxes, on one loop.  One crossing to the engine per tick, however many boards.
 
 The engine's thread only rings a bell; what a picture shows is read when it is due: at once after quiet, else when the
 channel's interval is over.  Viewers are called directly; the channel layer has no part in it.
@@ -7,16 +7,12 @@ channel's interval is over.  Viewers are called directly; the channel layer has 
 import asyncio
 import logging
 import time
-import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from channels.db import database_sync_to_async
-
-from queueviz.live import frames, rights
+from queueviz.live import frames
 from queueviz.live.bells import Bells
 from queueviz.live.channel import Channel, slug_of
 from queueviz.live.database_turns import DatabaseTurns
@@ -207,6 +203,11 @@ class Hub:
     def channels(self) -> int:
         return len(self._channels) + len(self._facts)
 
+    def counted(self) -> dict[str, int]:
+        """For `/healthz/live`: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame."""
+        return {"sockets": self.sockets, "channels": self.channels, **vars(self.figures),
+                "late_ms": round(self.late_s() * 1000), "oldest_unacknowledged_ms": round(self.oldest_age_s() * 1000)}
+
     # --- the one task ------------------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
@@ -363,36 +364,3 @@ class Hub:
 def _is_due(channel: Channel | FactChannel, now_s: float) -> bool:
     due_at_s = channel.due_at_s()
     return due_at_s is not None and due_at_s <= now_s
-
-
-_hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = weakref.WeakKeyDictionary()
-
-
-def hub_of_this_loop(port: "EnginePort") -> Hub:
-    """The hub of the running loop, made with its first socket."""
-    loop = asyncio.get_running_loop()
-    if loop not in _hubs:
-        _hubs[loop] = Hub(port, still_see=database_sync_to_async(rights.still_see))
-    return _hubs[loop]
-
-
-def rights_changed(slug: str) -> None:
-    """Called from any thread after a share was revoked, a sandbox made private or a cluster's operator removed.
-
-    Not in the caller's context: a request's own ends with it, and the database would be asked from its dead thread.
-    """
-    for loop, hub in list(_hubs.items()):
-        if loop.is_running():
-            Context().run(asyncio.run_coroutine_threadsafe, hub.recheck(slug), loop)
-
-
-def figures() -> dict[str, Any]:
-    """Of all hubs of this process, for `/healthz/live`."""
-    hubs = list(_hubs.values())
-    total: dict[str, Any] = {"sockets": sum(h.sockets for h in hubs), "channels": sum(h.channels for h in hubs)}
-    for hub in hubs:
-        for name, value in vars(hub.figures).items():
-            total[name] = total.get(name, 0) + value
-    total["late_ms"] = max((round(h.late_s() * 1000) for h in hubs), default=0)
-    total["oldest_unacknowledged_ms"] = max((round(h.oldest_age_s() * 1000) for h in hubs), default=0)
-    return total

@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from queueviz import load
-from queueviz.live import hub
+from queueviz.live import hubs
 from sandbox.kernel.errors import SandboxError
 
 
@@ -35,4 +35,4 @@ def health(request: HttpRequest) -> JsonResponse:
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
     """What the live sockets cost: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame."""
-    return JsonResponse(hub.figures())
+    return JsonResponse(hubs.figures())

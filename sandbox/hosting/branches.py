@@ -43,7 +43,7 @@ class Branches:
         goes on.
         """
         if not isinstance(order, RunOrder):
-            self._registry.get(order.parent)
+            self._shown(order.parent)
         if sum(slot.branching is not None for slot in self._registry.all()) >= self._config.limits.branches_at_once:
             raise ActionRefused(503, "Other branches are being made.", "Try again in a minute.")
         await self._demand_room(slug)
@@ -72,10 +72,15 @@ class Branches:
         directory = self._shown(slug)
         return await self._environment.run_blocking(lambda: recipe_of(directory, at, self._config.limits))
 
-    def _shown(self, slug: str) -> Path:
-        """Its directory, with all that was written to the journal so far."""
+    def show(self, slug: str) -> None:
+        """What was written to its journal so far can be read by others.  Raises ActionRefused (404)."""
         if (sandbox := self._registry.get(slug).sandbox) is not None:
             sandbox.cluster.journal_files.show()
+
+    def _shown(self, slug: str) -> Path:
+        """Its directory, with all of its journal.  Of one that another engine serves, that one has shown it."""
+        if not self._registry.is_of_others(slug):
+            self.show(slug)
         return self._registry.directory(slug)
 
     def _read(self, directory: Path, order: BranchOrder | RecipeOrder) -> Run:

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Container, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sandbox.cluster.notices import Notice
@@ -12,15 +13,20 @@ HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allo
              "again, brokers refuse messages as with a full disk.")
 
 
+TAKEN = ".taken-"  # and the number of an engine
+
+
 class DataHome:
     """RocketMQ watches one disk for one broker; here many brokers share one disk, and each sees only its own
     `store_bytes`.
 
     All together may take `data_bytes`, and no more than `disk_share` of the disk.  `full`: the result of the last
-    check.
+    check.  Of several engines each measures its own sandboxes, and leaves the sum for the others in a file.
     """
 
-    def __init__(self, root: Path, limits: HostLimits) -> None:
+    def __init__(self, root: Path, limits: HostLimits, number: int | None = None) -> None:
+        """`number`: of the engine, where there are several."""
+        self._number = number
         self._root = root
         self._limits = limits
         self._sizes: dict[str, int] = {}
@@ -32,9 +38,38 @@ class DataHome:
         self._sizes = {slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
                        for slug in slugs}
         used = sum(self._sizes.values())
+        if self._number is not None:
+            used += self._exchange(self._number, used)
         allowed = min(self._limits.data_bytes, int(shutil.disk_usage(self._root).total * self._limits.disk_share))
         values = {"used": -(-used // MIB), "allowed": allowed // MIB}
         self.full = Notice(HOME_FULL, values) if used >= allowed else None
+
+
+    def _exchange(self, number: int, used: int) -> int:
+        """What the other engines measured last."""
+        mine = self._root / f"{TAKEN}{number}"
+        with suppress(OSError):  # a disk that is full to the last byte: the others know an earlier sum
+            _replace(mine, str(used))
+        return sum(_number_in(path) for path in self._root.glob(f"{TAKEN}*") if path != mine and not path.suffix)
+
+
+def forget_sums(root: Path) -> None:
+    """Before engines start: there may have been more of them."""
+    for path in root.glob(f"{TAKEN}*"):
+        path.unlink(missing_ok=True)
+
+
+def _replace(path: Path, text: str) -> None:
+    written = path.with_suffix(".new")
+    written.write_text(text)
+    written.replace(path)
+
+
+def _number_in(path: Path) -> int:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return 0
 
 
 def taken_bytes(directory: Path) -> int:

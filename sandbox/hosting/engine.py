@@ -7,20 +7,24 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import LiveEnvironment
 from sandbox.hosting.host import Host
 from sandbox.hosting.port import EnginePort
+from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy, Locked
 
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 10.0
 LOCK_NAME = "engine.lock"
+GONE_WITHIN_S = 5.0
+LOOK_EVERY_S = 0.05
 
 
 class Engine:
@@ -30,8 +34,12 @@ class Engine:
     after a crash, and each recovers when it is opened next.
     """
 
-    def __init__(self, home: Path, config: HostConfig | None = None) -> None:
+    def __init__(self, home: Path, config: HostConfig | None = None, *, share: Share | None = None,
+                 beside: Callable[[EnginePort], Coroutine[Any, Any, None]] | None = None) -> None:
+        """`beside`: runs on the engine's loop until that ends."""
         self._home = home
+        self._share = share
+        self._beside = beside
         self._config = config or HostConfig()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -55,7 +63,8 @@ class Engine:
         """Raises Locked when another process has this data home, OSError when it cannot be used."""
         assert self._thread is None, "an engine is started once"
         self._home.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(self._home / LOCK_NAME)
+        if self._share is None:
+            self._lock = lock(self._home)
         ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="queueviz-engine", daemon=True)
         self._thread.start()
@@ -94,15 +103,18 @@ class Engine:
     async def _live(self, ready: threading.Event) -> None:
         loop = asyncio.get_running_loop()
         environment = LiveEnvironment(loop, worker_threads=self._config.worker_threads)
-        host = Host(self._home, self._config, environment)
+        host = Host(self._home, self._config, environment, self._share)
         end = asyncio.Event()
         self._loop, self._stopping, self._port = loop, end.set, EnginePort(loop, host)
         host.start()
         ready.set()
+        beside = loop.create_task(self._beside(self._port)) if self._beside is not None else None
         try:
             await end.wait()
         finally:
             await host.close()
+            if beside is not None:
+                beside.cancel()
             environment.close()
 
 
@@ -112,15 +124,25 @@ def _freeze_imports() -> None:
     gc.freeze()
 
 
-def _lock(path: Path) -> BinaryIO:
+def lock(home: Path) -> BinaryIO:
+    """Of a data home, until the file is closed by all processes that inherited it.
+
+    Raises Locked.  Where its holder is gone, the engine processes it had are ending: they are waited for.
+    """
+    path = home / LOCK_NAME
     file = path.open("a+b")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as why:
-        file.seek(0)
-        holder = file.read().decode() or "unknown"
-        file.close()
-        raise Locked(f"the data home {path.parent} is in use by process {holder}") from why
+    until_s = time.monotonic() + GONE_WITHIN_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError as why:
+            file.seek(0)
+            holder = file.read().decode() or "unknown"
+            if Path(f"/proc/{holder}").exists() or time.monotonic() > until_s:
+                file.close()
+                raise Locked(f"the data home {home} is in use by process {holder}") from why
+            time.sleep(LOOK_EVERY_S)
     file.truncate(0)
     file.write(str(os.getpid()).encode())
     file.flush()

@@ -30,6 +30,7 @@ from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
 from sandbox.hosting.past import Past
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
+from sandbox.hosting.share import Share
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
@@ -44,12 +45,13 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 class Host:
     """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
 
-    def __init__(self, home: Path, config: HostConfig, environment: Environment) -> None:
+    def __init__(self, home: Path, config: HostConfig, environment: Environment,
+                 share: Share | None = None) -> None:
         self._home = home
         self._config = config
         self._environment = environment
-        self._registry = Registry(home / "sandboxes")
-        self._data_home = DataHome(home / "sandboxes", config.limits)
+        self._registry = Registry(home / "sandboxes", share.slugs if share is not None else None)
+        self._data_home = DataHome(home / "sandboxes", config.limits, share.number if share is not None else None)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)

@@ -52,6 +52,10 @@ class EnginePort:
         """
         return self._run(lambda: self._host.branches.begin(slug, order))
 
+    def show(self, slug: str) -> "Future[None]":
+        """All of its journal can be read in its directory, up to now.  404 no such sandbox."""
+        return self._turn(lambda: self._host.branches.show(slug))
+
     def recipe(self, slug: str, at: int) -> "Future[RunOrder]":
         """The run up to event `at`, without its journal.  404 no such sandbox or event, 409, 422."""
         return self._run(lambda: self._host.branches.recipe(slug, at))

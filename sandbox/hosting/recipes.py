@@ -4,7 +4,7 @@ The run of a recipe is the recorded one to the last byte, but for names: who act
 run began in, whose address its keyframes have, is `recipe`.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 RUN = "recipe"  # the sandbox's name in the run's keyframes
 BY = "owner"
 DIGEST_CHARS = 12
+LOWEST_PORT = 1_024  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"')
 
 
@@ -102,8 +103,8 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
         raise ActionRefused(422, "A recipe executes at most {most} events.", "Ask for one up to an earlier event.",
                             most=config.limits.branch_events)
     record = new_record(RUN, order.template, preset=order.preset, seed=order.seed, changes=None, limits=None,
-                        config=config, ports_taken=set(range(config.first_port, order.first_port)),
-                        now_ms=order.wall_ms)
+                        config=replace(config, first_port=max(order.first_port, LOWEST_PORT), last_port=65_536),
+                        ports_taken=set(), now_ms=order.wall_ms)
     record.repeatable = True
     rows = [{"seq": seq, "at_ms": order.wall_ms, **row} for seq, row in enumerate(_journal(order))]
     rows[-1]["at_ms"] = order.until_ms

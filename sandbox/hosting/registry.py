@@ -1,6 +1,7 @@
 """The sandboxes of a data home and the state of each."""
 
 import logging
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,26 +104,39 @@ class Slot:
 
 
 class Registry:
-    """All sandboxes of a data home by slug; the directories decide which exist."""
+    """The sandboxes of a data home by slug; the directories decide which exist.
 
-    def __init__(self, root: Path) -> None:
+    `mine`: those that this engine serves; of others only the ports are looked at.
+    """
+
+    def __init__(self, root: Path, mine: Container[str] | None = None) -> None:
         self._root = root
+        self._mine = mine
         self._slots: dict[str, Slot] = {}
+        self._ports_of_others: set[int] = set()
 
     def scan(self) -> None:
         self._root.mkdir(parents=True, exist_ok=True)
         for directory in sorted(path for path in self._root.iterdir() if (path / records.FILE_NAME).exists()):
             try:
-                self._slots[directory.name] = Slot(directory.name, records.load(directory))
+                slot = Slot(directory.name, records.load(directory))
             except (CorruptRecord, OSError) as why:
                 log.error("reading %s: %s", directory.name, why)
-                self._slots[directory.name] = Slot(directory.name, None, str(why))
+                slot = Slot(directory.name, None, str(why))
+            if self._mine is None or directory.name in self._mine:
+                self._slots[directory.name] = slot
+            else:
+                self._ports_of_others |= slot.ports
 
     def __contains__(self, slug: str) -> bool:
         return slug in self._slots or self.directory(slug).exists()
 
     def directory(self, slug: str) -> Path:
         return self._root / slug
+
+    def is_of_others(self, slug: str) -> bool:
+        """It is there, and another engine serves it."""
+        return self._mine is not None and slug not in self._slots and self.directory(slug).exists()
 
     def add(self, slug: str, record: SandboxRecord) -> None:
         self._slots[slug] = Slot(slug, record)
@@ -144,4 +158,4 @@ class Registry:
 
     def ports(self) -> set[int]:
         """Ports in use; a node keeps its port as long as the sandbox exists."""
-        return set().union(*(slot.ports for slot in self._slots.values()))
+        return self._ports_of_others.union(*(slot.ports for slot in self._slots.values()))

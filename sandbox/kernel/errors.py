@@ -27,7 +27,17 @@ from typing import Any
 
 
 class SandboxError(Exception):
-    """The root."""
+    """The root.  Travels between processes with all it has."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[SandboxError], args: tuple[Any, ...], values: dict[str, Any]) -> SandboxError:
+    """Not by its constructor: what that was given is not kept."""
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(values)
+    return made
 
 
 class RemotingError(SandboxError):

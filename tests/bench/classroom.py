@@ -1,6 +1,6 @@
 """A class: every student has a sandbox `flights` and watches its board; how often each picture comes, what it costs.
 
-    manage.py bench class --students 10,30,60 --rate 1,20 --cores 1,2 --json
+    manage.py bench class --students 10,30,60 --rate 1,20 --cores 1,2 --engines 0,1 --json
 
 A real server, pinned to as many cores as `--cores` says; real sockets, held by another process, which has the cores
 that are left, or shares them.  Each student comes from a loopback address of its own, as limits are counted by address.
@@ -51,16 +51,19 @@ class Gaps(NamedTuple):
     p99_ms: float
 
 
-def run(students: tuple[int, ...] = STUDENTS, rates: tuple[float, ...] = RATES, cores: tuple[int, ...] = (), *,
-        watch_s: float = WATCH_S, alone_s: float = ALONE_S, settle_s: float = SETTLE_S) -> dict[str, Any]:
-    """By cores, students and rate: see `_cell`.  `cores`: without it, all there are."""
+def run(students: tuple[int, ...] = STUDENTS, rates: tuple[float, ...] = RATES, cores: tuple[int, ...] = (),
+        engines: tuple[int, ...] = (0,), *, watch_s: float = WATCH_S, alone_s: float = ALONE_S,
+        settle_s: float = SETTLE_S) -> dict[str, Any]:
+    """By cores, engines, students and rate: see `_cell`.  `cores`: without it, all there are.  `engines`: processes
+    beside the server's, 0 for a thread of it.
+    """
     all_cores = sorted(os.sched_getaffinity(0))
     figures: dict[str, Any] = {"calibration_us": round(calibrate(), 3)}
-    for count in cores or (len(all_cores),):
+    for count, processes in itertools.product(cores or (len(all_cores),), engines):
         mine = set(all_cores[:count])
         others = set(all_cores[count:]) or mine
         cells: dict[str, Any] = {"cores": len(mine)}
-        with served(mine) as server:
+        with served(mine, processes) as server:
             there: list[Student] = []
             for number in sorted(students):
                 there += [_made(server, n) for n in range(len(there), number)]
@@ -68,7 +71,7 @@ def run(students: tuple[int, ...] = STUDENTS, rates: tuple[float, ...] = RATES, 
                     _set_rate(server, there, rate)
                     time.sleep(settle_s)
                     cells[f"students_{number}_rate_{rate:g}"] = _cell(server, there, others, watch_s, alone_s, settle_s)
-        figures[f"cores_{count}"] = cells
+        figures[f"cores_{count}" + (f"_engines_{processes}" if processes else "")] = cells
     return figures
 
 
@@ -150,9 +153,11 @@ def _asked_ms(api: httpx.Client, students: list[Student], watch_s: float) -> lis
 
 
 def _cpu_s(pid: int) -> float:
-    """User and system time of a process with all its threads."""
+    """User and system time of a process with all its threads and the processes it started."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    children = {int(child) for task in tasks for child in task.read_text().split()}
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S + sum(map(_cpu_s, children))
 
 
 # The viewers: a process of their own.

@@ -24,14 +24,15 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(cores: set[int] | None = None) -> Iterator[Served]:
-    """Ends with the block.  `cores`: it may run on these only."""
+def served(cores: set[int] | None = None, engines: int = 0) -> Iterator[Served]:
+    """Ends with the block.  `cores`: it may run on these only.  `engines`: processes of their own, 0 for none."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "QUEUEVIZ_HOME": home, "QUEUEVIZ_LOG_LEVEL": "WARNING"}
-        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--without-worker", "--port", str(port)]
+        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--without-worker", "--port", str(port),
+                   "--engines", str(engines)]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         if cores:
             os.sched_setaffinity(process.pid, cores)  # before it has threads: those inherit it

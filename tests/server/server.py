@@ -72,11 +72,11 @@ def forget_creations(home: Path) -> None:
 class Server:
     """`manage.py serve` on a data home.  Everything it says is in `log`."""
 
-    def __init__(self, home: Path, *, worker: bool = False, command: Sequence[str] = (sys.executable, "manage.py"),
-                 cwd: Path = ROOT) -> None:
+    def __init__(self, home: Path, *, worker: bool = False, engines: int = 0,
+                 command: Sequence[str] = (sys.executable, "manage.py"), cwd: Path = ROOT) -> None:
         self.home = home
         self._command, self._cwd = command, cwd
-        self._more = () if worker else ("--without-worker",)
+        self._more = ("--engines", str(engines), *(() if worker else ("--without-worker",)))
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log_path = home.with_name(f"{home.name}.log")

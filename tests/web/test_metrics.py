@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from queueviz.cluster_metrics import SERVED, samples_of
-from queueviz.live import hub
+from queueviz.live import hubs
 from queueviz.models import Cluster
 from tests.web.fake_port import SNAPSHOT, FakePort
 
@@ -80,7 +80,7 @@ def test_the_first_page_of_the_admin_says_how_the_server_does(visitor: Client, c
     assert "Sandboxes awake: 2 of 200. Live sockets: 0. Frames at most 0 ms late." in text
     assert "This server is busy" not in text
     late = {"late_ms": 700, "sockets": 60}
-    monkeypatch.setattr(hub, "figures", lambda: late)
+    monkeypatch.setattr(hubs, "figures", lambda: late)
     text = visitor.get("/admin/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "服务器繁忙：最近几秒内，画面最多迟了 700 毫秒。" in text
     port.silent.add("status")

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from queueviz import engine, load, owners
-from queueviz.live import hub
+from queueviz.live import hubs
 from queueviz.models import Sandbox
 from queueviz.static_files import without_comments
 from sandbox.kernel.errors import ActionRefused, Locked
@@ -265,7 +265,7 @@ def test_health_is_200_while_engine_and_database_answer(visitor: Client, port: F
 @pytest.mark.parametrize(("late_ms", "status"), [(250, "ok"), (251, "busy")])
 def test_health_is_busy_and_says_why_when_frames_come_late(visitor: Client, monkeypatch: pytest.MonkeyPatch,
                                                            late_ms: int, status: str) -> None:
-    monkeypatch.setattr(hub, "figures", lambda: {"late_ms": late_ms})
+    monkeypatch.setattr(hubs, "figures", lambda: {"late_ms": late_ms})
     said = visitor.get("/healthz", headers={"Accept-Language": "zh-hans"})
     assert said.status_code == 200, "a busy server must not be restarted"
     assert said.json()["status"] == status

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from channels.testing import WebsocketCommunicator
 
-from queueviz.live.hub import hub_of_this_loop
+from queueviz.live.hubs import hub_of_this_loop
 from queueviz.models import Sandbox
 from sandbox.control.limits import SocketLimits
 from sandbox.kernel.errors import ActionRefused

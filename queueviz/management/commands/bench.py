@@ -12,6 +12,7 @@ BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", 
            "class", "pipeline")
 MODULES = {"class": "classroom"}  # others are called as their bench
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
+MOST_ENGINES = 64
 MOST_RATE = 60
 QUICK = ("wire", "pipeline", "seeks", "branch")
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
         parser.add_argument("--cores", type=_numbers, metavar="1,2", help="of class: that the server may use")
+        parser.add_argument("--engines", type=_numbers, metavar="0,1", help="of class: engine processes of the server")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
@@ -61,7 +63,9 @@ def _given(bench: str, options: dict[str, Any]) -> dict[str, Any]:
         raise CommandError(f"--rate takes numbers from 0 to {MOST_RATE}.")
     if any(not 1 <= number <= len(os.sched_getaffinity(0)) for number in cores or ()):
         raise CommandError(f"--cores takes numbers from 1 to {len(os.sched_getaffinity(0))}, which this machine has.")
-    given = {"students": students, "rates": rates, "cores": cores}
+    if any(not 0 <= number <= MOST_ENGINES for number in options["engines"] or ()):
+        raise CommandError(f"--engines takes numbers from 0 to {MOST_ENGINES}.")
+    given = {"students": students, "rates": rates, "cores": cores, "engines": options["engines"]}
     return {name: numbers for name, numbers in given.items() if numbers is not None}
 
 

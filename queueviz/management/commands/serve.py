@@ -24,6 +24,7 @@ from sandbox.kernel.errors import Locked
 log = logging.getLogger(__name__)
 
 REQUEST_GRACE_S = 1.0
+MOST_ENGINES = 64
 
 
 class Command(BaseCommand):
@@ -33,12 +34,18 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default 8000)")
+        parser.add_argument("--engines", type=engines_number, default=None, metavar="N",
+                            help="engine processes (default: QUEUEVIZ_ENGINES, else 0: a thread of this process)")
         parser.add_argument("--without-worker", action="store_true",
                             help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started")
 
-    def handle(self, *args: Any, host: str, port: int, without_worker: bool = False, **options: Any) -> None:
+    def handle(self, *args: Any, host: str, port: int, engines: int | None = None, without_worker: bool = False,
+               **options: Any) -> None:  # fmt: skip
         refuse_a_busy_port(host, port)
-        prepare()
+        number = settings.QUEUEVIZ_ENGINES if engines is None else engines
+        if not 0 <= number <= MOST_ENGINES:
+            raise CommandError(f"QUEUEVIZ_ENGINES is {number}: choose a number from 0 to {MOST_ENGINES}.")
+        prepare(number)
         worker = None if without_worker else WorkerBeside().start()
         try:
             self.serve(host, port)
@@ -85,10 +92,11 @@ def end_beside_stuck_requests() -> None:
         os._exit(0)  # the engine has stopped and everything is written
 
 
-def prepare() -> None:
-    """Engine, database and static files, or a sentence that says what to do.  One process per data home."""
+def prepare(engines: int = 0) -> None:
+    """Engines, database and static files, or a sentence that says what to do.  One server per data home."""
     from queueviz import engine
 
+    engine.use_processes(engines)
     home = Path(settings.QUEUEVIZ_HOME)
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -121,6 +129,12 @@ def one_line(why: Exception) -> str:
 def port_number(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: choose a number from 1 to 65535")
+    return int(text)
+
+
+def engines_number(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_ENGINES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}")
     return int(text)
 
 

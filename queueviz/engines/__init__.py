@@ -1,0 +1,1 @@
+"""Engines in processes of their own on this machine (`manage.py serve --engines N`, docs/running.md)."""

@@ -1,0 +1,169 @@
+"""Several engine processes: which has which sandbox, and another one for each that ends."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
+
+from queueviz.engines import wire
+from queueviz.engines.child import Child
+from queueviz.engines.port import PoolPort
+from sandbox.attached.settings import is_attached
+from sandbox.cluster.config import HostConfig
+from sandbox.control.limits import SocketLimits
+from sandbox.hosting.data_home import forget_sums
+from sandbox.hosting.engine import lock
+from sandbox.hosting.share import Share
+from sandbox.kernel.errors import EngineBusy
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE_S = 0.1  # before an engine that ended is started again; doubled each time, until one lives for `WELL_S`
+MOST_PAUSE_S = 15.0
+WELL_S = 30.0
+STOP_WITHIN_S = 6.0
+
+Listener = Callable[[int, wire.Message | None], None]  # which engine, what it said; None: it ended
+
+
+class Pool:
+    """`number` processes over one data home.  Thread-safe.
+
+    A sandbox stays with its engine as long as the pool lives.  New ones go to the engine that has fewest.
+    """
+
+    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, Any],
+                 socket: SocketLimits | None = None) -> None:
+        """Raises Locked when another process has this data home, OSError when it cannot be used."""
+        home.mkdir(parents=True, exist_ok=True)
+        self._home, self._config, self._number = home, config, number
+        self._logging, self._socket = logging_config, socket or SocketLimits()
+        self._lock = lock(home)
+        self._changing = threading.Lock()
+        self._places: dict[str, int] = {}
+        self._children: list[Child | None] = [None] * number
+        self._pauses_s = [FIRST_PAUSE_S] * number
+        self._stopping = threading.Event()
+        self.restarts = 0
+        self._port = PoolPort(self)
+        self.listeners: list[Listener] = []
+
+    def start(self) -> "Pool":
+        """Raises what keeps an engine from starting."""
+        root = self._home / "sandboxes"
+        root.mkdir(parents=True, exist_ok=True)
+        forget_sums(root)
+        for turn, directory in enumerate(sorted(path.name for path in root.iterdir() if path.is_dir())):
+            self._places[directory] = turn % self._number
+        try:
+            begun = [self._begin(index) for index in range(self._number)]
+            for child in begun:
+                child.wait()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    @property
+    def port(self) -> "EnginePort":
+        return cast("EnginePort", self._port)
+
+    @property
+    def is_alive(self) -> bool:
+        """An engine that ended is replaced here: never by another pool."""
+        return not self._stopping.is_set()
+
+    @property
+    def size(self) -> int:
+        return self._number
+
+    def pids(self) -> list[int | None]:
+        """Of each engine; None while it is started again."""
+        return [child.pid if child is not None else None for child in self._children]
+
+    def place_of(self, slug: str) -> int:
+        """The engine that serves it, or would say that it is unknown."""
+        if is_attached(slug):
+            return crc32(slug.encode()) % self._number
+        return self._places.get(slug, 0)
+
+    def place(self, slug: str) -> int:
+        """For a new sandbox."""
+        with self._changing:
+            if slug not in self._places:
+                has = list(self._places.values())
+                self._places[slug] = min(range(self._number), key=has.count)
+            return self._places[slug]
+
+    def displace(self, slug: str) -> None:
+        """It is no more."""
+        with self._changing:
+            self._places.pop(slug, None)
+
+    def ask(self, index: int, kind: str, *given: Any) -> "Future[Any]":
+        """Of one engine.  While it is started again the future fails at once."""
+        child = self._children[index]
+        if child is not None:
+            return child.ask(kind, *given)
+        failed: Future[Any] = Future()
+        failed.set_exception(EngineBusy("The engine is being started again. Try again in a moment."))
+        return failed
+
+    def say(self, index: int, *message: Any) -> None:
+        """What is said while it is started again is of the one that ended."""
+        child = self._children[index]
+        if child is not None:
+            try:
+                child.say(*message)
+            except EngineBusy as why:
+                log.warning("engine %d: %s", index, why)
+
+    def stop(self, timeout_s: float = STOP_WITHIN_S) -> None:
+        """All at once, each cleanly if it can be."""
+        self._stopping.set()
+        there = [child for child in self._children if child is not None]
+        stops = [threading.Thread(target=child.stop, args=(timeout_s,)) for child in there]
+        for stop in stops:
+            stop.start()
+        for stop in stops:
+            stop.join()
+        self._lock.close()
+
+    def _begin(self, index: int) -> Child:
+        width = (self._config.last_port - self._config.first_port) // self._number
+        first = self._config.first_port + index * width
+        with self._changing:
+            mine = frozenset(slug for slug, place in self._places.items() if place == index)
+        begin = wire.Begin(str(self._home), replace(self._config, first_port=first, last_port=first + width),
+                           Share(index, mine), self._socket, self._logging)
+        began_s = time.monotonic()
+        child = Child(begin, partial(self._said, index), lambda child: self._ended(index, child, began_s),
+                      (self._lock.fileno(),))
+        self._children[index] = child
+        return child
+
+    def _said(self, index: int, message: wire.Message | None) -> None:
+        for listener in list(self.listeners):
+            listener(index, message)
+
+    def _ended(self, index: int, child: Child, began_s: float) -> None:
+        """On the thread that read from it, which now starts the next one."""
+        if self._stopping.is_set() or self._children[index] is not child:
+            return
+        self._children[index] = None
+        self._said(index, None)
+        pause_s = FIRST_PAUSE_S if time.monotonic() - began_s > WELL_S else self._pauses_s[index]
+        self._pauses_s[index] = min(MOST_PAUSE_S, pause_s * 2)
+        log.error("engine process %d ended; another one starts in %.1f s", child.pid, pause_s)
+        if not self._stopping.wait(pause_s):
+            self.restarts += 1
+            self._begin(index)

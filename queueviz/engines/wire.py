@@ -1,0 +1,76 @@
+"""Messages between the web process and an engine process: four bytes of length, then a pickled tuple.
+
+They go over a socket pair.  It has no address: only the two processes hold its ends, so each unpickles only what the
+other one pickled.
+"""
+
+import asyncio
+import pickle
+import socket
+import struct
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, NamedTuple
+
+from sandbox.cluster.config import HostConfig
+from sandbox.control.limits import SocketLimits
+from sandbox.hosting.share import Share
+from sandbox.kernel.errors import EngineBusy, SandboxError
+
+LENGTH = struct.Struct("!I")
+
+Message = tuple[Any, ...]  # its kind, then what the kind has
+
+
+class Begin(NamedTuple):
+    """The first message to an engine process.  `share`: of the data home."""
+
+    home: str
+    config: HostConfig
+    share: Share
+    socket: SocketLimits
+    logging: dict[str, Any]
+
+
+def pack(message: Message) -> bytes:
+    """Raises what pickling raises, before anything is sent."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(body)) + body
+
+
+def pack_failure(number: int, why: BaseException) -> bytes:
+    """The answer of a call that failed; of an exception that does not travel, its text does."""
+    try:
+        return pack(("failed", number, why))
+    except Exception:
+        busy = EngineBusy if not isinstance(why, SandboxError) else SandboxError
+        return pack(("failed", number, busy(f"{type(why).__name__}: {why}")))
+
+
+def messages(end: socket.socket) -> Iterator[Any]:
+    """Until the other end is closed.  For a thread that does nothing else."""
+    while head := _exactly(end, LENGTH.size):
+        [size] = LENGTH.unpack(head)
+        if not (body := _exactly(end, size)):
+            return
+        yield pickle.loads(body)
+
+
+def _exactly(end: socket.socket, size: int) -> bytearray:
+    """Empty at the end.  Nothing beyond it is read: the loop of an engine reads on where this stops."""
+    taken = bytearray()
+    while len(taken) < size:
+        piece = end.recv(size - len(taken))
+        if not piece:
+            return bytearray()
+        taken += piece
+    return taken
+
+
+async def messages_of(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
+    """As `messages`, on a loop."""
+    while True:
+        try:
+            [size] = LENGTH.unpack(await stream.readexactly(LENGTH.size))
+            yield pickle.loads(await stream.readexactly(size))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return

@@ -1,0 +1,60 @@
+"""The hubs of this process, one for each loop that has sockets."""
+
+import asyncio
+import weakref
+from contextvars import Context
+from typing import TYPE_CHECKING, Any
+
+from channels.db import database_sync_to_async
+
+from queueviz import engine
+from queueviz.engines.port import PoolPort
+from queueviz.engines.viewers import Viewers
+from queueviz.live import rights
+from queueviz.live.hub import Hub
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
+AnyHub = Hub | Viewers
+WORST = ("late_ms", "oldest_unacknowledged_ms")
+
+_hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.WeakKeyDictionary()
+
+
+def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
+    """Made with its first socket.  Of engines in processes of their own the hubs are there."""
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        still_see = database_sync_to_async(rights.still_see)
+        if isinstance(port, PoolPort):
+            _hubs[loop] = Viewers(port, still_see=still_see)
+        else:
+            _hubs[loop] = Hub(port, still_see=still_see)
+    return _hubs[loop]
+
+
+def rights_changed(slug: str) -> None:
+    """Called from any thread after a share was revoked, a sandbox made private or a cluster's operator removed.
+
+    Not in the caller's context: a request's own ends with it, and the database would be asked from its dead thread.
+    """
+    for loop, hub in list(_hubs.items()):
+        if loop.is_running():
+            Context().run(asyncio.run_coroutine_threadsafe, hub.recheck(slug), loop)
+
+
+def figures() -> dict[str, Any]:
+    """Of all hubs, for `/healthz/live`: sums, and the worst of what is late.  Raises EngineBusy."""
+    hubs = list(_hubs.values())
+    found = [hub.counted() for hub in hubs if isinstance(hub, Hub)]
+    for port in {hub.port for hub in hubs if isinstance(hub, Viewers)}:
+        far: list[dict[str, int]] = engine.answer(port.figures())
+        found += far
+    total: dict[str, Any] = {"sockets": 0, "channels": 0, **dict.fromkeys(WORST, 0)}
+    for counted in found:
+        for name, value in counted.items():
+            total[name] = max(total[name], value) if name in WORST else total.get(name, 0) + value
+    if any(isinstance(hub, Viewers) for hub in hubs):
+        total["sockets"] = sum(hub.sockets for hub in hubs)  # one may have channels in several engines
+    return total
