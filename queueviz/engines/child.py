@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from queueviz.engines import wire
-from sandbox.kernel.errors import EngineBusy, SandboxError
+from sandbox.kernel.errors import EngineBusy
 
 log = logging.getLogger(__name__)
 
 START_WITHIN_S = 20.0
 UNSENT_MESSAGES = 5_000  # to a process that does not read
 UNANSWERED_CALLS = 5_000
+NOT_TAKEN = "The engine is not there, or has too much to do. Try again in a moment."
 CODE = Path(__file__).parents[2]
 
 Heard = Callable[[wire.Message], None]  # on the process's reading thread
@@ -66,18 +67,18 @@ class Child:
     def ask(self, kind: str, *given: Any) -> "Future[Any]":
         """A message with a number, which an answer will come to."""
         future: Future[Any] = Future()
-        try:
-            with self._lock:
-                if self._over or len(self._waiting) >= UNANSWERED_CALLS:
-                    raise EngineBusy("The engine is not there, or has too much to do. Try again in a moment.")
-                number = next(self._numbers)
+        number = next(self._numbers)
+        future.add_done_callback(lambda _: self._waiting.pop(number, None))
+        with self._lock:
+            is_taken = not self._over and len(self._waiting) < UNANSWERED_CALLS
+            if is_taken:
                 self._waiting[number] = future
+        try:
+            if not is_taken:
+                raise EngineBusy(NOT_TAKEN)
             self.say(kind, number, *given)
-        except SandboxError as why:
-            self._waiting.pop(number, None) if not self._over else None
-            future.set_exception(why)
-        else:
-            future.add_done_callback(lambda done: self._forget(number) if done.cancelled() else None)
+        except EngineBusy as why:
+            _settle(future, why=why)
         return future
 
     def say(self, *message: Any) -> None:
@@ -85,7 +86,7 @@ class Child:
         packed = wire.pack(message)
         with self._lock:
             if self._over or len(self._unsent) >= UNSENT_MESSAGES:
-                raise EngineBusy("The engine is not there, or has too much to do. Try again in a moment.")
+                raise EngineBusy(NOT_TAKEN)
             self._unsent.append(packed)
         self._wake.set()
 
@@ -102,9 +103,6 @@ class Child:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
-
-    def _forget(self, number: int) -> None:
-        self._waiting.pop(number, None)
 
     def _read(self) -> None:
         with suppress(OSError):

@@ -14,6 +14,7 @@ from queueviz.live.database_turns import DatabaseTurns
 from queueviz.live.hub import StillSee
 from queueviz.live.viewer import Viewer
 from sandbox.control.limits import HostLimits, SocketLimits
+from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:
     from queueviz.engines.port import PoolPort
@@ -68,7 +69,7 @@ class Viewers:
             self._pool.say(engine, "forget", number)
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
-        """As `Hub.join`.  Raises EngineBusy, TimeoutError."""
+        """As `Hub.join`.  Where the engine does not answer the channel ends with `failed`."""
         slug, number = slug_of(name), self._known.get(viewer)
         if slug is None or len(name) > 1_000:
             return await viewer.send(frames.end(name[:1_000], "unknown"))
@@ -81,7 +82,11 @@ class Viewers:
                 self._pool.say(engine, "hide", number, True)
             entered.append(engine)
         joined = asyncio.wrap_future(self._pool.ask(engine, "join", number, name, after))
-        await asyncio.wait_for(joined, JOINED_WITHIN_S)
+        try:
+            await asyncio.wait_for(joined, JOINED_WITHIN_S)
+        except (SandboxError, TimeoutError) as why:
+            log.info("%s was not opened: %s", name, why)
+            await viewer.send(frames.end(name, "failed"))
         return None
 
     def leave(self, viewer: Viewer, name: str) -> None:
@@ -132,12 +137,18 @@ class Viewers:
                         if (viewer := self._viewers.get(number)) is not None:
                             await viewer.send(text)
             elif message[0] == "close" and (viewer := self._viewers.get(message[1])) is not None:
-                await viewer.close(message[2])
+                await self._close(viewer, message[2])
+
+    async def _close(self, viewer: Viewer, code: int) -> None:
+        try:
+            await viewer.close(code)
+        except Exception as why:  # the socket went away; its consumer says so in a moment
+            log.debug("closing the socket of %s failed: %s", viewer.address, why)
 
     async def _engine_ended(self, engine: int) -> None:
         for number, engines in list(self._entered.items()):
             if engine in engines and (viewer := self._viewers.get(number)) is not None:
-                await viewer.close(ENGINE_ENDED)
+                await self._close(viewer, ENGINE_ENDED)
 
     async def _answer(self, engine: int, question: str, number: int, *given: Any) -> None:
         """Where the database does not answer, no right is given, and none is taken away."""
