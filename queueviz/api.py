@@ -54,8 +54,8 @@ class NewSandbox(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    template: str = "flights"
-    preset: str = "sandbox"
+    template: str = Field("flights", max_length=owners.WORD_LENGTH)
+    preset: str = Field("sandbox", max_length=owners.WORD_LENGTH)
     name: str = Field("", max_length=80)
 
 

@@ -25,6 +25,7 @@ TOKEN_BYTES = 32
 CLAIM_LIFE = timedelta(hours=24)
 RESTORABLE = timedelta(days=7)  # after expiry; then the directory goes
 NAME_LENGTH = 80
+WORD_LENGTH = 32  # of a template and a preset, as their columns
 BRANCH_SIGN = 22  # of a branch's name: where it begins
 KEY_PREFIX = "qv-"
 ACCESS_KEY_BYTES = 8
@@ -98,9 +99,10 @@ def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict
 
 def new_token(sandbox: Sandbox, *, label: str = "") -> str:
     """An API token for this sandbox, role owner.  Raises `ActionRefused`: 429 it has enough of them."""
-    _demand_few(sandbox, Grant.Kind.TOKEN)
     token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
-    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.TOKEN, role="owner", digest=digest(token), label=label)
+    with one_at_a_time(f"grants of {sandbox.slug}"):
+        _demand_few(sandbox, Grant.Kind.TOKEN)
+        Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.TOKEN, role="owner", digest=digest(token), label=label)
     return token
 
 
@@ -115,10 +117,11 @@ def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
 
 def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
     """A one-time token: who takes it is an owner, too.  Raises `ActionRefused`: 429 it has enough of them."""
-    _demand_few(sandbox, Grant.Kind.CLAIM)
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.CLAIM, role="owner", digest=digest(token),
-                         expires_at=timezone.now() + CLAIM_LIFE)  # fmt: skip
+    with one_at_a_time(f"grants of {sandbox.slug}"):
+        _demand_few(sandbox, Grant.Kind.CLAIM)
+        Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.CLAIM, role="owner", digest=digest(token),
+                             expires_at=timezone.now() + CLAIM_LIFE)  # fmt: skip
     record(visitor, "claim-link", sandbox.slug)
     return token
 

@@ -80,12 +80,16 @@ TEMPLATES = [
 DATABASES = {
     "default": environment.database("QUEUEVIZ_DATABASE_URL", f"sqlite:///{QUEUEVIZ_HOME}/web.sqlite3")
 }
+SQLITE_OPTIONS = {
+    "timeout": 5,
+    "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing at the upgrade
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+}
+POSTGRESQL_OPTIONS = {"connect_timeout": 5, "options": "-c lock_timeout=5s"}  # who waits in vain hears that it is busy
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = {
-        "timeout": 5,
-        "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing at the upgrade
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-    }
+    DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
+elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})  # the URL's own win
 
 # The layer carries rare notices only; live boards never use it (docs/live.md).
 QUEUEVIZ_REDIS_URL = environment.text("QUEUEVIZ_REDIS_URL")

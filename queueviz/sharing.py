@@ -19,6 +19,7 @@ from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant, Sandbox
 from queueviz.numbers import whole
 from queueviz.rates import Rate
+from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -137,12 +138,13 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
     if days not in LIVES_DAYS:
         raise ActionRefused(422, "A link lives for {days} days.", "Choose one of these.", field="days",
                             days=", ".join(map(str, LIVES_DAYS)))  # fmt: skip
-    if _links(sandbox).filter(access.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
-        raise ActionRefused(429, "This sandbox has {allowed} share links already.", "Revoke one of them first.",
-                            allowed=LIMITS.share_links_per_sandbox)  # fmt: skip
     secret = secrets.token_urlsafe(SECRET_BYTES)
-    Grant.objects.create(sandbox=sandbox, kind=kind, role="viewer", digest=digest(secret), label=label[:80],
-                         shows=shows, expires_at=timezone.now() + timedelta(days=days))  # fmt: skip
+    with one_at_a_time(f"grants of {sandbox.slug}"):
+        if _links(sandbox).filter(access.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
+            raise ActionRefused(429, "This sandbox has {allowed} share links already.", "Revoke one of them first.",
+                                allowed=LIMITS.share_links_per_sandbox)  # fmt: skip
+        Grant.objects.create(sandbox=sandbox, kind=kind, role="viewer", digest=digest(secret), label=label[:80],
+                             shows=shows, expires_at=timezone.now() + timedelta(days=days))  # fmt: skip
     owners.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
     return secret
 

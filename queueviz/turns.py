@@ -12,10 +12,34 @@ def one_at_a_time(what: str) -> Iterator[None]:
     """A transaction that excludes all others with the same `what`, in any process.
 
     SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two count at once, and both be
-    the last that fits: there the transaction holds a lock.
+    the last that fits: there the transaction holds a lock.  Raises OperationalError where others hold it for too long.
     """
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [zlib.crc32(what.encode())])
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number_of(what)])
         yield
+
+
+@contextmanager
+def one_process_at_a_time(what: str) -> Iterator[None]:
+    """As `one_at_a_time`, for work of many transactions, and however long others take.
+
+    Nothing on SQLite: there the data home is locked, and no other process has the file.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        cursor.execute("SELECT pg_advisory_lock(%s)", [number_of(what)])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [number_of(what)])
+            cursor.execute("RESET lock_timeout")
+
+
+def number_of(what: str) -> int:
+    """What PostgreSQL calls the lock."""
+    return zlib.crc32(what.encode())

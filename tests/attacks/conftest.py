@@ -1,17 +1,18 @@
 """Attackers against pages and sockets, before an engine port with nothing behind it, as in `tests/web`."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queueviz import acting, demo
-from tests.attacks.databases import in_use, postgresql, sqlite
+from tests.attacks.databases import fresh, in_use, sqlite
+from tests.databases.conftest import postgresql_server
+from tests.databases.postgresql import Postgresql
 from tests.web.conftest import _fresh_rates, _plain_surroundings, anonymous, mine, port, visitor
 
-__all__ = ["_fresh_rates", "_plain_surroundings", "anonymous", "mine", "port", "visitor"]
+__all__ = ["_fresh_rates", "_plain_surroundings", "anonymous", "mine", "port", "postgresql_server", "visitor"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -51,8 +52,16 @@ def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def own_database(request: pytest.FixtureRequest, tmp_path: Path, django_db_blocker: Any) -> Iterator[None]:
     """A database of the test's own, which its threads reach, too."""
-    made = postgresql() if request.param == "PostgreSQL" else nullcontext(sqlite(tmp_path))
-    with made as database, django_db_blocker.unblock(), in_use(database):
+    is_sqlite = request.param == "SQLite"
+    database = sqlite(tmp_path) if is_sqlite else fresh(request.getfixturevalue("postgresql_server"))
+    with django_db_blocker.unblock(), in_use(database):
+        yield
+
+
+@pytest.fixture
+def own_postgresql(postgresql_server: Postgresql, django_db_blocker: Any) -> Iterator[None]:
+    """A fresh database of PostgreSQL's, in use."""
+    with django_db_blocker.unblock(), in_use(fresh(postgresql_server)):
         yield
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -14,11 +15,14 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access, owners
+from queueviz import access, owners, sharing
+from queueviz.management.commands import serve
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.runs import asking
 from queueviz.visitor import Visitor
 from sandbox.kernel.errors import ActionRefused
+from tests.attacks.databases import connected, fresh
+from tests.databases.postgresql import Postgresql
 from tests.web.conftest import jobs
 from tests.web.fake_port import FakePort
 
@@ -78,6 +82,63 @@ def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, por
         return 201
 
     assert at_once(ask) == [201] * 2 + [429] * 6
+
+
+def owned() -> tuple[Visitor, Sandbox]:
+    owner = Visitor(session=SessionStore())
+    return owner, owners.create(owner, "orders").sandbox
+
+
+def refused(do: Callable[[], object]) -> int:
+    """0, or the status of the refusal."""
+    try:
+        do()
+    except ActionRefused as refusal:
+        return refusal.status
+    return 0
+
+
+def test_of_eight_tokens_made_at_once_as_many_are_given_as_there_is_room_for(
+    own_database: None, port: FakePort
+) -> None:
+    _, sandbox = owned()
+    for _ in range(owners.LIMITS.tokens_per_sandbox - 3):  # the first came with the sandbox
+        owners.new_token(sandbox)
+    assert at_once(lambda n: refused(lambda: owners.new_token(sandbox))) == [0] * 2 + [429] * 6
+
+
+def test_of_eight_claim_links_made_at_once_as_many_are_given_as_there_is_room_for(
+    own_database: None, port: FakePort
+) -> None:
+    owner, sandbox = owned()
+    for _ in range(owners.LIMITS.tokens_per_sandbox - 2):
+        owners.claim_link(owner, sandbox)
+    assert at_once(lambda n: refused(lambda: owners.claim_link(owner, sandbox))) == [0] * 2 + [429] * 6
+
+
+def test_of_eight_share_links_made_at_once_as_many_are_given_as_there_is_room_for(
+    own_database: None, port: FakePort
+) -> None:
+    owner, sandbox = owned()
+
+    def make() -> str:
+        return sharing.make_live(owner, sandbox, label="", days=1)
+
+    for _ in range(sharing.LIMITS.share_links_per_sandbox - 2):
+        make()
+    assert at_once(lambda n: refused(make)) == [0] * 2 + [429] * 6
+
+
+def test_of_eight_first_visits_to_the_demo_all_find_the_same(own_database: None, port: FakePort) -> None:
+    assert set(at_once(lambda n: int(owners.demo_sandbox().pk))) == {Sandbox.objects.get(of_host=True).pk}
+
+
+def test_processes_that_start_at_once_on_an_empty_postgresql_all_find_their_tables(
+    postgresql_server: Postgresql, django_db_blocker: Any
+) -> None:
+    with django_db_blocker.unblock(), connected(fresh(postgresql_server)):
+        at_once(lambda n: serve.migrate_if_needed() or n, 3)
+        assert Sandbox.objects.count() == 0
 
 
 def test_a_start_that_fails_leaves_no_row(own_database: None, port: FakePort) -> None:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.test import Client
 
-from queueviz import acting, owners
+from queueviz import acting, owners, turns
 from queueviz.models import Sandbox
 from tests.web.fake_port import FakePort
 
@@ -110,6 +110,12 @@ def test_a_control_character_in_any_place_is_no_mistake_of_ours(lenient: Client,
         assert lenient.get(address).status_code < 500, address
 
 
+@pytest.mark.parametrize("field", ["template", "preset", "name"])
+def test_a_text_that_is_too_long_for_its_column_is_refused_by_name(lenient: Client, field: str) -> None:
+    answer = lenient.post("/api/sandboxes", {"template": "empty", field: "x" * 81}, JSON)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
 def test_a_database_that_is_locked_says_so(port: FakePort, own_sqlite: Path) -> None:
     client = Client(raise_request_exception=False)
     made = client.post("/new/", {"template": "empty"})
@@ -127,3 +133,38 @@ def test_a_database_that_is_locked_says_so(port: FakePort, own_sqlite: Path) -> 
         assert b"The database is busy." in answer.content
     assert watching.status_code == 200, "who only looks needs no turn"
     assert client.post("/new/", {"template": "empty"}).status_code == 302
+
+
+def test_a_postgresql_whose_lock_another_holds_says_so(port: FakePort, own_postgresql: None) -> None:
+    """As a locked SQLite does: who waits in vain is not kept for ever."""
+    client = Client(raise_request_exception=False)
+    made = client.post("/new/", {"template": "empty"})
+    assert made.status_code == 302
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("5s",)
+        cursor.execute("SET lock_timeout = '20ms'")
+    with closing(connection.copy()) as other:
+        with closing(other.cursor()) as held:
+            held.execute("SELECT pg_advisory_lock(%s)", [turns.number_of("create")])
+        page = client.post("/new/", {"template": "empty"})
+        watching = client.get(made["Location"])
+    assert page.status_code == 503
+    assert b"The database is busy." in page.content
+    assert watching.status_code == 200, "who only looks needs no turn"
+    assert client.post("/new/", {"template": "empty"}).status_code == 302
+
+
+def test_a_character_that_postgresql_cannot_hold_is_said_to_be_one(port: FakePort, own_postgresql: None) -> None:
+    client = Client(raise_request_exception=False)
+    made = client.post("/api/sandboxes", {"template": "empty"}, JSON).json()
+    given = {"headers": {"Authorization": f"Bearer {made['token']}"}}
+    wish = client.post(f"/api/sandboxes/{made['slug']}/runs", {"job": "hot_keys", "options": {"topic": "a\x00b"}},
+                       JSON, **given)  # fmt: skip
+    named = client.post("/api/sandboxes", {"template": "empty", "name": "a\x00b"}, JSON)
+    cookie = Client(raise_request_exception=False)
+    cookie.cookies[settings.SESSION_COOKIE_NAME] = "a\x00b"
+    assert [answer.status_code for answer in (wish, named)] == [400, 400]
+    for answer in (wish, named):
+        assert answer.json()["error"] == "This request holds a character that cannot be stored."
+    assert cookie.get("/").status_code < 500

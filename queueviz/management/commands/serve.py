@@ -19,6 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from queueviz.runs.beside import WorkerBeside
+from queueviz.turns import one_process_at_a_time
 from sandbox.kernel.errors import Locked
 
 log = logging.getLogger(__name__)
@@ -156,9 +157,10 @@ def migrate_if_needed() -> None:
             [found] = cursor.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise DatabaseError(found)
-    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", verbosity=0, interactive=False)
+    with one_process_at_a_time("migrate"):  # several may start at once on one PostgreSQL
+        executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            call_command("migrate", verbosity=0, interactive=False)
 
 
 def collect_static_if_needed() -> None:

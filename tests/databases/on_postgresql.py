@@ -1,0 +1,59 @@
+"""A whole run on PostgreSQL: `pytest -p tests.databases.on_postgresql …`, as `script/test databases` does.
+
+One cluster for all workers, started before Django reads its settings and ended with the run; every worker has a
+database of its own there.  Where no PostgreSQL is installed every test is skipped, with that as the reason.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.databases.postgresql import NOT_HERE, OF_THE_RUN, is_here, postgresql, running
+
+DATABASES = frozenset({"db", "transactional_db", "own_database", "postgresql_server", "redis_server"})  # fixtures
+
+_started = ExitStack()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None, object, object]:
+    """Of the process that was called; its workers inherit the variables."""
+    if is_here() and running() is None:
+        server = _started.enter_context(postgresql())
+        os.environ |= {OF_THE_RUN: str(server.folder), "QUEUEVIZ_DATABASE_URL": server.url()}
+    return (yield)
+
+
+def pytest_unconfigure() -> None:
+    _started.close()
+
+
+def pytest_report_header() -> str:
+    server = running()
+    return f"database: PostgreSQL in {server.folder}" if server else f"database: {NOT_HERE}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What asks no database, or SQLite alone, is left to all other runs."""
+    if running() is None:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=NOT_HERE))
+    left = {item for item in items if not _asks_a_database(item) or _is_about_sqlite(item)}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
+
+
+def _asks_a_database(item: pytest.Item) -> bool:
+    return item.get_closest_marker("django_db") is not None or not DATABASES.isdisjoint(_fixtures(item))
+
+
+def _is_about_sqlite(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return "own_sqlite" in _fixtures(item) or (
+        callspec is not None and callspec.params.get("own_database") == "SQLite")
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return list(getattr(item, "fixturenames", ()))
