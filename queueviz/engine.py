@@ -78,7 +78,6 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 
 def _start() -> Engine | Pool:
     from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
-    from sandbox.hosting.engine import Engine
 
     config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT)
     started: Engine | Pool
@@ -87,6 +86,8 @@ def _start() -> Engine | Pool:
 
         started = Pool(Path(settings.QUEUEVIZ_HOME), config, _processes, settings.LOGGING).start()
     else:
+        from sandbox.hosting.engine import Engine
+
         started = Engine(settings.QUEUEVIZ_HOME, config).start()
     atexit.register(stop)
     return started

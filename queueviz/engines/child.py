@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from queueviz.engines import wire
+from queueviz.engines.futures import settle
 from sandbox.kernel.errors import EngineBusy
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class Child:
                 raise EngineBusy(NOT_TAKEN)
             self.say(kind, number, *given)
         except EngineBusy as why:
-            _settle(future, why=why)
+            settle(future, why=why)
         return future
 
     def say(self, *message: Any) -> None:
@@ -116,7 +117,7 @@ class Child:
         gone = EngineBusy("The engine ended meanwhile, and is started again. Try again in a moment.")
         for future in [self._ready, *left]:
             if not future.done():
-                _settle(future, why=gone)
+                settle(future, why=gone)
         log.info("engine process %d ended with %d", self.pid, code)
         self._ended(self)
 
@@ -125,7 +126,7 @@ class Child:
         if kind in ("done", "failed"):
             future = self._waiting.pop(rest[0], None)
             if future is not None:
-                _settle(future, rest[1]) if kind == "done" else _settle(future, why=rest[1])
+                settle(future, rest[1]) if kind == "done" else settle(future, why=rest[1])
         elif kind == "ready":
             self._ready.set_result(None)
         elif kind == "refused":
@@ -147,8 +148,3 @@ class Child:
             except OSError:
                 break  # its end is seen by the reading thread
         self._end.close()
-
-
-def _settle(future: "Future[Any]", value: Any = None, *, why: BaseException | None = None) -> None:
-    if future.set_running_or_notify_cancel():
-        future.set_result(value) if why is None else future.set_exception(why)

@@ -13,12 +13,12 @@ from zlib import crc32
 
 from queueviz.engines import wire
 from queueviz.engines.child import Child
+from queueviz.engines.futures import failed
 from queueviz.engines.port import PoolPort
 from sandbox.attached.settings import is_attached
 from sandbox.cluster.config import HostConfig
-from sandbox.control.limits import SocketLimits
 from sandbox.hosting.data_home import forget_sums
-from sandbox.hosting.engine import lock
+from sandbox.hosting.home_lock import lock
 from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy
 
@@ -41,19 +41,17 @@ class Pool:
     A sandbox stays with its engine as long as the pool lives.  New ones go to the engine that has fewest.
     """
 
-    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, Any],
-                 socket: SocketLimits | None = None) -> None:
+    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, Any]) -> None:
         """Raises Locked when another process has this data home, OSError when it cannot be used."""
         home.mkdir(parents=True, exist_ok=True)
         self._home, self._config, self._number = home, config, number
-        self._logging, self._socket = logging_config, socket or SocketLimits()
+        self._logging = logging_config
         self._lock = lock(home)
         self._changing = threading.Lock()
         self._places: dict[str, int] = {}
         self._children: list[Child | None] = [None] * number
         self._pauses_s = [FIRST_PAUSE_S] * number
         self._stopping = threading.Event()
-        self.restarts = 0
         self._port = PoolPort(self)
         self.listeners: list[Listener] = []
 
@@ -86,10 +84,6 @@ class Pool:
     def size(self) -> int:
         return self._number
 
-    def pids(self) -> list[int | None]:
-        """Of each engine; None while it is started again."""
-        return [child.pid if child is not None else None for child in self._children]
-
     def place_of(self, slug: str) -> int:
         """The engine that serves it, or would say that it is unknown."""
         if is_attached(slug):
@@ -114,9 +108,7 @@ class Pool:
         child = self._children[index]
         if child is not None:
             return child.ask(kind, *given)
-        failed: Future[Any] = Future()
-        failed.set_exception(EngineBusy("The engine is being started again. Try again in a moment."))
-        return failed
+        return failed(EngineBusy("The engine is being started again. Try again in a moment."))
 
     def say(self, index: int, *message: Any) -> None:
         """What is said while it is started again is of the one that ended."""
@@ -144,7 +136,7 @@ class Pool:
         with self._changing:
             mine = frozenset(slug for slug, place in self._places.items() if place == index)
         begin = wire.Begin(str(self._home), replace(self._config, first_port=first, last_port=first + width),
-                           Share(index, mine), self._socket, self._logging)
+                           Share(index, mine), self._logging)
         began_s = time.monotonic()
         child = Child(begin, partial(self._said, index), lambda child: self._ended(index, child, began_s),
                       (self._lock.fileno(),))
@@ -165,5 +157,4 @@ class Pool:
         self._pauses_s[index] = min(MOST_PAUSE_S, pause_s * 2)
         log.error("engine process %d ended; another one starts in %.1f s", child.pid, pause_s)
         if not self._stopping.wait(pause_s):
-            self.restarts += 1
             self._begin(index)

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from queueviz.engines.futures import after, gathered
 from sandbox.control.branch_orders import AnyOrder, RunOrder
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.kernel.errors import ActionRefused
@@ -38,7 +39,7 @@ class PoolPort:
         """The parent's engine shows its journal first: another one may make the branch."""
         if isinstance(order, RunOrder):
             return self._make("branch", slug, order)
-        return _then(self._to_one("show", order.parent), lambda _: self._make("branch", slug, order))
+        return after(self._to_one("show", order.parent), lambda: self._make("branch", slug, order))
 
     def delete(self, slug: str) -> "Future[None]":
         deleted = self._to_one("delete", slug)
@@ -55,7 +56,7 @@ class PoolPort:
             each = {place: iter(answer) for place, answer in zip(asked, answers, strict=True)}
             return [next(each[place]) for place in places]
 
-        return _all(list(asked.values()), in_order)
+        return gathered(list(asked.values()), in_order)
 
     def status(self) -> "Future[dict[str, Any]]":
         """As one engine's, with `engines`, the number of them.  An engine that is being started again is left out."""
@@ -66,12 +67,12 @@ class PoolPort:
             return {**total, "fd_limit": sum(status["fd_limit"] for status in found), "engines": self.pool.size,
                     "engines_answering": len(found)}
 
-        return _all([self._call(place, "status") for place in range(self.pool.size)], merged, some=True)
+        return gathered([self._call(place, "status") for place in range(self.pool.size)], merged, some=True)
 
     def figures(self) -> "Future[list[dict[str, int]]]":
         """What the hub of each engine counted (`Hub.counted`)."""
         asked = [self.pool.ask(place, "figures") for place in range(self.pool.size)]
-        return _all(asked, lambda found: found, some=True)
+        return gathered(asked, lambda found: found, some=True)
 
     def _make(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[dict[str, Any]]":
         return self._call(self.pool.place(slug), verb, slug, *given, **named)
@@ -96,52 +97,3 @@ def _is_there(deleted: "Future[None]") -> bool:
         return True
     why = deleted.exception()
     return why is not None and not (isinstance(why, ActionRefused) and why.status == 404)
-
-
-def _then(first: "Future[Any]", following: Callable[[Any], "Future[Any]"]) -> "Future[Any]":
-    whole: Future[Any] = Future()
-
-    def go_on(done: "Future[Any]") -> None:
-        if (why := done.exception()) is not None:
-            return _fail(whole, why)
-        return following(done.result()).add_done_callback(lambda last: _copy(last, whole))
-
-    first.add_done_callback(go_on)
-    return whole
-
-
-def _all(futures: "list[Future[Any]]", make: Callable[[list[Any]], Any], *, some: bool = False) -> "Future[Any]":
-    """`make` of all answers, as soon as the last is there; with `some`, of those that came.  The first error else."""
-    whole: Future[Any] = Future()
-    left = len(futures)
-
-    def one_more(_: "Future[Any]") -> None:
-        nonlocal left
-        left -= 1
-        if left > 0:
-            return None
-        wrong = [why for future in futures if (why := future.exception()) is not None]
-        if wrong and (not some or len(wrong) == len(futures)):
-            return _fail(whole, wrong[0])
-        if whole.set_running_or_notify_cancel():
-            whole.set_result(make([future.result() for future in futures if future.exception() is None]))
-        return None
-
-    if not futures:
-        whole.set_result(make([]))
-    for future in futures:
-        future.add_done_callback(one_more)
-    return whole
-
-
-def _copy(done: "Future[Any]", whole: "Future[Any]") -> None:
-    if (why := done.exception()) is not None:
-        return _fail(whole, why)
-    if whole.set_running_or_notify_cancel():
-        whole.set_result(done.result())
-    return None
-
-
-def _fail(whole: "Future[Any]", why: BaseException) -> None:
-    if whole.set_running_or_notify_cancel():
-        whole.set_exception(why)

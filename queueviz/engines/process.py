@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from queueviz.engines import wire
 from queueviz.live.hub import Hub
 from queueviz.live.viewer import Viewer
-from sandbox.control.limits import SocketLimits
 from sandbox.hosting.engine import Engine
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ BEAT = '{"k":"beat"'
 class Side:
     """The engine's end of the wire: calls of the port's verbs, and the viewers whose channels are here."""
 
-    def __init__(self, end: socket.socket, limits: SocketLimits, stop: threading.Event) -> None:
-        self._end, self._limits, self._stop = end, limits, stop
+    def __init__(self, end: socket.socket, stop: threading.Event) -> None:
+        self._end, self._stop = end, stop
         self._viewers: dict[int, Viewer] = {}
         self._frames: list[tuple[list[int], str]] = []
         self._questions: dict[int, asyncio.Future[Any]] = {}
@@ -51,7 +50,7 @@ class Side:
         """Until the web process asks to stop, or is no more."""
         self._loop = asyncio.get_running_loop()
         self._port = port
-        self._hub = Hub(port, socket=self._limits, still_see=self._still_see)
+        self._hub = Hub(port, still_see=self._still_see)
         reader, self._writer = await asyncio.open_connection(sock=self._end)
         self._send(wire.pack(("ready",)))
         async for kind, *rest in wire.messages_of(reader):
@@ -75,25 +74,28 @@ class Side:
             future.add_done_callback(partial(self._answer, number))
 
     def _on_figures(self, number: int) -> None:
-        self._send(wire.pack(("done", number, self._hub.counted())))
+        self._done(number, self._hub.counted())
 
     def _answer(self, number: int, done: "Future[Any]") -> None:
         why = done.exception()
         if why is not None:
             return self._send(wire.pack_failure(number, why))
+        return self._done(number, done.result())
+
+    def _done(self, number: int, value: Any) -> None:
         try:
-            answer = wire.pack(("done", number, done.result()))
+            answer = wire.pack(("done", number, value))
         except Exception as failed:
             log.exception("an answer does not travel")
             answer = wire.pack_failure(number, failed)
-        return self._send(answer)
+        self._send(answer)
 
     # --- viewers -----------------------------------------------------------------------------------------------------
 
     def _on_enter(self, number: int, address: str, hears_beats: bool) -> None:
         """`hears_beats`: no other engine sends it any."""
         viewer = Viewer(partial(self._show, number, hears_beats), partial(self._close, number),
-                        lambda slug: self._ask_web("may_see", number, slug), address, self._limits, who=number)
+                        lambda slug: self._ask_web("may_see", number, slug), address, self._hub.limits, who=number)
         self._viewers[number] = viewer
         self._hub.enter(viewer)
 
@@ -112,19 +114,12 @@ class Side:
         except Exception as why:
             log.exception("opening a channel failed")
             return self._send(wire.pack_failure(call, why))
-        return self._send(wire.pack(("done", call, None)))
+        return self._done(call, None)
 
-    def _on_leave(self, number: int, name: str) -> None:
+    def _on_viewer(self, number: int, does: str, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """`does`: a method of the hub whose first argument is the viewer, and that answers nothing."""
         if (viewer := self._viewers.get(number)) is not None:
-            self._hub.leave(viewer, name)
-
-    def _on_acknowledge(self, number: int, painted: dict[str, int]) -> None:
-        if (viewer := self._viewers.get(number)) is not None:
-            self._hub.acknowledge(viewer, painted)
-
-    def _on_hide(self, number: int, hidden: bool) -> None:
-        if (viewer := self._viewers.get(number)) is not None:
-            self._hub.hide(viewer, hidden=hidden)
+            getattr(self._hub, does)(viewer, *given, **named)
 
     def _on_recheck(self, slug: str) -> None:
         self._begin(self._hub.recheck(slug))
@@ -183,7 +178,7 @@ def main(descriptor: int) -> None:
     logging.config.dictConfig(begin.logging)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    side = Side(end, begin.socket, stop)
+    side = Side(end, stop)
     engine = Engine(Path(begin.home), begin.config, share=begin.share, beside=side.run)
     try:
         engine.start()

@@ -5,14 +5,16 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from queueviz.engine import answer
 from queueviz.engines import wire
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.database_turns import DatabaseTurns
+from queueviz.live.figures import together
 from queueviz.live.hub import StillSee
-from queueviz.live.viewer import Viewer
+from queueviz.live.viewer import Viewer, has_room
 from sandbox.control.limits import HostLimits, SocketLimits
 from sandbox.kernel.errors import SandboxError
 
@@ -23,6 +25,16 @@ log = logging.getLogger(__name__)
 
 ENGINE_ENDED = 4503  # the page says that the connection is lost, and comes back by itself
 JOINED_WITHIN_S = 10.0
+
+
+class Entered(NamedTuple):
+    """What the engines call a viewer, and those that know it; it hears the first one's beats."""
+
+    number: int
+    engines: list[int]
+
+
+NOT_ENTERED = Entered(0, [])
 
 
 class Viewers:
@@ -38,71 +50,59 @@ class Viewers:
         self._still_see = still_see
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)
-        self._viewers: dict[int, Viewer] = {}
-        self._known: dict[Viewer, int] = {}
-        self._entered: dict[int, list[int]] = {}  # viewer -> engines that know it; it hears the first one's beats
+        self._entered: dict[Viewer, Entered] = {}
+        self._by_number: dict[int, Viewer] = {}
         self._heard: deque[tuple[int, wire.Message | None]] = deque()
         self._delivering: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._pool.listeners.append(self.hear)
 
-    @property
-    def sockets(self) -> int:
-        return len(self._viewers)
+    def counted(self) -> dict[str, int]:
+        """As `Hub.counted`, of all engines.  Raises EngineBusy."""
+        far: list[dict[str, int]] = answer(self.port.figures())
+        return {**together(far), "sockets": len(self._entered)}  # one may have channels in several engines
 
     def has_room_for(self, address: str) -> bool:
-        same = sum(viewer.address == address for viewer in self._viewers.values())
-        return len(self._viewers) < self.host.sockets and same < self.host.sockets_per_address
+        return has_room(self._entered, address, self.host)
 
     def enter(self, viewer: Viewer) -> None:
-        number = self._known[viewer] = next(self._numbers)
-        self._viewers[number] = viewer
-        self._entered[number] = []
+        self._entered[viewer] = Entered(next(self._numbers), [])
+        self._by_number[self._entered[viewer].number] = viewer
 
     def forget(self, viewer: Viewer) -> None:
         viewer.closed = True
-        number = self._known.pop(viewer, None)
-        if number is None:
-            return
-        del self._viewers[number]
-        for engine in self._entered.pop(number):
-            self._pool.say(engine, "forget", number)
+        if (entered := self._entered.pop(viewer, None)) is not None:
+            del self._by_number[entered.number]
+            for engine in entered.engines:
+                self._pool.say(engine, "forget", entered.number)
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
         """As `Hub.join`.  Where the engine does not answer the channel ends with `failed`."""
-        slug, number = slug_of(name), self._known.get(viewer)
-        if slug is None or len(name) > 1_000:
-            return await viewer.send(frames.end(name[:1_000], "unknown"))
-        if number is None:
-            return None
-        engine, entered = self._pool.place_of(slug), self._entered[number]
-        if engine not in entered:
-            self._pool.say(engine, "enter", number, viewer.address, not entered)
+        if (entered := self._entered.get(viewer)) is None:
+            return
+        engine = self._engine_of(name)
+        if engine not in entered.engines:
+            self._pool.say(engine, "enter", entered.number, viewer.address, not entered.engines)
+            entered.engines.append(engine)
             if viewer.hidden:
-                self._pool.say(engine, "hide", number, True)
-            entered.append(engine)
-        joined = asyncio.wrap_future(self._pool.ask(engine, "join", number, name, after))
+                self.hide(viewer, hidden=True)
+        joined = asyncio.wrap_future(self._pool.ask(engine, "join", entered.number, name, after))
         try:
             await asyncio.wait_for(joined, JOINED_WITHIN_S)
         except (SandboxError, TimeoutError) as why:
             log.info("%s was not opened: %s", name, why)
-            await viewer.send(frames.end(name, "failed"))
-        return None
+            await viewer.send(frames.end(name[:1_000], "failed"))
 
     def leave(self, viewer: Viewer, name: str) -> None:
-        self._say(viewer, self._engines_of(viewer, name), "leave", name)
+        self._do(viewer, "leave", name, at=self._engine_of(name))
 
     def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
-        engines = self._entered.get(self._known.get(viewer, 0), [])
-        if len(engines) == 1:
-            return self._say(viewer, engines, "acknowledge", painted)
-        for name, n in painted.items():
-            self._say(viewer, self._engines_of(viewer, name), "acknowledge", {name: n})
-        return None
+        """Each engine knows its own channels."""
+        self._do(viewer, "acknowledge", painted)
 
     def hide(self, viewer: Viewer, *, hidden: bool) -> None:
         viewer.hidden = hidden
-        self._say(viewer, self._entered.get(self._known.get(viewer, 0), []), "hide", hidden)
+        self._do(viewer, "hide", hidden=hidden)
 
     async def recheck(self, slug: str) -> None:
         self._pool.say(self._pool.place_of(slug), "recheck", slug)
@@ -134,9 +134,9 @@ class Viewers:
             elif message[0] == "frames":
                 for numbers, text in message[1]:
                     for number in numbers:
-                        if (viewer := self._viewers.get(number)) is not None:
+                        if (viewer := self._by_number.get(number)) is not None:
                             await viewer.send(text)
-            elif message[0] == "close" and (viewer := self._viewers.get(message[1])) is not None:
+            elif message[0] == "close" and (viewer := self._by_number.get(message[1])) is not None:
                 await self._close(viewer, message[2])
 
     async def _close(self, viewer: Viewer, code: int) -> None:
@@ -146,8 +146,8 @@ class Viewers:
             log.debug("closing the socket of %s failed: %s", viewer.address, why)
 
     async def _engine_ended(self, engine: int) -> None:
-        for number, engines in list(self._entered.items()):
-            if engine in engines and (viewer := self._viewers.get(number)) is not None:
+        for viewer, entered in list(self._entered.items()):
+            if engine in entered.engines:
                 await self._close(viewer, ENGINE_ENDED)
 
     async def _answer(self, engine: int, question: str, number: int, *given: Any) -> None:
@@ -160,23 +160,24 @@ class Viewers:
         self._pool.say(engine, "answer", number, answer)
 
     async def _may_see(self, number: int, slug: str) -> bool:
-        viewer = self._viewers.get(number)
+        viewer = self._by_number.get(number)
         return viewer is not None and await viewer.may_see(slug)
 
     async def _may_still_see(self, asked: Sequence[tuple[int, str]]) -> list[bool]:
-        there = [(self._viewers[number].who, slug) for number, slug in asked if number in self._viewers]
-        found = iter(await self._still_see(there) if there else [])
-        return [number in self._viewers and next(found) for number, _ in asked]
+        there = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
+        found = iter(await self._still_see([(there[number], slug) for number, slug in asked if number in there]))
+        return [number in there and next(found) for number, _ in asked]
 
-    def _engines_of(self, viewer: Viewer, name: str) -> list[int]:
-        slug = slug_of(name)
-        engine = self._pool.place_of(slug) if slug is not None else -1
-        return [engine] if engine in self._entered.get(self._known.get(viewer, 0), []) else []
+    def _engine_of(self, name: str) -> int:
+        """One that has the channel's sandbox, or says that there is none."""
+        return self._pool.place_of(slug_of(name) or "")
 
-    def _say(self, viewer: Viewer, engines: list[int], kind: str, *given: Any) -> None:
-        if (number := self._known.get(viewer)) is not None:
-            for engine in engines:
-                self._pool.say(engine, kind, number, *given)
+    def _do(self, viewer: Viewer, does: str, *given: Any, at: int | None = None, **named: Any) -> None:
+        """In the hubs that know the viewer, or in that of one engine."""
+        entered = self._entered.get(viewer, NOT_ENTERED)
+        for engine in entered.engines:
+            if at in (None, engine):
+                self._pool.say(engine, "viewer", entered.number, does, given, named)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)

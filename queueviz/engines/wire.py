@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, NamedTuple
 
 from sandbox.cluster.config import HostConfig
-from sandbox.control.limits import SocketLimits
 from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy, SandboxError
 
@@ -27,7 +26,6 @@ class Begin(NamedTuple):
     home: str
     config: HostConfig
     share: Share
-    socket: SocketLimits
     logging: dict[str, Any]
 
 
@@ -42,8 +40,8 @@ def pack_failure(number: int, why: BaseException) -> bytes:
     try:
         return pack(("failed", number, why))
     except Exception:
-        busy = EngineBusy if not isinstance(why, SandboxError) else SandboxError
-        return pack(("failed", number, busy(f"{type(why).__name__}: {why}")))
+        kind = SandboxError if isinstance(why, SandboxError) else EngineBusy
+        return pack(("failed", number, kind(f"{type(why).__name__}: {why}")))
 
 
 def messages(end: socket.socket) -> Iterator[Any]:

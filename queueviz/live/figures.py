@@ -1,8 +1,19 @@
 """What the live sockets cost, counted since the process began, and how late their frames are."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 REMEMBERED_S = 10.0
+WORST = ("late_ms", "oldest_unacknowledged_ms")
+
+
+def together(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Of several hubs (`Hub.counted`): sums, and the worst of what is late."""
+    total = {"sockets": 0, "channels": 0, **dict.fromkeys(WORST, 0)}
+    for one in counted:
+        for name, value in one.items():
+            total[name] = max(total[name], value) if name in WORST else total.get(name, 0) + value
+    return total
 
 
 @dataclass

@@ -20,7 +20,7 @@ from queueviz.live.fact_channel import FACTS, MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
 from queueviz.live.figures import Figures, Lateness
-from queueviz.live.viewer import Viewer, Watch
+from queueviz.live.viewer import Viewer, Watch, has_room
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
 from sandbox.control.readings import Reading, Refusal
 from sandbox.kernel.errors import SandboxError
@@ -73,8 +73,7 @@ class Hub:
     # --- viewers -----------------------------------------------------------------------------------------------------
 
     def has_room_for(self, address: str) -> bool:
-        same = sum(viewer.address == address for viewer in self._viewers)
-        return len(self._viewers) < self.host.sockets and same < self.host.sockets_per_address
+        return has_room(self._viewers, address, self.host)
 
     def enter(self, viewer: Viewer) -> None:
         self._viewers[viewer] = None

@@ -3,21 +3,20 @@
 import asyncio
 import weakref
 from contextvars import Context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from channels.db import database_sync_to_async
 
-from queueviz import engine
 from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
 from queueviz.live import rights
+from queueviz.live.figures import together
 from queueviz.live.hub import Hub
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
 
 AnyHub = Hub | Viewers
-WORST = ("late_ms", "oldest_unacknowledged_ms")
 
 _hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.WeakKeyDictionary()
 
@@ -44,17 +43,6 @@ def rights_changed(slug: str) -> None:
             Context().run(asyncio.run_coroutine_threadsafe, hub.recheck(slug), loop)
 
 
-def figures() -> dict[str, Any]:
-    """Of all hubs, for `/healthz/live`: sums, and the worst of what is late.  Raises EngineBusy."""
-    hubs = list(_hubs.values())
-    found = [hub.counted() for hub in hubs if isinstance(hub, Hub)]
-    for port in {hub.port for hub in hubs if isinstance(hub, Viewers)}:
-        far: list[dict[str, int]] = engine.answer(port.figures())
-        found += far
-    total: dict[str, Any] = {"sockets": 0, "channels": 0, **dict.fromkeys(WORST, 0)}
-    for counted in found:
-        for name, value in counted.items():
-            total[name] = max(total[name], value) if name in WORST else total.get(name, 0) + value
-    if any(isinstance(hub, Viewers) for hub in hubs):
-        total["sockets"] = sum(hub.sockets for hub in hubs)  # one may have channels in several engines
-    return total
+def figures() -> dict[str, int]:
+    """Of all hubs, for `/healthz/live`.  Raises EngineBusy."""
+    return together([hub.counted() for hub in list(_hubs.values())])

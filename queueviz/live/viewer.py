@@ -3,10 +3,10 @@
 import logging
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, NamedTuple
 
-from sandbox.control.limits import SocketLimits
+from sandbox.control.limits import HostLimits, SocketLimits
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,12 @@ class Watch:
     def age_s(self, now_s: float) -> float:
         """Of the oldest unconfirmed frame."""
         return now_s - self.unacknowledged[0].at_s if self.unacknowledged else 0.0
+
+
+def has_room(viewers: "Collection[Viewer]", address: str, limits: HostLimits) -> bool:
+    """For one more from `address` beside these."""
+    same = sum(viewer.address == address for viewer in viewers)
+    return len(viewers) < limits.sockets and same < limits.sockets_per_address
 
 
 class Viewer:

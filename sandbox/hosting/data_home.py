@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox.cluster.notices import Notice
+from sandbox.cluster.record import replace_file
 from sandbox.control.limits import MIB, HostLimits
+from sandbox.hosting.share import Share
 
 HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
              "again, brokers refuse messages as with a full disk.")
-
-
 TAKEN = ".taken-"  # and the number of an engine
 
 
@@ -24,9 +24,8 @@ class DataHome:
     check.  Of several engines each measures its own sandboxes, and leaves the sum for the others in a file.
     """
 
-    def __init__(self, root: Path, limits: HostLimits, number: int | None = None) -> None:
-        """`number`: of the engine, where there are several."""
-        self._number = number
+    def __init__(self, root: Path, limits: HostLimits, share: Share | None = None) -> None:
+        self._share = share
         self._root = root
         self._limits = limits
         self._sizes: dict[str, int] = {}
@@ -38,18 +37,17 @@ class DataHome:
         self._sizes = {slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
                        for slug in slugs}
         used = sum(self._sizes.values())
-        if self._number is not None:
-            used += self._exchange(self._number, used)
+        if self._share is not None:
+            used += self._exchange(self._share.number, used)
         allowed = min(self._limits.data_bytes, int(shutil.disk_usage(self._root).total * self._limits.disk_share))
         values = {"used": -(-used // MIB), "allowed": allowed // MIB}
         self.full = Notice(HOME_FULL, values) if used >= allowed else None
-
 
     def _exchange(self, number: int, used: int) -> int:
         """What the other engines measured last."""
         mine = self._root / f"{TAKEN}{number}"
         with suppress(OSError):  # a disk that is full to the last byte: the others know an earlier sum
-            _replace(mine, str(used))
+            replace_file(mine, str(used).encode())
         return sum(_number_in(path) for path in self._root.glob(f"{TAKEN}*") if path != mine and not path.suffix)
 
 
@@ -57,12 +55,6 @@ def forget_sums(root: Path) -> None:
     """Before engines start: there may have been more of them."""
     for path in root.glob(f"{TAKEN}*"):
         path.unlink(missing_ok=True)
-
-
-def _replace(path: Path, text: str) -> None:
-    written = path.with_suffix(".new")
-    written.write_text(text)
-    written.replace(path)
 
 
 def _number_in(path: Path) -> int:

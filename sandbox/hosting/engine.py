@@ -1,30 +1,25 @@
 """The engine's thread: one loop for all sandboxes of a process."""
 
 import asyncio
-import fcntl
 import gc
 import logging
-import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import LiveEnvironment
+from sandbox.hosting.home_lock import lock
 from sandbox.hosting.host import Host
 from sandbox.hosting.port import EnginePort
 from sandbox.hosting.share import Share
-from sandbox.kernel.errors import EngineBusy, Locked
+from sandbox.kernel.errors import EngineBusy
 
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 10.0
-LOCK_NAME = "engine.lock"
-GONE_WITHIN_S = 5.0
-LOOK_EVERY_S = 0.05
 
 
 class Engine:
@@ -122,28 +117,3 @@ def _freeze_imports() -> None:
     """Exclude the objects loaded so far from garbage collection: traversing a web server's code took 40 ms."""
     gc.collect()
     gc.freeze()
-
-
-def lock(home: Path) -> BinaryIO:
-    """Of a data home, until the file is closed by all processes that inherited it.
-
-    Raises Locked.  Where its holder is gone, the engine processes it had are ending: they are waited for.
-    """
-    path = home / LOCK_NAME
-    file = path.open("a+b")
-    until_s = time.monotonic() + GONE_WITHIN_S
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except OSError as why:
-            file.seek(0)
-            holder = file.read().decode() or "unknown"
-            if Path(f"/proc/{holder}").exists() or time.monotonic() > until_s:
-                file.close()
-                raise Locked(f"the data home {home} is in use by process {holder}") from why
-            time.sleep(LOOK_EVERY_S)
-    file.truncate(0)
-    file.write(str(os.getpid()).encode())
-    file.flush()
-    return file

@@ -45,13 +45,12 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 class Host:
     """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
 
-    def __init__(self, home: Path, config: HostConfig, environment: Environment,
-                 share: Share | None = None) -> None:
+    def __init__(self, home: Path, config: HostConfig, environment: Environment, share: Share | None = None) -> None:
         self._home = home
         self._config = config
         self._environment = environment
-        self._registry = Registry(home / "sandboxes", share.slugs if share is not None else None)
-        self._data_home = DataHome(home / "sandboxes", config.limits, share.number if share is not None else None)
+        self._registry = Registry(home / "sandboxes", share)
+        self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)

@@ -1,13 +1,13 @@
 """The sandboxes of a data home and the state of each."""
 
 import logging
-from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
+from sandbox.hosting.share import Share
 from sandbox.kernel.errors import ActionRefused, CorruptRecord
 from sandbox.queries.rows.snapshot import SandboxRow
 
@@ -106,12 +106,12 @@ class Slot:
 class Registry:
     """The sandboxes of a data home by slug; the directories decide which exist.
 
-    `mine`: those that this engine serves; of others only the ports are looked at.
+    `share`: of those that other engines serve only the ports are looked at.
     """
 
-    def __init__(self, root: Path, mine: Container[str] | None = None) -> None:
+    def __init__(self, root: Path, share: Share | None = None) -> None:
         self._root = root
-        self._mine = mine
+        self._share = share
         self._slots: dict[str, Slot] = {}
         self._ports_of_others: set[int] = set()
 
@@ -123,7 +123,7 @@ class Registry:
             except (CorruptRecord, OSError) as why:
                 log.error("reading %s: %s", directory.name, why)
                 slot = Slot(directory.name, None, str(why))
-            if self._mine is None or directory.name in self._mine:
+            if self._share is None or directory.name in self._share.slugs:
                 self._slots[directory.name] = slot
             else:
                 self._ports_of_others |= slot.ports
@@ -136,7 +136,7 @@ class Registry:
 
     def is_of_others(self, slug: str) -> bool:
         """It is there, and another engine serves it."""
-        return self._mine is not None and slug not in self._slots and self.directory(slug).exists()
+        return self._share is not None and slug not in self._slots and self.directory(slug).exists()
 
     def add(self, slug: str, record: SandboxRecord) -> None:
         self._slots[slug] = Slot(slug, record)

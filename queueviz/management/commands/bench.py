@@ -8,11 +8,12 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
+from queueviz.engines import MOST_ENGINES
+
 BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks", "branch",
            "class", "pipeline")
 MODULES = {"class": "classroom"}  # others are called as their bench
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
-MOST_ENGINES = 64
 MOST_RATE = 60
 QUICK = ("wire", "pipeline", "seeks", "branch")
 

@@ -18,6 +18,7 @@ from django.core.management.base import CommandParser
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from queueviz.engines import MOST_ENGINES
 from queueviz.runs.beside import WorkerBeside
 from queueviz.turns import one_process_at_a_time
 from sandbox.kernel.errors import Locked
@@ -25,7 +26,6 @@ from sandbox.kernel.errors import Locked
 log = logging.getLogger(__name__)
 
 REQUEST_GRACE_S = 1.0
-MOST_ENGINES = 64
 
 
 class Command(BaseCommand):
@@ -35,18 +35,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default 8000)")
-        parser.add_argument("--engines", type=engines_number, default=None, metavar="N",
+        parser.add_argument("--engines", type=engines_number, default=str(settings.QUEUEVIZ_ENGINES), metavar="N",
                             help="engine processes (default: QUEUEVIZ_ENGINES, else 0: a thread of this process)")
         parser.add_argument("--without-worker", action="store_true",
                             help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started")
 
-    def handle(self, *args: Any, host: str, port: int, engines: int | None = None, without_worker: bool = False,
+    def handle(self, *args: Any, host: str, port: int, engines: int, without_worker: bool = False,
                **options: Any) -> None:  # fmt: skip
         refuse_a_busy_port(host, port)
-        number = settings.QUEUEVIZ_ENGINES if engines is None else engines
-        if not 0 <= number <= MOST_ENGINES:
-            raise CommandError(f"QUEUEVIZ_ENGINES is {number}: choose a number from 0 to {MOST_ENGINES}.")
-        prepare(number)
+        prepare(engines)
         worker = None if without_worker else WorkerBeside().start()
         try:
             self.serve(host, port)
@@ -93,7 +90,7 @@ def end_beside_stuck_requests() -> None:
         os._exit(0)  # the engine has stopped and everything is written
 
 
-def prepare(engines: int = 0) -> None:
+def prepare(engines: int) -> None:
     """Engines, database and static files, or a sentence that says what to do.  One server per data home."""
     from queueviz import engine
 

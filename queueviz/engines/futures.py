@@ -1,0 +1,58 @@
+"""Futures that end with others: their values, their errors, their cancellation by who no longer waits."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+
+def settle(future: "Future[Any]", value: Any = None, *, why: BaseException | None = None) -> None:
+    """With a value, or with `why`.  Nothing where it was cancelled."""
+    if future.set_running_or_notify_cancel():
+        future.set_result(value) if why is None else future.set_exception(why)
+
+
+def failed(why: BaseException) -> "Future[Any]":
+    future: Future[Any] = Future()
+    future.set_exception(why)
+    return future
+
+
+def after(first: "Future[Any]", following: Callable[[], "Future[Any]"]) -> "Future[Any]":
+    """What `following` gives, begun when `first` has ended well; else the error of `first`."""
+    whole: Future[Any] = Future()
+
+    def go_on(done: "Future[Any]") -> None:
+        if (why := done.exception()) is not None:
+            settle(whole, why=why)
+        else:
+            following().add_done_callback(lambda last: _as(last, whole))
+
+    first.add_done_callback(go_on)
+    return whole
+
+
+def gathered(futures: "list[Future[Any]]", make: Callable[[list[Any]], Any], *, some: bool = False) -> "Future[Any]":
+    """`make` of all answers once the last is there, or the first error; with `some`, of the answers that came."""
+    whole: Future[Any] = Future()
+    left = set(futures)
+
+    def one_more(done: "Future[Any]") -> None:
+        left.discard(done)
+        if left:
+            return
+        wrong = [why for future in futures if (why := future.exception()) is not None]
+        if wrong and (not some or len(wrong) == len(futures)):
+            settle(whole, why=wrong[0])
+        else:
+            settle(whole, make([future.result() for future in futures if future.exception() is None]))
+
+    if not futures:
+        settle(whole, make([]))
+    for future in futures:
+        future.add_done_callback(one_more)
+    return whole
+
+
+def _as(done: "Future[Any]", whole: "Future[Any]") -> None:
+    why = done.exception()
+    settle(whole, None if why is not None else done.result(), why=why)

@@ -1,0 +1,38 @@
+"""One server per data home."""
+
+import fcntl
+import os
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from sandbox.kernel.errors import Locked
+
+LOCK_NAME = "engine.lock"
+GONE_WITHIN_S = 5.0  # engine processes end after the server that had them
+LOOK_EVERY_S = 0.05
+
+
+def lock(home: Path) -> BinaryIO:
+    """Of a data home, until the file is closed by all processes that inherited it.
+
+    Raises Locked.  Where its holder is gone, the engine processes it had are ending: they are waited for.
+    """
+    path = home / LOCK_NAME
+    file = path.open("a+b")
+    until_s = time.monotonic() + GONE_WITHIN_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError as why:
+            file.seek(0)
+            holder = file.read().decode() or "unknown"
+            if Path(f"/proc/{holder}").exists() or time.monotonic() > until_s:
+                file.close()
+                raise Locked(f"the data home {home} is in use by process {holder}") from why
+            time.sleep(LOOK_EVERY_S)
+    file.truncate(0)
+    file.write(str(os.getpid()).encode())
+    file.flush()
+    return file
