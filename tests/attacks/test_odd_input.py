@@ -1,7 +1,8 @@
 """Requests no one's browser sends: a 4xx with a sentence, never a 500."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -116,14 +117,12 @@ def test_a_text_that_is_too_long_for_its_column_is_refused_by_name(lenient: Clie
     assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
-def test_a_database_that_is_locked_says_so(port: FakePort, own_sqlite: Path) -> None:
+def who_writes_hears_that_it_is_busy(lock: AbstractContextManager[None]) -> None:
+    """While another holds the lock, and who only looks needs no turn."""
     client = Client(raise_request_exception=False)
     made = client.post("/new/", {"template": "empty"})
     assert made.status_code == 302
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("PRAGMA busy_timeout = 20")
-    with closing(sqlite3.connect(own_sqlite, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with lock:
         page = client.post("/new/", {"template": "empty"})
         api = client.post("/api/sandboxes", {"template": "empty"}, JSON)
         session = Client(raise_request_exception=False).post("/new/", {"template": "empty"})
@@ -135,24 +134,32 @@ def test_a_database_that_is_locked_says_so(port: FakePort, own_sqlite: Path) -> 
     assert client.post("/new/", {"template": "empty"}).status_code == 302
 
 
+def test_a_database_that_is_locked_says_so(port: FakePort, own_sqlite: Path) -> None:
+    @contextmanager
+    def locked() -> Iterator[None]:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute("PRAGMA busy_timeout = 20")
+        with closing(sqlite3.connect(own_sqlite, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
+
+    who_writes_hears_that_it_is_busy(locked())
+
+
 def test_a_postgresql_whose_lock_another_holds_says_so(port: FakePort, own_postgresql: None) -> None:
     """As a locked SQLite does: who waits in vain is not kept for ever."""
-    client = Client(raise_request_exception=False)
-    made = client.post("/new/", {"template": "empty"})
-    assert made.status_code == 302
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("SHOW lock_timeout")
-        assert cursor.fetchone() == ("5s",)
-        cursor.execute("SET lock_timeout = '20ms'")
-    with closing(connection.copy()) as other:
-        with closing(other.cursor()) as held:
+
+    @contextmanager
+    def locked() -> Iterator[None]:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute("SHOW lock_timeout")
+            assert cursor.fetchone() == ("5s",)
+            cursor.execute("SET lock_timeout = '20ms'")
+        with closing(connection.copy()) as other, closing(other.cursor()) as held:
             held.execute("SELECT pg_advisory_lock(%s)", [turns.number_of("create")])
-        page = client.post("/new/", {"template": "empty"})
-        watching = client.get(made["Location"])
-    assert page.status_code == 503
-    assert b"The database is busy." in page.content
-    assert watching.status_code == 200, "who only looks needs no turn"
-    assert client.post("/new/", {"template": "empty"}).status_code == 302
+            yield
+
+    who_writes_hears_that_it_is_busy(locked())
 
 
 def test_a_character_that_postgresql_cannot_hold_is_said_to_be_one(port: FakePort, own_postgresql: None) -> None:

@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests.server.server import free_port
+
 PROGRAM = "redis-server"
 NOT_HERE = f"no Redis is installed here ({PROGRAM}): script/setup databases"
 START_S = 30.0
@@ -21,9 +23,7 @@ class RedisServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -14,6 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from tests.server.processes import is_there, processes_below
 from tests.server.server import PATIENCE_S, Driver, Server, stored, until
 from tests.server.test_live_socket import hear, is_kind, open_socket
 
@@ -30,22 +31,14 @@ def two_engines(own_home: Callable[[], Path]) -> Iterator[Server]:
 
 def engines_of(server: Server) -> list[int]:
     """Process ids, in the order of their numbers: they are started one after the other."""
-    return sorted(int(path.name) for path in Path("/proc").glob("[0-9]*") if _is_engine_of(path, server.pid))
+    return sorted(pid for pid in processes_below(server.pid) if b"queueviz.engines.process" in words_of(pid))
 
 
-def _is_engine_of(path: Path, server: int) -> bool:
+def words_of(pid: int) -> list[bytes]:
     try:
-        parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-        return parent == server and b"queueviz.engines.process" in (path / "cmdline").read_bytes().split(b"\0")
-    except (OSError, ValueError):
-        return False
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:  # it ended meanwhile
+        return []
 
 
 @contextmanager
@@ -140,7 +133,7 @@ def test_a_server_that_is_killed_takes_its_engines_with_it_and_starts_again_at_o
     two_engines.kill()
     two_engines.start()
     assert not set(engines) & set(engines_of(two_engines))
-    until(lambda: not any(is_running(pid) for pid in engines), what="the old engines end")
+    until(lambda: not any(is_there(pid) for pid in engines), what="the old engines end")
     box.wake()
     assert [row for row in box.events() if row["type"] == "SandboxWoken"][-1]["reason"] == "after a kill"
 
@@ -150,7 +143,7 @@ def test_a_stop_closes_every_sandbox_and_leaves_no_process(two_engines: Server) 
     box.wait_until(lambda seen: stored(seen, "orders") > 20, what="messages")
     engines = engines_of(two_engines)
     two_engines.stop()
-    assert not [pid for pid in engines if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in engines if is_there(pid)]
     two_engines.start()
     box.wake()
     assert [row for row in box.events() if row["type"] == "SandboxWoken"][-1]["reason"] != "after a kill"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.processes import is_there, processes_below
 from tests.server.server import Driver, Server, until
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
@@ -37,27 +38,8 @@ def worker_of(server: Server) -> int:
     return int(until(lambda: path.exists() and path.read_text(), what="a worker"))
 
 
-def processes_below(pid: int) -> set[int]:
-    found: set[int] = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if parent == pid:
-            found |= {int(stat.parent.name)} | processes_below(int(stat.parent.name))
-    return found
-
-
 def memory_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
-
-
-def is_there(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def ask(sandbox: Driver, job: str) -> str:

@@ -1,12 +1,14 @@
 """Which engine process gets which call, and what becomes of several answers."""
 
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from queueviz.engines.port import PoolPort
+from queueviz.engines.pool import Pool
+from queueviz.engines.port import TO_ONE, PoolPort
 from sandbox.control.branch_orders import BranchOrder
+from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused, EngineBusy
 
 
@@ -43,13 +45,20 @@ def pool() -> ScriptedPool:
 
 @pytest.fixture
 def port(pool: ScriptedPool) -> PoolPort:
-    return PoolPort(pool)  # type: ignore[arg-type]
+    return PoolPort(cast(Pool, pool))
 
 
 def test_a_verb_goes_to_the_engine_that_has_the_sandbox(pool: ScriptedPool, port: PoolPort) -> None:
     port.snapshot("b")
     port.wake("a")
     assert pool.asked == [(1, "snapshot", ("b",)), (0, "wake", ("a",))]
+
+
+def test_every_verb_of_an_engine_is_one_here_or_the_hubs() -> None:
+    public = {verb for verb in vars(EnginePort) if not verb.startswith("_")}
+    here = TO_ONE | {verb for verb in vars(PoolPort) if not verb.startswith("_")} - {"figures"}
+    assert public - here == {"subscribe", "unsubscribe", "read_within"}
+    assert not here - public
 
 
 def test_what_only_a_hub_may_do_is_no_verb_here(port: PoolPort) -> None:
