@@ -56,6 +56,21 @@ def test_axe_finds_nothing_on_pages_beside_the_board(site: Site, path: str) -> N
     assert small_targets(site) == []
 
 
+def test_the_time_bar_of_a_phone_has_room_for_its_longest_texts(site: Site) -> None:
+    """A busy machine says so beside the clock, and a frozen page counts what it missed."""
+    site.page.set_viewport_size(PHONE)
+    site.visit("orders", "groups/")
+    written = """([selector, words]) => {
+        const node = document.querySelector(selector);
+        [node.hidden, node.textContent] = [false, words];
+        return document.documentElement.scrollWidth;
+    }"""
+    for place in (("#reached", "1.4\u00d7 of 20\u00d7: this machine is busy"), ("#clock .wall", "wall 23:59:59"),
+                  ("#clock .seq", "event #10 000 000"), ("#livepill .word", "Frozen, 1 000 000 events missed"),
+                  ("#conn .word", "Catching up")):
+        assert site.page.evaluate(written, place) == PHONE["width"], place
+
+
 @pytest.mark.parametrize("path", ["topology/", "audit/", "history/", "pipeline/"])
 def test_a_finger_finds_everything_on_the_other_pages_too(site: Site, path: str) -> None:
     site.page.set_viewport_size(PHONE)
