@@ -44,7 +44,7 @@ def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path)
     tests = ["tests/web/test_recipes.py", "tests/house/test_words.py", "tests/house/test_events_are_written.py",
              "tests/house/test_spec_lists.py", "tests/web/test_page_scripts.py"]
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], cwd=copy,
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
@@ -53,5 +53,5 @@ def test_a_step_left_out_is_found(copy: Path) -> None:
     page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
     carry_out(re.sub(r"^```po\n.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL), copy)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/house/test_words.py"],
-                          cwd=copy, capture_output=True, text=True, timeout=120, check=False)
+                          cwd=copy, capture_output=True, text=True, timeout=600, check=False)
     assert "FAILED tests/house/test_words.py::test_every_text_the_site_marks_has_a_chinese_text" in done.stdout

@@ -108,7 +108,7 @@ def test_what_has_no_recipe_is_refused_with_a_sentence(tmp_path: Path) -> None:
         recipe(stage, 0)
     order = unpack(recipe(stage, 200), LIMITS)
     for wrong, why in (({"conditions": "other"}, "other limits"), ({"template": "none"}, "template"),
-                       ({"preset": "none"}, "preset"), ({"first_port": 65_000}, "port")):
+                       ({"preset": "none"}, "preset"), ({"first_port": 65_535}, "port")):
         with pytest.raises(ActionRefused, match=why):
             opened(stage, pack(RunOrder(**{**vars(order), **wrong}), LIMITS), "again")
     stage.kill()
