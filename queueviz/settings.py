@@ -91,15 +91,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})  # the URL's own win
 
-# The layer carries rare notices only; live boards never use it (docs/live.md).
+# Rare notices between web processes (live.notified).  No channel layer: each socket would listen to it and end with it.
 QUEUEVIZ_REDIS_URL = environment.text("QUEUEVIZ_REDIS_URL")
-CHANNEL_LAYERS = {
-    "default": (
-        {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [QUEUEVIZ_REDIS_URL]}}
-        if QUEUEVIZ_REDIS_URL
-        else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
-    )
-}
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = HostLimits().request_bytes
 DATA_UPLOAD_MAX_NUMBER_FIELDS = HostLimits().request_fields

@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 
 from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
-from queueviz.live import rights
+from queueviz.live import notified, rights
 from queueviz.live.figures import together
 from queueviz.live.hub import Hub
 
@@ -34,7 +34,13 @@ def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
 
 
 def rights_changed(slug: str) -> None:
-    """Called from any thread after a share was revoked, a sandbox made private or a cluster's operator removed.
+    """Called from any thread after a share was revoked, a sandbox made private or a cluster's operator removed."""
+    recheck(slug)
+    notified.send(slug)
+
+
+def recheck(slug: str) -> None:
+    """The hubs of this process ask at once who may still see it; the same for a notice of another process.
 
     Not in the caller's context: a request's own ends with it, and the database would be asked from its dead thread.
     """

@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from queueviz import load
-from queueviz.live import hubs
+from queueviz.live import hubs, notified
 from sandbox.kernel.errors import SandboxError
 
 
@@ -34,5 +34,7 @@ def health(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """What the live sockets cost: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame."""
-    return JsonResponse(hubs.figures())
+    """What the live sockets cost: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame; notices
+    to and from other web processes.
+    """
+    return JsonResponse(hubs.figures() | {"notices": notified.figures()})

@@ -103,6 +103,9 @@ class HostLimits:
     journal_lines: int = 1_000_000  # in one download
     unknown_links: int = 20  # of one address at once
     unknown_links_per_s: float = 0.5
+    notices_waiting: int = 1_000  # of changed rights, to be sent to other web processes; further ones are dropped
+    notices_per_s: int = 200  # taken from other web processes; the same
+    notice_bytes: int = 512  # of one; a longer one is dropped
     pipeline_runs_waiting: int = 20
     pipeline_runs_per_visitor: int = 2  # waiting or running
     pipeline_run_s: float = 600.0  # then it is cancelled

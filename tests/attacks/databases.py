@@ -1,17 +1,14 @@
 """Databases that several threads reach at once, as a server's do: a file of SQLite's, and one of a PostgreSQL."""
 
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
-import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
-from psycopg import sql
 
 from tests.databases.postgresql import Postgresql
 
@@ -23,10 +20,7 @@ def sqlite(folder: Path) -> dict[str, Any]:
 
 def fresh(server: Postgresql) -> dict[str, Any]:
     """A database with nothing in it yet; it ends with its server."""
-    name = f"fresh_{secrets.token_hex(8)}"
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    return {**dj_database_url.parse(server.url(name)), "OPTIONS": dict(settings.POSTGRESQL_OPTIONS)}
+    return {**dj_database_url.parse(server.fresh()), "OPTIONS": dict(settings.POSTGRESQL_OPTIONS)}
 
 
 @contextmanager

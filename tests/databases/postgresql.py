@@ -1,6 +1,7 @@
 """A PostgreSQL of the tests' own: a cluster in a directory that ends with it, reached by a Unix socket alone."""
 
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -9,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
 
 SERVER_S = 60
 OF_THE_RUN = "TESTS_POSTGRESQL"  # a variable that workers inherit: the folder of the run's own
@@ -23,6 +27,13 @@ class Postgresql(NamedTuple):
     def url(self, name: str = "postgres") -> str:
         """As QUEUEVIZ_DATABASE_URL takes it."""
         return f"postgres://postgres@{quote(str(self.folder), safe='')}/{name}"
+
+    def fresh(self) -> str:
+        """The URL of a database with nothing in it yet; it ends with its server."""
+        name = f"fresh_{secrets.token_hex(8)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.url(name)
 
 
 @contextmanager

@@ -72,9 +72,10 @@ def forget_creations(home: Path) -> None:
 class Server:
     """`manage.py serve` on a data home.  Everything it says is in `log`."""
 
-    def __init__(self, home: Path, *, worker: bool = False, engines: int = 0,
+    def __init__(self, home: Path, *, worker: bool = False, engines: int = 0, variables: dict[str, str] | None = None,
                  command: Sequence[str] = (sys.executable, "manage.py"), cwd: Path = ROOT) -> None:
         self.home = home
+        self._variables = variables or {}
         self._command, self._cwd = command, cwd
         self._more = ("--engines", str(engines), *(() if worker else ("--without-worker",)))
         self.port = free_port()
@@ -96,7 +97,8 @@ class Server:
         """Returns when it is well; the port stays the same over restarts."""
         with self.log_path.open("ab") as log:
             command = [*self._command, "serve", "--port", str(self.port), *self._more]
-            self.process = subprocess.Popen(command, cwd=self._cwd, env=environment(self.home), stdout=log, stderr=log)
+            self.process = subprocess.Popen(command, cwd=self._cwd, env=environment(self.home) | self._variables,
+                                            stdout=log, stderr=log)
         until(self._is_well, within_s=START_WITHIN_S, what="the server answers")
         return self
 

@@ -58,6 +58,7 @@ class Command(BaseCommand):
         from queueviz import engine
         from queueviz.asgi import application
         from queueviz.doorkeeper import doorkeeper
+        from queueviz.live import hubs, notified
 
         shown = f"[{host}]" if ":" in host else host
 
@@ -70,8 +71,14 @@ class Command(BaseCommand):
         server = daphne.Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready,
                                verbosity=0, websocket_handshake_timeout=10, application_close_timeout=5)
         try:
+            notified.start(hubs.recheck)
+        except ValueError as why:
+            engine.stop()
+            raise CommandError(f"Cannot start: {why}") from why
+        try:
             server.run()
         finally:
+            notified.stop()
             engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
 
 
