@@ -15,6 +15,7 @@ import psycopg
 from psycopg import sql
 
 SERVER_S = 60
+WITH_US = 'home=$1; shift; read -r _; "$@"; rm -rf "$home"'  # a killed run ends its input, too
 OF_THE_RUN = "TESTS_POSTGRESQL"  # a variable that workers inherit: the folder of the run's own
 NOT_HERE = "no PostgreSQL is installed here (initdb, pg_ctl): script/setup databases"
 
@@ -52,15 +53,15 @@ def postgresql() -> Iterator[Postgresql]:
         subprocess.run([*as_user, str(programs / program), "-D", str(home / "data"), *arguments], check=True, cwd="/",
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SERVER_S)
 
+    stop = [*as_user, str(programs / "pg_ctl"), "-D", str(home / "data"), "-m", "immediate", "stop"]
+    keeper = subprocess.Popen(["sh", "-c", WITH_US, "sh", str(home), *stop], stdin=subprocess.PIPE, cwd="/",
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
     try:
         run("initdb", "-A", "trust", "-U", "postgres", "-N", "-E", "UTF8", "--locale", "C.UTF-8")
         run("pg_ctl", "-w", "-o", f"-F -h '' -k {home}", "-l", str(home / "log"), "start")
-        try:
-            yield Postgresql(home)
-        finally:
-            run("pg_ctl", "-m", "immediate", "stop")
+        yield Postgresql(home)
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        keeper.communicate(timeout=SERVER_S)
 
 
 def running() -> Postgresql | None:

@@ -10,6 +10,7 @@ import pytest
 from tests.databases import on_postgresql, postgresql
 from tests.databases.postgresql import Postgresql
 from tests.databases.redis_server import RedisServer
+from tests.server.server import until
 
 ROOT = Path(__file__).parents[2]
 ASKS_WHICH = """
@@ -24,11 +25,30 @@ def test_no_database():
     assert False, "left to other runs"
 """
 
+STARTS_ONE = """
+import sys
+from tests.databases.postgresql import postgresql
+
+with postgresql() as server:
+    print(server.folder, flush=True)
+    sys.stdin.read()
+"""
+
 
 def test_postgresql_is_reached_by_its_socket_alone(postgresql_server: Postgresql) -> None:
     with psycopg.connect(postgresql_server.url()) as connection:
         shown = [connection.execute(f"SHOW {name}").fetchone() for name in ("listen_addresses", "server_encoding")]
     assert shown == [("",), ("UTF8",)]
+
+
+def test_a_run_that_is_killed_leaves_no_postgresql(postgresql_server: Postgresql) -> None:
+    command = [sys.executable, "-c", STARTS_ONE]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        folder = Path(run.stdout.readline().strip())
+        pid = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+        run.kill()
+    until(lambda: not folder.exists() and not Path(f"/proc/{pid}").exists(), what="the cluster is gone")
 
 
 def test_a_redis_that_is_killed_starts_again_at_the_same_address(redis_server: RedisServer) -> None:
