@@ -59,7 +59,7 @@ def changes(request: HttpRequest, slug: str, first: int = Query(0, alias="from")
     who = visitor.of_request(request)
     access.sandbox_for(who, slug, "see")
     replaying.STATES.demand(access.counted_as(who))
-    found = engine.answer(engine.port().changes(slug, first, last))
+    found = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
     said = {"from": str(found.first), "to": str(found.last), "keyframes": [str(seq) for seq in found.keyframes],
             "rows": [change._asdict() for change in found.rows]}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)

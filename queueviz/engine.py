@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 PATIENCE_S = 2.0  # how long a view waits
 OPENING_PATIENCE_S = 10.0  # creating and waking do disk work
+PAST_PATIENCE_S = 15.0  # up to `folded_events` are read from files and folded
 STOP_WITHIN_S = 5.0
 
 _starting = threading.Lock()

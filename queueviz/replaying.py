@@ -15,7 +15,7 @@ def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
     """At the newest event where `at` is None.  Raises `NotFound`, `ActionRefused`."""
     sandbox = access.sandbox_for(visitor, slug, "see")
     STATES.demand(access.counted_as(visitor))
-    found = engine.answer(engine.port().state_at(slug, at))
+    found = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)
     whole = {**found.snapshot, "sandbox": {**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name}}
     return {"seq": str(found.seq), "keyframe": str(found.keyframe), "exact": not found.of_keyframe,
             "carried": found.carried, "of_keyframe": found.of_keyframe, "snapshot": whole}  # fmt: skip
