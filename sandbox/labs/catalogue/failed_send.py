@@ -1,0 +1,365 @@
+"""Lab N4: a send that is reported as failed, and a message that is stored."""
+
+from typing import Any
+
+from sandbox.control.actions import (
+    Action,
+    CreateTopic,
+    CutLink,
+    HealLink,
+    RowToSend,
+    SendMessages,
+    StartConsumer,
+    Subscription,
+)
+from sandbox.journal.events import ActionTaken, SendFailed
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+BROKER, CONSOLE = "broker-a", "console"
+ROW = f"{BROKER}:0"
+PATIENCE_S = 5  # a send gives up after 3 s
+TIMEOUT, UNCONNECTED = "SendTimeout", "ConnectFailed"
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    paid = 100 + chance.below(800)
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("ledger", "billing")),
+            "before": 3 + chance.below(9), "paid": f"order-{paid}", "lost": f"order-{paid + 1 + chance.below(90)}",
+            "row": ROW, "broker": BROKER, "console": CONSOLE}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
+    )
+
+
+def _keys(fields: dict[str, Any]) -> list[str]:
+    """Of the messages that a SendMessages sends."""
+    if fields["rows"]:
+        return [row["key"] for row in fields["rows"]]
+    return [fields["key"].replace("{n}", str(number)) for number in range(1, (fields["count"] or 1) + 1)]
+
+
+def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
+    return [seen for seen in evidence.actions("SendMessages")
+            if seen.event.fields["topic"] == evidence.numbers["topic"] and key in _keys(seen.event.fields)]
+
+
+def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
+    """The first failed send after an event."""
+    found = [seen for seen in evidence.of(SendFailed, since=since) if seen.event.topic == evidence.numbers["topic"]]
+    return found[0] if found else None
+
+
+def _records(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
+    """Offset → first delivery of each stored message with this key: the reader's links are whole, it gets all."""
+    found: dict[int, Delivery] = {}
+    for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
+        if row.key == key:
+            found.setdefault(row.offset, row)
+    return found
+
+
+def _passed_s(evidence: Evidence, seen: Seen[ActionTaken]) -> float:
+    return (evidence.now_ms - seen.at_ms) / 1000
+
+
+def _answer_is_lost(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    sends = _sends(evidence, n["paid"])
+    if not sends:
+        return Verdict.not_yet(NOT_SENT, key=n["paid"])
+    send = sends[-1]
+    failure, records = _failure(evidence, send.seq), _records(evidence, n["paid"], send.seq)
+    if failure is None:
+        if _passed_s(evidence, send) > PATIENCE_S:
+            return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send.seq])
+        return Verdict.not_yet(WAITS, console=CONSOLE)
+    if records:
+        return Verdict.met(_("{key} was reported as failed ({status}), and it is stored at offset {offset}."),
+                           key=n["paid"], status=failure.event.status, offset=min(records),
+                           rests_on=[send.seq, failure.seq, *(row.seq for row in records.values())])
+    if failure.event.status == UNCONNECTED:
+        return _without_connection(n["paid"], failure)
+    cuts = evidence.actions("CutLink", since=0)
+    text = BOTH_WAYS if cuts and not cuts[-1].event.fields["one_way"] else OTHER_WAY
+    return Verdict.wrong(text, key=n["paid"], broker=BROKER, console=CONSOLE,
+                         rests_on=[*(cut.seq for cut in cuts[-1:]), send.seq, failure.seq])
+
+
+def _request_is_lost(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    sends = _sends(evidence, n["lost"])
+    if not sends:
+        return Verdict.not_yet(NOT_SENT, key=n["lost"])
+    send = sends[-1]
+    failure, records = _failure(evidence, send.seq), _records(evidence, n["lost"], send.seq)
+    if records:
+        return Verdict.wrong(ARRIVED, key=n["lost"], broker=BROKER, console=CONSOLE,
+                             rests_on=[send.seq, *(row.seq for row in records.values())])
+    if failure is None:
+        return Verdict.not_yet(WAITS, console=CONSOLE)
+    if failure.event.status == UNCONNECTED:
+        return _without_connection(n["lost"], failure)
+    return Verdict.met(_("{key} was reported as failed ({status}), and it is stored nowhere."), key=n["lost"],
+                       status=failure.event.status, rests_on=[send.seq, failure.seq])
+
+
+def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
+    return Verdict.wrong(NO_CONNECTION, key=key, console=CONSOLE, status=failure.event.status, rests_on=[failure.seq])
+
+
+def _sent_again(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
+    done = [seen for sends in again.values() for seen in sends]
+    if not done:
+        return Verdict.not_yet(_("Neither {paid} nor {lost} was sent again yet."), paid=n["paid"], lost=n["lost"])
+    newest = max(done, key=lambda seen: seen.seq)
+    failure = _failure(evidence, newest.seq)
+    if failure is not None:
+        return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest.seq, failure.seq])
+    missing = [key for key, sends in again.items() if not sends]
+    if missing:
+        if _passed_s(evidence, newest) > PATIENCE_S:
+            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
+        return Verdict.not_yet(_("{key} was not sent again yet."), key=missing[0])
+    records = {key: _records(evidence, key, since=0) for key in again}
+    if not all(_records(evidence, key) for key in again):
+        return Verdict.not_yet(WAITS, console=CONSOLE)
+    return Verdict.met(_("{paid} is stored {paid_times} times, {lost} {lost_times} times."), paid=n["paid"],
+                       lost=n["lost"], paid_times=len(records[n["paid"]]), lost_times=len(records[n["lost"]]),
+                       rests_on=[seen.seq for seen in done] + [row.seq for rows in records.values()
+                                                               for row in rows.values()])
+
+
+def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
+    """How many messages with these keys are stored."""
+    rows = [row for name in names for row in _records(evidence, evidence.numbers[name], since).values()]
+    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+
+
+def _end(evidence: Evidence) -> float:
+    return float(evidence.end(f"{evidence.numbers['topic']}/{BROKER}/0"))
+
+
+def _status(evidence: Evidence) -> Truth:
+    failures = evidence.of(SendFailed)
+    return Truth(failures[-1].event.status, (failures[-1].seq,)) if failures else Truth("none")
+
+
+def _send(hands: Hands, key: str) -> None:
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=key))
+
+
+def _break(hands: Hands, a: str, b: str, *, one_way: bool = True) -> None:
+    hands.act(CutLink(a=a, b=b, one_way=one_way))
+
+
+def _lose_answer(hands: Hands) -> None:
+    hands.predict(1)
+    _break(hands, BROKER, CONSOLE)
+    _send(hands, hands.numbers["paid"])
+    hands.see(20)
+
+
+def _first(hands: Hands) -> None:
+    _lose_answer(hands)
+    n = hands.numbers
+    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][ROW]["max"]))
+    hands.why("answer")
+    hands.predict("same")
+    hands.act(HealLink(a=BROKER, b=CONSOLE))
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    _send(hands, "hello")
+    hands.wait(2)
+    _break(hands, CONSOLE, BROKER)
+    _send(hands, hands.numbers["lost"])
+    hands.see(20)
+    hands.say(TIMEOUT)
+    hands.why("cannot")
+    hands.predict(3)
+
+
+def _solve(hands: Hands) -> None:
+    _second(hands)
+    n = hands.numbers
+    hands.act(HealLink(a=BROKER, b=CONSOLE))
+    hands.act(SendMessages(topic=n["topic"], rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more")
+                                                        for name in ("paid", "lost"))))
+    hands.see(20)
+    hands.say(2)
+    hands.why("key")
+
+
+def _cuts_both_ways(hands: Hands) -> None:
+    hands.predict(0)
+    _break(hands, BROKER, CONSOLE, one_way=False)
+    _send(hands, hands.numbers["paid"])
+    hands.see(15)
+
+
+def _cuts_the_way_there(hands: Hands) -> None:
+    hands.predict(1)
+    _break(hands, CONSOLE, BROKER)
+    _send(hands, hands.numbers["paid"])
+    hands.see(15)
+
+
+def _sends_first(hands: Hands) -> None:
+    hands.predict(1)
+    _send(hands, hands.numbers["paid"])
+    hands.wait(2)
+    _break(hands, BROKER, CONSOLE)
+    hands.see(15)
+
+
+def _reads_the_old_end(hands: Hands) -> None:
+    _lose_answer(hands)
+    hands.say(hands.numbers["before"])
+
+
+def _does_not_connect(hands: Hands) -> None:
+    _first(hands)
+    _break(hands, CONSOLE, BROKER)
+    _send(hands, hands.numbers["lost"])
+    hands.see(15)
+
+
+def _sends_one_again(hands: Hands) -> None:
+    _second(hands)
+    hands.act(HealLink(a=BROKER, b=CONSOLE))
+    _send(hands, hands.numbers["lost"])
+    hands.see(PATIENCE_S + 10)
+
+
+def _forgets_to_heal(hands: Hands) -> None:
+    _second(hands)
+    _send(hands, hands.numbers["paid"])
+    _send(hands, hands.numbers["lost"])
+    hands.see(15)
+
+
+NOT_SENT = _("{key} is not sent yet.")
+WAITS = _("{console} waits for the answer: 3 seconds at most.")
+ANSWERED = _("{key} was answered at once: the way from {broker} to {console} was open. Cut it first, and send {key} "
+             "then.")
+BOTH_WAYS = _("Both ways are cut, and so {key} did not arrive either. Heal the link, send any message so that "
+              "{console} connects again, cut it from {broker} to {console} only, and send {key}.")
+OTHER_WAY = _("{key} itself was lost: the way from {console} to {broker} was cut. Heal the link, send any message so "
+              "that {console} connects again, cut it from {broker} to {console}, and send {key}.")
+NO_CONNECTION = _("{status}: {console} had no connection, because it closes one after a timeout, and could not open "
+                  "another. Heal the link, send any message so that it connects, cut again, and send {key}.")
+ARRIVED = _("{key} has arrived and is stored: the way from {console} to {broker} was open. Cut that one, and send "
+            "{key} once more.")
+STILL_CUT = _("It failed again: the link between {console} and {broker} is still cut. Heal it first.")
+ONE_ONLY = _("{key} was reported as failed too, and the application knows no more about it than about the other one: "
+             "send it again.")
+OLD_END = _("You wrote {given}: so many there were before {paid} was sent. Read the right end of q0 again.")
+BROKEN = _("It gave up after 3 s, but the message had been with the broker since the first millisecond.")
+
+FAILED_SEND = Lab(
+    slug="failed-send", number="N4", minutes=8,
+    title=_("Failed send, stored message"),
+    goal=_("A send that is reported as failed may have stored its message, and the retry is then the duplicate."),
+    draw=_draw, setup=_setup,
+    allowed=frozenset({"SendMessages", "CutLink", "HealLink"}),
+    steps=(
+        Step(
+            title=_("The answer is lost"),
+            do=_("Cut the link from {broker} to {console} this way only (Topology), and send one message with the key "
+                 "{paid} to {topic}. {console} is who sends by hand."),
+            watch=_("The right end of q0; then SendFailed on the page Journal."), mark="queue:{row}",
+            predict=Question(
+                text=_("The send of {paid} will be reported as failed. How many times will {paid} be stored?"),
+                kind=Number(_("times")), right=lambda e: _stored(e, "paid")),
+            check=_answer_is_lost,
+            say=Question(
+                text=_("How many messages are in q0 now? Read its right end."), kind=Number(_("messages")),
+                right=lambda e: Truth(_end(e)),
+                again=_("You wrote {given}; read the number at the right end of q0 again."),
+                misreadings=(Misreading(OLD_END, lambda e, given: given == _end(e) - 1),)),
+            why=Question(
+                text=_("What was lost?"),
+                kind=Choice((("answer", _("the broker's answer")),
+                             ("message", _("the message on its way to the broker")),
+                             ("broken", _("nothing: the broker was too slow")))),
+                right=lambda e: Truth("answer"),
+                again=_("{paid} is in q0, and {group} has consumed it: it cannot have been lost on its way there."),
+                misreadings=(Misreading(BROKEN, chosen("broken")),)),
+            hints=(_("Requests still arrive: only the way back is cut."),),
+        ),
+        Step(
+            title=_("The message is lost"),
+            do=_("Heal the link and send any message, so that {console} connects again. Then cut the link from "
+                 "{console} to {broker} this way only, and send one message with the key {lost}."),
+            watch=_("The right end of q0; then SendFailed on the page Journal."), mark="queue:{row}",
+            predict=Question(
+                text=_("What will {console} be notified of?"),
+                kind=Choice((("same", _("the same failure as with {paid}")),
+                             ("other", _("another failure: the message did not arrive")),
+                             ("none", _("no failure")))),
+                right=lambda e: Truth("same")),
+            check=_request_is_lost,
+            say=Question(
+                text=_("Which status does the newest SendFailed of the journal name?"),
+                kind=Choice(((TIMEOUT, _("SendTimeout: no answer in 3 s")),
+                             (UNCONNECTED, _("ConnectFailed: no connection")),
+                             ("none", _("a code of the broker: it has refused the message")))),
+                right=_status, again=_("Look at the newest SendFailed on the page Journal again.")),
+            why=Question(
+                text=_("{paid} is stored, {lost} is not. How can {console} know?"),
+                kind=Choice((("cannot", _("It cannot: in both cases no answer came.")),
+                             ("time", _("By the time it took.")),
+                             ("offset", _("By the offset in the answer.")))),
+                right=lambda e: Truth("cannot"),
+                again=_("Compare both SendFailed: same status, same 3 seconds, and no answer with an offset in it.")),
+            hints=(_("{console} knows what it has sent and what was answered, and nothing else."),),
+        ),
+        Step(
+            title=_("The retry is the duplicate"),
+            do=_("Heal the link, and send {paid} and {lost} once more, as an application does after an error."),
+            watch=_("The right end of q0."), mark="queue:{row}",
+            predict=Question(
+                text=_("How many messages with the keys {paid} and {lost} will be in q0 then?"),
+                kind=Number(_("messages")), right=lambda e: _stored(e, "paid", "lost", since=0)),
+            check=_sent_again,
+            say=Question(
+                text=_("How often does the page Messages find {paid} in {topic}?"), kind=Number(_("times")),
+                right=lambda e: _stored(e, "paid", since=0),
+                again=_("You wrote {given}; search for the key {paid} on the page Messages.")),
+            why=Question(
+                text=_("What keeps {group} from booking {paid} twice?"),
+                kind=Choice((("key", _("A handler that books each key once.")),
+                             ("timeout", _("A longer timeout of the producer.")),
+                             ("never", _("A producer that never sends again.")))),
+                right=lambda e: Truth("key"),
+                again=_("A longer timeout waits longer for the same lost answer, and without a retry {lost} would be "
+                        "missing.")),
+            hints=(_("One of the two is stored already."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("cuts both ways", "a cut link is a cut link", BOTH_WAYS, _cuts_both_ways),
+        WrongScript("cuts the way there", "it does not matter which direction is cut", OTHER_WAY, _cuts_the_way_there),
+        WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
+        WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
+        WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
+        WrongScript("sends one again", "an application can tell which of the two is missing", ONE_ONLY,
+                    _sends_one_again),
+        WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
+    ),
+)  # fmt: skip
