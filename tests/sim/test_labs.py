@@ -43,8 +43,9 @@ def test_the_solving_script_solves_and_every_other_gets_its_own_sentence(lab: La
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
-def test_twenty_seeds_of_every_lab_are_whole(lab: Lab) -> None:
-    assert is_whole(check_lab(lab, range(1, 21)))
+def test_five_more_seeds_of_every_lab_are_whole(lab: Lab) -> None:
+    """Twenty are played before a release: `manage.py lab check --all --seeds 20`."""
+    assert is_whole(check_lab(lab, range(2, 7)))
 
 
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
