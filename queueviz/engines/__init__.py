@@ -1,3 +1,15 @@
 """Engines in processes of their own on this machine (`manage.py serve --engines N`, docs/running.md)."""
 
+import os
+
 MOST_ENGINES = 64
+MOST_UNASKED = 4  # each takes 55 MB; who has more cores and more sandboxes says so
+
+
+def engines_for_this_machine() -> int:
+    """One for each core this process may use: the server itself needs little of one (docs/performance.md).
+
+    0, a thread of the server, where there is one core.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_UNASKED) if cores > 1 else 0

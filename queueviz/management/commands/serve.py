@@ -18,7 +18,7 @@ from django.core.management.base import CommandParser
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from queueviz.engines import MOST_ENGINES
+from queueviz.engines import MOST_ENGINES, engines_for_this_machine
 from queueviz.runs.beside import WorkerBeside
 from queueviz.turns import one_process_at_a_time
 from sandbox.kernel.errors import Locked
@@ -35,8 +35,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default 8000)")
-        parser.add_argument("--engines", type=engines_number, default=str(settings.QUEUEVIZ_ENGINES), metavar="N",
-                            help="engine processes (default: QUEUEVIZ_ENGINES, else 0: a thread of this process)")
+        parser.add_argument("--engines", type=engines_number, default=settings.QUEUEVIZ_ENGINES, metavar="N",
+                            help="engine processes; auto: by cores (default: QUEUEVIZ_ENGINES, else 0: a thread of "
+                                 "this process)")
         parser.add_argument("--without-worker", action="store_true",
                             help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started")
 
@@ -138,8 +139,11 @@ def port_number(text: str) -> int:
 
 
 def engines_number(text: str) -> int:
+    if text == "auto":
+        return engines_for_this_machine()
     if not text.isdecimal() or int(text) > MOST_ENGINES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}, "
+                                         "or auto")
     return int(text)
 
 
