@@ -243,6 +243,18 @@ def test_the_table_says_what_the_strips_show(site: Site) -> None:
     assert site.act(action="SetRate", rate="1") == 204
 
 
+def test_a_small_laptop_shows_the_heads_of_all_cards_whole(site: Site) -> None:
+    site.visit("flights")
+    for width in (1190, 1280, 1366, 1440):
+        site.page.set_viewport_size({"width": width, "height": 800})
+        cut = site.page.evaluate("""() => [...document.querySelectorAll(".ghead > *, .panel header > *")]
+            .filter((node) => node.getBoundingClientRect().right > node.parentElement.getBoundingClientRect().right + 1)
+            .map((node) => node.textContent.trim())""")
+        assert cut == [], width
+        tabs = site.page.locator(".ghead .gtabs")
+        assert tabs.evaluate("(tabs) => tabs.scrollWidth <= tabs.clientWidth"), width
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_open_table_is_shown_whole(site: Site, viewport: ViewportSize) -> None:
     site.page.set_viewport_size(viewport)
