@@ -25,7 +25,7 @@ class SandboxLimits:
     questions_per_s: int = 10  # per visitor
     mapped_files: int = 48
     sleep_after_idle_s: float = 600.0
-    viewers: int = 100
+    viewers: int = 600
     scan_entries: int = 5_000  # entries read by one question
     scan_ms: int = 5  # or its time, then it returns a cursor
     wire_links: int = 8  # recorded at a time

@@ -167,6 +167,29 @@ def test_a_live_socket_that_is_not_read_is_cut(kind: type, cut: bool) -> None:
     assert pipe.is_aborted is cut
 
 
+@pytest.mark.parametrize("takes", [0, 250])
+def test_a_frame_sent_at_once_waits_where_the_client_does_not_read(takes: int) -> None:
+    line = Connection(Doorkeeper(Mock(), HostLimits(unread_bytes=1_000)), WebSocketProtocol())
+    line.transport = pipe = Pipe()
+    sent: list[bytes] = []
+    pipe.writeSomeData = lambda data: sent.append(bytes(data[:takes])) or min(takes, len(data))
+    line.write_at_once(b"a" * 250 + b"b" * 650)
+    assert unread(pipe) == 900 - takes
+    line.write_at_once(b"c" * 50)
+    assert b"c" not in b"".join(sent), "it would overtake what waits"
+    assert unread(pipe) == 950 - takes
+    line.write_at_once(b"d" * (51 + takes))
+    assert pipe.is_aborted
+
+
+def test_a_frame_sent_at_once_to_a_client_that_is_gone_is_lost_quietly() -> None:
+    line = Connection(Doorkeeper(Mock(), HostLimits()), WebSocketProtocol())
+    line.transport = pipe = Pipe()
+    pipe.writeSomeData = lambda data: ConnectionResetError()
+    line.write_at_once(b"x")
+    assert unread(pipe) == 1, "the loop finds the connection lost"
+
+
 def test_what_was_read_counts_no_more() -> None:
     pipe = Pipe()
     pipe.write(b"x" * 900)

@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
@@ -23,7 +22,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from tests.bench.calibration import calibrate
-from tests.bench.served import ROOT, Served, served
+from tests.bench.served import ROOT, Served, cpu_s, served
 
 TEMPLATE, GROUP, TOPIC = "flights", "gate-display", "flights"
 STUDENTS = (10, 30, 60)
@@ -34,7 +33,6 @@ SETTLE_S = 3.0  # after sandboxes were made, rates set or viewers came
 ASK_EVERY_S = 0.25  # so that asking costs little beside the boards
 ACK_EVERY_S = 0.25
 PATIENCE_S = 60.0
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class Student(NamedTuple):
@@ -79,9 +77,9 @@ def _cell(server: Served, students: list[Student], cores: set[int], watch_s: flo
           settle_s: float) -> dict[str, Any]:
     """Frames and gaps of the median viewer, and of the worst; what the API takes; CPU in percent of a core."""
     with _tab(server, students[0]) as api:
-        alone_before, began_s = _cpu_s(server.pid), time.monotonic()
+        alone_before, began_s = cpu_s(server.pid), time.monotonic()
         time.sleep(alone_s)
-        alone = (_cpu_s(server.pid) - alone_before) / max(time.monotonic() - began_s, 0.001)
+        alone = (cpu_s(server.pid) - alone_before) / max(time.monotonic() - began_s, 0.001)
         command = [sys.executable, "-m", "tests.bench.classroom", server.url, str(settle_s), str(watch_s),
                    *(f"{student.slug}={student.address}" for student in students)]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as viewers:
@@ -89,11 +87,11 @@ def _cell(server: Served, students: list[Student], cores: set[int], watch_s: flo
             assert viewers.stdout is not None
             if viewers.stdout.readline() != b"watching\n":
                 raise RuntimeError("the viewers did not start")
-            before, cpu_s, client_s = _clock(api, students[0]), _cpu_s(server.pid), _cpu_s(viewers.pid)
+            before, server_s, client_s = _clock(api, students[0]), cpu_s(server.pid), cpu_s(viewers.pid)
             began_s = time.monotonic()
             asked_ms = sorted(_asked_ms(api, students, watch_s))
             after, load, passed_s = _clock(api, students[0]), os.getloadavg()[0], time.monotonic() - began_s
-            cpu_s, client_s = _cpu_s(server.pid) - cpu_s, _cpu_s(viewers.pid) - client_s
+            server_s, client_s = cpu_s(server.pid) - server_s, cpu_s(viewers.pid) - client_s
             gaps = [Gaps(*row) for row in orjson.loads(viewers.stdout.read())]
     per_s = sorted(gap.frames / watch_s for gap in gaps)
     return {
@@ -102,9 +100,9 @@ def _cell(server: Served, students: list[Student], cores: set[int], watch_s: flo
         "gap_p99_ms_worst": _part([gap.p99_ms for gap in gaps], 1.0),
         "api_p50_ms": _part(asked_ms, 0.5), "api_p99_ms": _part(asked_ms, 0.99),
         "real_rate": round((after["at_ms"] - before["at_ms"]) / 1000 / passed_s, 2),
-        "server_cpu_percent": round(cpu_s / passed_s * 100, 1),
+        "server_cpu_percent": round(server_s / passed_s * 100, 1),
         "client_cpu_percent": round(client_s / passed_s * 100, 1),
-        "watched_cpu_percent_each": round(cpu_s / passed_s * 100 / len(students), 2),
+        "watched_cpu_percent_each": round(server_s / passed_s * 100 / len(students), 2),
         "unwatched_cpu_percent_each": round(alone * 100 / len(students), 2) if alone_s else None,
         "load": round(load, 1),
     }
@@ -150,14 +148,6 @@ def _asked_ms(api: httpx.Client, students: list[Student], watch_s: float) -> lis
             return found
         time.sleep(max(0.0, began_s + ASK_EVERY_S - time.monotonic()))
     return found
-
-
-def _cpu_s(pid: int) -> float:
-    """User and system time of a process with all its threads and the processes it started."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    children = {int(child) for task in tasks for child in task.read_text().split()}
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S + sum(map(_cpu_s, children))
 
 
 # The viewers: a process of their own.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.bench import board, classroom, fairness, idle, recording
+from tests.bench import board, classroom, fairness, idle, live, recording
 
 
 def test_a_watched_board_costs_little_time_and_few_bytes() -> None:
@@ -52,6 +52,21 @@ def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> No
 def test_a_board_that_stood_still_was_one_long_gap() -> None:
     assert classroom.gaps_between([], 4_000) == (0, 4_000, 4_000)
     assert classroom.gaps_between([1.0, 1.05, 1.15, 1.2], 4_000) == (4, 50.0, 100.0)
+
+
+def test_a_board_of_many_viewers_is_measured_with_a_real_server_and_real_sockets() -> None:
+    figures = live.run((3,), settle_s=0.3, measure_s=2.0)["viewers_3"]
+    assert figures["samples"] > 3
+    assert figures["frames_per_s"] > 1
+    assert 0 < figures["event_to_frame_p50_ms"] <= figures["event_to_frame_p99_ms"] <= figures["event_to_frame_max_ms"]
+    assert figures["server_cpu_percent"] > 0
+
+
+@pytest.mark.parametrize(("option", "why"), [("--viewers=0", "--viewers takes numbers from 1"),
+                                             ("--viewers=many", "whole numbers"), ("--engines=99", "--engines takes")])
+def test_a_board_with_viewers_that_cannot_be_is_refused(option: str, why: str) -> None:
+    with pytest.raises(CommandError, match=why):
+        call_command("bench", "live", option)
 
 
 @pytest.mark.parametrize(("option", "why"), [("--students=0", "--students takes"), ("--students=ten", "whole numbers"),

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from queueviz.live.hub import TOO_MANY, TOO_SLOW
+from sandbox.control.limits import SandboxLimits
 from tests.web.stage import BOARD, FACTS, Stage
+
+MOST_VIEWERS = SandboxLimits().viewers
 
 
 def test_the_first_frame_is_a_snapshot_and_the_next_a_delta(stage: Stage) -> None:
@@ -242,15 +245,15 @@ def test_the_seventeenth_channel_is_refused(stage: Stage) -> None:
     assert tab.kinds().count("snap") == 16
 
 
-def test_the_hundred_and_first_viewer_of_a_sandbox_is_turned_away(stage: Stage) -> None:
-    for _ in range(100):
+def test_one_viewer_too_many_of_a_sandbox_is_turned_away(stage: Stage) -> None:
+    for _ in range(MOST_VIEWERS):
         stage.tab(BOARD)
     assert stage.tab(BOARD).closed_with == TOO_MANY
 
 
 def test_a_viewer_counts_in_each_sandbox_it_watches(stage: Stage) -> None:
     stage.port.sandboxes["other"] = "live"
-    for _ in range(100):
+    for _ in range(MOST_VIEWERS):
         stage.tab("board/other/g/t", BOARD)
     assert stage.tab(BOARD).closed_with == TOO_MANY
     stage.hub.leave(stage.tabs[0].viewer, BOARD)
@@ -258,7 +261,7 @@ def test_a_viewer_counts_in_each_sandbox_it_watches(stage: Stage) -> None:
 
 
 def test_viewers_who_come_at_once_to_a_slow_engine_are_counted_when_they_are_in(stage: Stage) -> None:
-    tabs = [stage.tab() for _ in range(101)]
+    tabs = [stage.tab() for _ in range(MOST_VIEWERS + 1)]
 
     async def all_at_once() -> None:
         await asyncio.gather(*(stage.hub.join(tab.viewer, BOARD) for tab in tabs))

@@ -9,12 +9,15 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from queueviz.engines import MOST_ENGINES
+from sandbox.control.limits import SandboxLimits
 
 BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks", "branch",
            "class", "pipeline")
 MODULES = {"class": "classroom"}  # others are called as their bench
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
 MOST_RATE = 60
+MOST_VIEWERS = SandboxLimits().viewers
+TAKES = {"live": ("viewers", "engines"), "class": ("students", "rate", "cores", "engines")}
 QUICK = ("wire", "pipeline", "seeks", "branch")
 
 
@@ -35,9 +38,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
         parser.add_argument("--quick", action="store_true", help=f"of {', '.join(QUICK)}: less, for a first look")
         parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
+        parser.add_argument("--viewers", type=_numbers, metavar="1,50,500", help="of live: of one board")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
         parser.add_argument("--cores", type=_numbers, metavar="1,2", help="of class: that the server may use")
-        parser.add_argument("--engines", type=_numbers, metavar="0,1", help="of class: engine processes of the server")
+        parser.add_argument("--engines", type=_numbers, metavar="0,1", help="of class and live: the server's processes")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
@@ -55,19 +59,16 @@ class Command(BaseCommand):
 
 
 def _given(bench: str, options: dict[str, Any]) -> dict[str, Any]:
-    if bench != "class":
+    if bench not in TAKES:
         return {"quick": True} if options["quick"] and bench in QUICK else {}
-    students, rates, cores = options["students"], options["rate"], options["cores"]
-    if any(not 1 <= number <= MOST_STUDENTS for number in students or ()):
-        raise CommandError(f"--students takes numbers from 1 to {MOST_STUDENTS}.")
-    if any(rate > MOST_RATE for rate in rates or ()):
-        raise CommandError(f"--rate takes numbers from 0 to {MOST_RATE}.")
-    if any(not 1 <= number <= len(os.sched_getaffinity(0)) for number in cores or ()):
-        raise CommandError(f"--cores takes numbers from 1 to {len(os.sched_getaffinity(0))}, which this machine has.")
-    if any(not 0 <= number <= MOST_ENGINES for number in options["engines"] or ()):
-        raise CommandError(f"--engines takes numbers from 0 to {MOST_ENGINES}.")
-    given = {"students": students, "rates": rates, "cores": cores, "engines": options["engines"]}
-    return {name: numbers for name, numbers in given.items() if numbers is not None}
+    most = {"students": (1, MOST_STUDENTS), "viewers": (1, MOST_VIEWERS), "rate": (0, MOST_RATE),
+            "cores": (1, len(os.sched_getaffinity(0))), "engines": (0, MOST_ENGINES)}  # fmt: skip
+    given = {name: options[name] for name in TAKES[bench] if options[name] is not None}
+    for name, numbers in given.items():
+        least, top = most[name]
+        if any(not least <= number <= top for number in numbers):
+            raise CommandError(f"--{name} takes numbers from {least} to {top}.")
+    return {"rates" if name == "rate" else name: numbers for name, numbers in given.items()}
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -54,12 +54,10 @@ class Command(BaseCommand):
         end_beside_stuck_requests()
 
     def serve(self, host: str, port: int) -> None:
-        from daphne import server as daphne  # installs Twisted's reactor, so not before it is wanted
-
         from queueviz import engine
         from queueviz.asgi import application
-        from queueviz.doorkeeper import doorkeeper
         from queueviz.live import hubs, notified
+        from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
 
         shown = f"[{host}]" if ":" in host else host
 
@@ -68,9 +66,8 @@ class Command(BaseCommand):
             self.stdout.flush()
 
         escaped = host.replace(":", r"\:")
-        daphne.HTTPFactory = doorkeeper  # it has no option for this
-        server = daphne.Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready,
-                               verbosity=0, websocket_handshake_timeout=10, application_close_timeout=5)
+        server = Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,
+                        websocket_handshake_timeout=10, application_close_timeout=5)
         try:
             notified.start(hubs.recheck)
         except ValueError as why:

@@ -1,0 +1,33 @@
+"""Daphne, with a shorter way out for the live sockets: one frame to hundreds of viewers is framed once."""
+
+from functools import partial
+from typing import Any
+
+from autobahn.websocket.protocol import PreparedMessage
+from daphne import server as daphne  # installs Twisted's reactor: import this module only where it serves
+
+from queueviz.doorkeeper import doorkeeper
+from queueviz.live.consumers import SENDS_AT_ONCE
+
+daphne.HTTPFactory = doorkeeper  # it has no option for this
+
+
+class Server(daphne.Server):  # type: ignore[misc]
+    """The hub sends the same text object to one viewer after the other, so the last one's frame is kept."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._text: str | None = None
+        self._framed = b""
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if scope["type"] == "websocket":
+            scope["extensions"] = {**scope.get("extensions", {}), SENDS_AT_ONCE: partial(self._send, protocol)}
+        return super().create_application(protocol, scope)
+
+    def _send(self, protocol: Any, text: str) -> None:
+        if protocol.state != protocol.STATE_OPEN:
+            return
+        if text is not self._text:
+            self._text, self._framed = text, PreparedMessage(text.encode(), False, False, True).payloadHybi
+        protocol.transport.write_at_once(self._framed)
