@@ -12,6 +12,7 @@ from sandbox.labs.catalogue.orderly_lock import ORDERLY_LOCK
 from sandbox.labs.catalogue.pinned_offset import PINNED_OFFSET
 from sandbox.labs.catalogue.poison_in_order import POISON_IN_ORDER
 from sandbox.labs.catalogue.reset_by_time import RESET_BY_TIME
+from sandbox.labs.catalogue.shrink_queues import SHRINK_QUEUES
 from sandbox.labs.catalogue.start_offset import START_OFFSET
 from sandbox.labs.catalogue.two_subscriptions import TWO_SUBSCRIPTIONS
 from sandbox.labs.catalogue.write_and_read_counts import WRITE_AND_READ_COUNTS
@@ -20,5 +21,5 @@ from sandbox.labs.lab import Lab
 LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
-    HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS,
+    HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES,
 )}  # fmt: skip
