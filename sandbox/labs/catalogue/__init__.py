@@ -14,6 +14,7 @@ from sandbox.labs.catalogue.poison_in_order import POISON_IN_ORDER
 from sandbox.labs.catalogue.reset_by_time import RESET_BY_TIME
 from sandbox.labs.catalogue.shrink_queues import SHRINK_QUEUES
 from sandbox.labs.catalogue.start_offset import START_OFFSET
+from sandbox.labs.catalogue.strategies import STRATEGIES
 from sandbox.labs.catalogue.two_subscriptions import TWO_SUBSCRIPTIONS
 from sandbox.labs.catalogue.write_and_read_counts import WRITE_AND_READ_COUNTS
 from sandbox.labs.lab import Lab
@@ -21,5 +22,5 @@ from sandbox.labs.lab import Lab
 LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
-    HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES,
+    HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
 )}  # fmt: skip

@@ -1,0 +1,263 @@
+"""Lab 12: allocation strategies, and which queues change their owner when a member joins."""
+
+from typing import Final
+
+from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsumer, StartProducer, Subscription
+from sandbox.journal.events import ActionTaken, QueuesAssigned
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+
+RING: Final = "CONSISTENT_HASH"
+DIVIDED_WITHIN_S = 25  # members divide every 20 s, and when the broker notifies them
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    members, queues = chance.choice(((2, 12), (2, 10), (2, 9), (3, 12)))
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "queues": queues, "members": members, "one_more": members + 1, "each": queues // (members + 1)}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    return (
+        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
+        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"]),
+        StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
+    )
+
+
+def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
+    """The newest start of members in the open step."""
+    group = evidence.numbers["group"]
+    joins = [seen for seen in evidence.actions("StartConsumer") if seen.event.fields["group"] == group]
+    return joins[-1] if joins else None
+
+
+def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
+    """What each member had computed before an event: client id → its newest assignment."""
+    n = evidence.numbers
+    return {seen.event.client_id: seen.event for seen in evidence.of(QueuesAssigned, since=0)
+            if seen.seq < seq and (seen.event.group, seen.event.topic) == (n["group"], n["topic"])}
+
+
+def _owners(assigned: dict[str, QueuesAssigned]) -> dict[str, str]:
+    return {queue: client_id for client_id, event in assigned.items() for queue in event.queues}
+
+
+def _after(evidence: Evidence) -> dict[str, QueuesAssigned]:
+    newest = evidence.assigned(evidence.numbers["group"], evidence.numbers["topic"])
+    return {client_id: seen.event for client_id, seen in newest.items()}
+
+
+def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
+    """Every member knows all others, and every queue has one owner."""
+    everyone = len(after) == evidence.numbers["members"] + _joined(evidence)
+    return (everyone and all(len(event.members) == len(after) for event in after.values())
+            and sum(len(event.queues) for event in after.values()) == evidence.numbers["queues"])
+
+
+def _joined(evidence: Evidence) -> int:
+    """Members the student has started, in the whole attempt."""
+    return sum(seen.event.fields["copies"] for seen in evidence.actions("StartConsumer", since=0))
+
+
+def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
+    """Queues whose owner is another since the newest join: who had it, who has it."""
+    join = _join(evidence)
+    if join is None:
+        return {}
+    had, has = _owners(_before(evidence, join.seq)), _owners(_after(evidence))
+    return {queue: (had[queue], owner) for queue, owner in has.items() if had.get(queue, owner) != owner}
+
+
+def _rests_on(evidence: Evidence) -> tuple[int, ...]:
+    n, join = evidence.numbers, _join(evidence)
+    newest = evidence.assigned(n["group"], n["topic"]).values()
+    return (*([join.seq] if join else []), *(seen.seq for seen in newest))
+
+
+def _by_neighbours(evidence: Evidence) -> Verdict:
+    n, join, after = evidence.numbers, _join(evidence), _after(evidence)
+    if join is None:
+        return Verdict.not_yet(_("The group still has {members} members."), members=n["members"])
+    if other := {event.strategy for event in after.values()} - {"AVG"}:
+        return Verdict.wrong(_("The group divides by {strategy}: this step begins with AVG. Set it again, then add one "
+                               "more member."), strategy=min(other), rests_on=_rests_on(evidence))
+    if not _is_divided(evidence, after):
+        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+    return Verdict.met(_("With AVG {moves} of {queues} queues changed their owner."), moves=len(_moves(evidence)),
+                       queues=n["queues"], rests_on=_rests_on(evidence))
+
+
+def _number_of_moves(evidence: Evidence) -> Truth:
+    return Truth(float(len(_moves(evidence))), _rests_on(evidence))
+
+
+def _by_ring(evidence: Evidence) -> Verdict:
+    join, after = _join(evidence), _after(evidence)
+    if join is None:
+        return Verdict.not_yet(_("No member was added in this step."))
+    before = {event.strategy for event in _before(evidence, join.seq).values()}
+    newest = {event.strategy for event in after.values()}
+    if newest == {RING} and before != {RING}:
+        return Verdict.wrong(TOGETHER, rests_on=[join.seq])
+    if not _is_divided(evidence, after) or len(newest) > 1:
+        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+    moves, known = _moves(evidence), _before(evidence, join.seq)
+    among = sum(owner in known for _had, owner in moves.values())
+    if newest == {"AVG"}:
+        return Verdict.wrong(STILL_AVG, moves=len(moves), among=among, rests_on=_rests_on(evidence))
+    if newest != {RING}:
+        return Verdict.wrong(OTHER, strategy=min(newest), moves=len(moves), among=among, rests_on=_rests_on(evidence))
+    return Verdict.met(_("{moves} queues changed their owner, all of them to the new member."), moves=len(moves),
+                       rests_on=_rests_on(evidence))
+
+
+def _add(hands: Hands) -> None:
+    hands.act(StartConsumer(group=hands.numbers["group"]))
+
+
+def _set(hands: Hands, strategy: str) -> None:
+    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))  # type: ignore[arg-type]
+    hands.wait(DIVIDED_WITHIN_S)
+
+
+def _owners_on_board(hands: Hands) -> dict[str, str]:
+    n = hands.numbers
+    return {key: row["owner"] for key, row in hands.read(f"board/{n['group']}/{n['topic']}")["queues"].items()}
+
+
+def _counted(hands: Hands) -> int:
+    """Adds a member, and counts on the board whose row has another owner then."""
+    had = _owners_on_board(hands)
+    _add(hands)
+    hands.see()
+    return sum(had[key] != owner for key, owner in _owners_on_board(hands).items())
+
+
+def _join_once(hands: Hands) -> int:
+    hands.wait(DIVIDED_WITHIN_S)
+    hands.predict(6)
+    return _counted(hands)
+
+
+def _first(hands: Hands) -> None:
+    hands.say(_join_once(hands))
+    hands.why("shifted")
+
+
+def _solve(hands: Hands) -> None:
+    _first(hands)
+    hands.predict(RING)
+    _set(hands, RING)
+    hands.say(_counted(hands))
+    hands.why("uneven")
+
+
+def _says_new_ones(hands: Hands) -> None:
+    _join_once(hands)
+    hands.say(hands.numbers["each"])
+
+
+def _circle(hands: Hands) -> None:
+    _first(hands)
+    hands.predict("AVG_BY_CIRCLE")
+    _set(hands, "AVG_BY_CIRCLE")
+    _add(hands)
+    hands.see(DIVIDED_WITHIN_S)
+
+
+def _unchanged(hands: Hands) -> None:
+    _first(hands)
+    hands.predict("AVG")
+    _add(hands)
+    hands.see(DIVIDED_WITHIN_S)
+
+
+def _together(hands: Hands) -> None:
+    _first(hands)
+    hands.predict(RING)
+    hands.act(SetStrategy(group=hands.numbers["group"], strategy=RING))
+    _add(hands)
+    hands.see(2 * DIVIDED_WITHIN_S)
+
+
+NEW_ONES = _("{given} is what the new member has. Others gave queues to one another as well: count every queue whose "
+             "owner is another.")
+TOGETHER = _("The new strategy and the new member came in one division, and nothing says which of them moved what. "
+             "Add one more member.")
+STILL_AVG = _("AVG again: {moves} queues moved, {among} of them between members that had been there before. Set "
+              "another strategy, wait until all divide by it, then add a member.")
+OTHER = _("{strategy} moved {moves} queues, {among} of them between members that had been there before. One strategy "
+          "moves queues to the new member alone.")
+
+STRATEGIES = Lab(
+    slug="strategies", number="12", minutes=9,
+    title=_("Strategies, and who has to move"),
+    goal=_("Which queues change their owner when a member joins, by strategy, and at what price."),
+    draw=_draw, setup=_setup, allowed=frozenset({"StartConsumer", "SetStrategy"}),
+    steps=(
+        Step(
+            title=_("One more, with AVG"), rate=4,
+            do=_("Note which member has which of the {queues} queues of {topic}, then add one consumer to {group}."),
+            watch=_("The lines from queues to cards, or the page Rebalance: before and after."), mark="lanes",
+            predict=Question(
+                text=_("{members} members become {one_more}. How many of the {queues} queues will change their owner?"),
+                kind=Number(_("queues")), right=_number_of_moves),
+            check=_by_neighbours,
+            say=Question(
+                text=_("Count: how many queues have another owner now?"), kind=Number(_("queues")),
+                right=_number_of_moves,
+                again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
+                misreadings=(Misreading(NEW_ONES, lambda e, given: given == e.numbers["each"]),)),
+            why=Question(
+                text=_("Why do members that stay give queues to one another?"),
+                kind=Choice((("shifted", _("Each has a run of neighbours: a shorter one shifts all later ones.")),
+                             ("load", _("The broker evens out their load.")),
+                             ("chance", _("The queues are dealt anew by chance.")))),
+                right=lambda e: Truth("shifted"),
+                again=_("No broker divides queues, and nothing is by chance: each member computes the same division "
+                        "from two sorted lists."),
+                misreadings=(Misreading(_("The broker only says who is there; each member divides by itself."),
+                                        chosen("load")),)),
+            hints=(_("The first member had a longer run of queues than now: where did its last ones go?"),),
+        ),
+        Step(
+            title=_("Moves to the new member alone"), rate=4,
+            do=_("Give {group} the strategy that moves queues to a new member alone, wait until all divide by it, then "
+                 "add one more consumer."),
+            watch=_("The page Rebalance: to whom the queues move that have another owner."), mark="lanes",
+            predict=Question(
+                text=_("With which strategy do members that stay give queues to the new member alone?"),
+                kind=Choice((("AVG", _("AVG: runs of neighbours")),
+                             ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one after the other, round and round")),
+                             (RING, _("CONSISTENT_HASH: places on a ring")))),
+                right=lambda e: Truth(RING)),
+            check=_by_ring,
+            say=Question(
+                text=_("How many queues have another owner since the newest member came?"), kind=Number(_("queues")),
+                right=_number_of_moves,
+                again=_("You wrote {given}; compare queue by queue, on the page Rebalance.")),
+            why=Question(
+                text=_("What is the price?"),
+                kind=Choice((("uneven", _("Uneven shares: one member may have several times what another has.")),
+                             ("slow", _("A division takes seconds instead of milliseconds.")),
+                             ("duplicates", _("Two members can have the same queue for as long as they like.")))),
+                right=lambda e: Truth("uneven"),
+                again=_("Count the queues of each card: that is what the ring leaves to chance.")),
+            hints=(_("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
+                   _("On a ring a new member takes from its neighbours only.")),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("says new ones", "only the new member's queues move", NEW_ONES, _says_new_ones),
+        WrongScript("circle", "dealing in turn moves little", OTHER, _circle),
+        WrongScript("unchanged", "all strategies move the same", STILL_AVG, _unchanged),
+        WrongScript("together", "two changes at once can be told apart", TOGETHER, _together),
+    ),
+)  # fmt: skip
