@@ -12,7 +12,7 @@ from queueviz.live.consumers import SENDS_AT_ONCE
 daphne.HTTPFactory = doorkeeper  # it has no option for this
 
 
-class Server(daphne.Server):  # type: ignore[misc]
+class Server(daphne.Server):
     """The hub sends the same text object to one viewer after the other, so the last one's frame is kept."""
 
     def __init__(self, *given: Any, **named: Any) -> None:

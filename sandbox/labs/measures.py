@@ -1,9 +1,9 @@
-"""What several labs count in the evidence: lag at a moment, rates, repetitions."""
+"""What several labs take from the evidence: lag at a moment, rates, repetitions, newest changes."""
 
 from collections import Counter
 
-from sandbox.journal.events import MessagesStored, OffsetCommitted
-from sandbox.labs.evidence import Delivery, Evidence, queue_of
+from sandbox.journal.events import MessagesStored, OffsetCommitted, TopicChanged
+from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
 
 
 def lag_at(evidence: Evidence, group: str, topic: str, at_ms: int) -> int:
@@ -42,8 +42,20 @@ def finished_twice(rows: list[Delivery]) -> list[Delivery]:
     return again
 
 
-def unfinished(evidence: Evidence, group: str, topic: str) -> int:
-    """Messages stored that no listener has finished with success."""
-    done = {(row.queue, row.offset) for row in evidence.deliveries if row.group == group and row.outcome == "SUCCESS"}
-    return sum(evidence.end(queue) - len({offset for of, offset in done if of == queue})
-               for queue in evidence.queues_of(topic))
+def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | None = None) -> int:
+    """Messages stored in these queues that no listener has finished with success, now or before an event."""
+    done = {(row.queue, row.offset) for row in evidence.deliveries
+            if row.group == group and row.outcome == "SUCCESS" and (before is None or row.seq < before)}
+    finished = Counter(queue for queue, _offset in done)
+    return sum(evidence.end(queue) - finished[queue] for queue in queues)
+
+
+def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
+    """Of the topic's numbers of queues, in the open step."""
+    changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == topic]
+    return changes[-1] if changes else None
+
+
+def assignments(evidence: Evidence, group: str, topic: str) -> tuple[int, ...]:
+    """The events of the newest assignment of each member that lives."""
+    return tuple(seen.seq for seen in evidence.assigned(group, topic).values())

@@ -1,6 +1,7 @@
 """A socket of a browser's tab, as cheap as asyncio lets it be: hundreds fit beside the server that is measured.
 
-Frames of our server are text, whole and not compressed; a general client takes four times as long for each.
+Frames of our server are text, whole and not compressed.  With the client of `websockets`, which takes nearly twice as
+long for each, five hundred tabs wait for one another in their own process: p99 112 ms instead of 87.
 """
 
 import asyncio

@@ -40,10 +40,10 @@ def test_a_minute_of_a_recording_is_small_and_its_first_picture_too() -> None:
 
 
 def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> None:
-    figures = classroom.run((1,), (2.0,), watch_s=5, alone_s=0.2, settle_s=0.3)
+    figures = classroom.run((1,), (2.0,), watch_s=1.5, alone_s=0.2, settle_s=2)
     [cell] = [cells["students_1_rate_2"] for name, cells in figures.items() if name.startswith("cores_")]
-    assert cell["frames_per_s"] > 0.2, "a server beside other work may stand still for a second"
-    assert 0 < cell["gap_p50_ms"] <= cell["gap_p99_ms"] <= 5_000
+    assert cell["frames_per_s"] > 1
+    assert 0 < cell["gap_p50_ms"] <= cell["gap_p99_ms"] <= 1_500
     assert cell["api_p99_ms"] > 0
     assert cell["server_cpu_percent"] > 0
     assert 0 <= cell["real_rate"] < 2.5, "a busy machine gives virtual time up"
@@ -55,9 +55,9 @@ def test_a_board_that_stood_still_was_one_long_gap() -> None:
 
 
 def test_a_board_of_many_viewers_is_measured_with_a_real_server_and_real_sockets() -> None:
-    figures = live.run((3,), settle_s=0.3, measure_s=4.0)["viewers_3"]
+    figures = live.run((3,), settle_s=2, measure_s=4)["viewers_3"]
     assert figures["samples"] > 3
-    assert figures["frames_per_s"] > 0.2
+    assert figures["frames_per_s"] > 1
     assert 0 < figures["event_to_frame_p50_ms"] <= figures["event_to_frame_p99_ms"] <= figures["event_to_frame_max_ms"]
     assert figures["server_cpu_percent"] > 0
 

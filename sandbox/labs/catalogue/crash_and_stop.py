@@ -62,7 +62,7 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
     stop = _taken(evidence, "StopActor", n["one"])
     if stop is None:
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
-    left = unfinished(evidence, n["group"], n["topic"])
+    left = unfinished(evidence, n["group"], evidence.queues_of(n["topic"]))
     if left:
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
     return Verdict.met(_("{one} stopped cleanly, and {twice} messages came twice."), one=n["one"],

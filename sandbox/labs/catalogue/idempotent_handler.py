@@ -74,7 +74,7 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
         return Verdict.not_yet(_("No member was crashed yet."))
     done, _made, keys = _rows(evidence)
     passed_s = (evidence.now_ms - crash.at_ms) // 1000
-    if unfinished(evidence, n["group"], n["topic"]) or _repeated(evidence) is None:
+    if unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None:
         if passed_s < PATIENCE_S:
             return Verdict.not_yet(_("Repetitions are being counted."))
         return _nothing_twice(crash)

@@ -1,12 +1,13 @@
 """Lab 4: more members than queues."""
 
 from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
-from sandbox.journal.events import QueuesAssigned, TopicChanged
+from sandbox.journal.events import QueuesAssigned
 from sandbox.kernel.chance import Chance
 from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
 from sandbox.labs.marking import _
+from sandbox.labs.measures import assignments, newest_change
 from sandbox.labs.script import Hands
 from sandbox.labs.verdict import Verdict
 
@@ -37,7 +38,7 @@ def _idle(evidence: Evidence) -> list[str]:
 
 def _newest(evidence: Evidence) -> tuple[int, ...]:
     n = evidence.numbers
-    return tuple(seen.seq for seen in evidence.assigned(n["group"], n["topic"]).values())
+    return assignments(evidence, n["group"], n["topic"])
 
 
 def _some_are_idle(evidence: Evidence) -> Verdict:
@@ -56,34 +57,34 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
 
 def _none_is_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    changed = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == n["topic"]]
-    if not changed:
+    changed = newest_change(evidence, n["topic"])
+    if changed is None:
         return Verdict.not_yet(_("{topic} still has {queues} queues."), topic=n["topic"], queues=n["queues"])
-    newest = changed[-1].event
+    newest = changed.event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
             return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues,
-                                 rests_on=[changed[-1].seq])
+                                 rests_on=[changed.seq])
         return Verdict.wrong(_("{read} queues to read are fewer than {more}."), read=newest.read_queues,
-                             more=n["more"], rests_on=[changed[-1].seq])
+                             more=n["more"], rests_on=[changed.seq])
     assigned = evidence.assigned(n["group"], n["topic"])
-    if any(seen.seq < changed[-1].seq for seen in assigned.values()) or _idle(evidence):
+    if any(seen.seq < changed.seq for seen in assigned.values()) or _idle(evidence):
         return Verdict.not_yet(_("{idle} members have no queue yet."), idle=len(_idle(evidence)))
     return Verdict.met(_("Every member has a queue, {after_s} s after the change."), after_s=round(_after(evidence)),
-                       rests_on=(changed[-1].seq, *_newest(evidence)))
+                       rests_on=(changed.seq, *_newest(evidence)))
 
 
 def _after(evidence: Evidence) -> float:
     """Seconds from the change to the last first assignment after it."""
     n = evidence.numbers
-    changed = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == n["topic"]]
-    if not changed:
+    changed = newest_change(evidence, n["topic"])
+    if changed is None:
         return 0.0
     first: dict[str, int] = {}
-    for seen in evidence.of(QueuesAssigned, since=changed[-1].seq):
+    for seen in evidence.of(QueuesAssigned, since=changed.seq):
         if seen.event.topic == n["topic"] and seen.event.queues:
             first.setdefault(seen.event.client_id, seen.at_ms)
-    return (max(first.values(), default=changed[-1].at_ms) - changed[-1].at_ms) / 1000
+    return (max(first.values(), default=changed.at_ms) - changed.at_ms) / 1000
 
 
 def _solve(hands: Hands) -> None:

@@ -1,12 +1,13 @@
 """Lab 6: fewer queues, and no message left behind."""
 
 from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
-from sandbox.journal.events import MessagesStored, TopicChanged
+from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
 from sandbox.labs.marking import _
+from sandbox.labs.measures import assignments, newest_change, unfinished
 from sandbox.labs.script import Hands
 from sandbox.labs.verdict import Verdict
 
@@ -19,7 +20,7 @@ def _draw(chance: Chance) -> dict[str, object]:
     members = 2 + chance.below(2)
     low = members * (2 + chance.below(2))
     return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "members": members, "low": low, "high": 2 * low, "last": 2 * low - 1, "below": low - 1,
+            "members": members, "low": low, "high": 2 * low, "last": 2 * low - 1,
             "rate": round(1.2 * members * 1000 / WORK_MS), "each": low // members}
 
 
@@ -30,12 +31,6 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
                       work_ms=(WORK_MS, WORK_MS)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
-
-
-def _counts(evidence: Evidence) -> Seen[TopicChanged] | None:
-    """The newest change of the topic in the open step."""
-    changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == evidence.numbers["topic"]]
-    return changes[-1] if changes else None
 
 
 def _upper(n: Numbers) -> list[str]:
@@ -52,15 +47,11 @@ def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
 
 def _left(evidence: Evidence, before: int | None = None) -> int:
     """Messages of these queues that no member has finished, now or before an event."""
-    read: dict[str, set[int]] = {}
-    for row in evidence.deliveries_of(evidence.numbers["group"], since=0):
-        if row.outcome == "SUCCESS" and (before is None or row.seq < before):
-            read.setdefault(row.queue, set()).add(row.offset)
-    return sum(evidence.end(queue) - len(read.get(queue, ())) for queue in _upper(evidence.numbers))
+    return unfinished(evidence, evidence.numbers["group"], _upper(evidence.numbers), before)
 
 
 def _is_drained(evidence: Evidence) -> Verdict:
-    n, changed = evidence.numbers, _counts(evidence)
+    n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
         return Verdict.not_yet(_("{topic} still has {high} queues to write."), topic=n["topic"], high=n["high"])
     write, read = changed.event.write_queues, changed.event.read_queues
@@ -85,7 +76,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
 
 
 def _stops(evidence: Evidence) -> Truth:
-    changed = _counts(evidence)
+    changed = newest_change(evidence, evidence.numbers["topic"])
     later = [seen.seq for seen in _stored(evidence) if changed is not None and seen.seq > changed.seq]
     return Truth("soon", (later[0], later[-1])) if later else Truth("at once")
 
@@ -97,7 +88,7 @@ def _end_of_last(evidence: Evidence) -> Truth:
 
 
 def _is_shrunk(evidence: Evidence) -> Verdict:
-    n, changed = evidence.numbers, _counts(evidence)
+    n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
         return Verdict.not_yet(_("The group still reads {high} queues."), high=n["high"])
     write, read = changed.event.write_queues, changed.event.read_queues
@@ -114,13 +105,13 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
     if any(set(seen.event.queues) & set(_upper(n)) for seen in assigned):
         return Verdict.not_yet(_("The members have not divided the {low} queues yet."), low=n["low"])
     return Verdict.met(_("{low} queues, and every message of the others was finished before."), low=n["low"],
-                       rests_on=[changed.seq, *(seen.seq for seen in assigned)])
+                       rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])])
 
 
 def _each(evidence: Evidence) -> Truth:
-    assigned = evidence.assigned(evidence.numbers["group"], evidence.numbers["topic"]).values()
-    return Truth(float(max((len(seen.event.queues) for seen in assigned), default=0)),
-                 tuple(seen.seq for seen in assigned))
+    n = evidence.numbers
+    most = max((len(seen.event.queues) for seen in evidence.assigned(n["group"], n["topic"]).values()), default=0)
+    return Truth(float(most), assignments(evidence, n["group"], n["topic"]))
 
 
 def _change(hands: Hands, write: str, read: str) -> None:

@@ -1,18 +1,18 @@
 """Lab 12: allocation strategies, and which queues change their owner when a member joins."""
 
-from typing import Final
-
 from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
 from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
 from sandbox.labs.marking import _
+from sandbox.labs.measures import assignments
 from sandbox.labs.script import Hands
 from sandbox.labs.verdict import Verdict
 
-RING: Final = "CONSISTENT_HASH"
+RING: StrategyName = "CONSISTENT_HASH"
 DIVIDED_WITHIN_S = 25  # members divide every 20 s, and when the broker notifies them
 
 
@@ -30,10 +30,15 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     )
 
 
-def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest start of members in the open step."""
+def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
+    """Starts of members by the student, in the open step or since an event."""
     group = evidence.numbers["group"]
-    joins = [seen for seen in evidence.actions("StartConsumer") if seen.event.fields["group"] == group]
+    return [seen for seen in evidence.actions("StartConsumer", since=since) if seen.event.fields["group"] == group]
+
+
+def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
+    """The newest in the open step."""
+    joins = _joins(evidence)
     return joins[-1] if joins else None
 
 
@@ -55,14 +60,10 @@ def _after(evidence: Evidence) -> dict[str, QueuesAssigned]:
 
 def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
     """Every member knows all others, and every queue has one owner."""
-    everyone = len(after) == evidence.numbers["members"] + _joined(evidence)
-    return (everyone and all(len(event.members) == len(after) for event in after.values())
+    joined = sum(seen.event.fields["copies"] for seen in _joins(evidence, since=0))
+    return (len(after) == evidence.numbers["members"] + joined
+            and all(len(event.members) == len(after) for event in after.values())
             and sum(len(event.queues) for event in after.values()) == evidence.numbers["queues"])
-
-
-def _joined(evidence: Evidence) -> int:
-    """Members the student has started, in the whole attempt."""
-    return sum(seen.event.fields["copies"] for seen in evidence.actions("StartConsumer", since=0))
 
 
 def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
@@ -76,8 +77,7 @@ def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
 
 def _rests_on(evidence: Evidence) -> tuple[int, ...]:
     n, join = evidence.numbers, _join(evidence)
-    newest = evidence.assigned(n["group"], n["topic"]).values()
-    return (*([join.seq] if join else []), *(seen.seq for seen in newest))
+    return (*([join.seq] if join else []), *assignments(evidence, n["group"], n["topic"]))
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
@@ -121,8 +121,8 @@ def _add(hands: Hands) -> None:
     hands.act(StartConsumer(group=hands.numbers["group"]))
 
 
-def _set(hands: Hands, strategy: str) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))  # type: ignore[arg-type]
+def _set(hands: Hands, strategy: StrategyName) -> None:
+    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))
     hands.wait(DIVIDED_WITHIN_S)
 
 

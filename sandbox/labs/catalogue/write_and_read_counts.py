@@ -1,12 +1,13 @@
 """Lab 7: more queues to write than to read, and more to read than to write."""
 
 from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
-from sandbox.journal.events import MessagesStored, TopicChanged
+from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
 from sandbox.labs.marking import _
+from sandbox.labs.measures import assignments, newest_change
 from sandbox.labs.script import Hands
 from sandbox.labs.verdict import Verdict
 
@@ -27,12 +28,6 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
         StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
-
-
-def _counts(evidence: Evidence) -> Seen[TopicChanged] | None:
-    """The newest change of the topic in the open step."""
-    changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == evidence.numbers["topic"]]
-    return changes[-1] if changes else None
 
 
 def _upper(n: Numbers) -> list[str]:
@@ -58,7 +53,7 @@ def _unread(evidence: Evidence) -> list[str]:
 
 
 def _is_stranded(evidence: Evidence) -> Verdict:
-    n, changed = evidence.numbers, _counts(evidence)
+    n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
         return Verdict.not_yet(_("{topic} still has {low} queues to write and {low} to read."), topic=n["topic"],
                                low=n["low"])
@@ -84,7 +79,7 @@ def _stranded(evidence: Evidence) -> Truth:
 
 
 def _is_read(evidence: Evidence) -> Verdict:
-    n, changed = evidence.numbers, _counts(evidence)
+    n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
         return Verdict.not_yet(_("Messages are stored in {low} queues that no member reads."), low=n["low"])
     if changed.event.read_queues < n["high"]:
@@ -120,7 +115,7 @@ def _silent(evidence: Evidence) -> list[str]:
 
 
 def _is_quiet(evidence: Evidence) -> Verdict:
-    n, changed = evidence.numbers, _counts(evidence)
+    n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
         return Verdict.not_yet(_("Messages are still stored in all {high} queues."), high=n["high"])
     if changed.event.read_queues < n["high"]:
@@ -134,16 +129,12 @@ def _is_quiet(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("The new queues have been quiet for {quiet_s} s; watch for {wait_s} s."),
                                quiet_s=quiet_s, wait_s=QUIET_S)
     return Verdict.met(_("{silent} members own queues in which nothing is stored."), silent=len(_silent(evidence)),
-                       rests_on=[changed.seq, *_assignments(evidence)])
-
-
-def _assignments(evidence: Evidence) -> tuple[int, ...]:
-    n = evidence.numbers
-    return tuple(seen.seq for seen in evidence.assigned(n["group"], n["topic"]).values())
+                       rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])])
 
 
 def _idle(evidence: Evidence) -> Truth:
-    return Truth(float(len(_silent(evidence))), _assignments(evidence))
+    n = evidence.numbers
+    return Truth(float(len(_silent(evidence))), assignments(evidence, n["group"], n["topic"]))
 
 
 def _change(hands: Hands, write: str, read: str) -> None:

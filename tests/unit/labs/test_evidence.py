@@ -52,7 +52,7 @@ def test_lag_is_what_is_stored_and_not_committed_then_and_now() -> None:
 def test_a_message_counts_as_finished_twice_by_its_queue_and_offset() -> None:
     found = evidence((0, stored(0, 4)), (1, consumed(0, 1)), (2, consumed(1, outcome="LATER")), (3, consumed(1, 2)))
     assert [row.offset for row in finished_twice(found.deliveries)] == [1]
-    assert unfinished(found, "g", "orders") == 1
+    assert unfinished(found, "g", found.queues_of("orders")) == 1
 
 
 def test_a_rate_is_of_the_last_seconds() -> None:
