@@ -143,11 +143,11 @@ class Group(NamedTuple):
         return {queue: offset for queue, (_, offset) in self.scene.progress(self.topic, self.name).items()}
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Brokers and their members tell nobody when they are done; so look again."""
+def until(condition: Callable[[], bool], seen: Callable[[], object] = lambda: "") -> None:
+    """Brokers and their members tell nobody when they are done; so look again.  `seen` is said when it was in vain."""
     end_s = time.monotonic() + 120
     while not condition():
-        assert time.monotonic() < end_s
+        assert time.monotonic() < end_s, seen()
         time.sleep(0.3)
 
 
@@ -162,9 +162,9 @@ def group(scene: Scene, request: pytest.FixtureRequest) -> Group:
     scene.member.do("send", topic=topic, count=12)
     first = scene.member.order("consume", topic=topic, group=name)
     first.wait("received", 24)
-    first.listen(1)  # who stops in the middle of a message does not commit it
+    # Who stops in the middle of a message does not commit it; a member that goes on commits every five seconds.
+    until(lambda: set(scene.progress(topic, name).values()) == {(6, 6)}, lambda: scene.progress(topic, name))
     first.stop()
-    until(lambda: set(scene.progress(topic, name).values()) == {(6, 6)})
     return Group(scene, topic, name, middle_ms)
 
 

@@ -32,6 +32,8 @@ def test_a_range_of_a_running_sandbox_is_recorded_and_names_it_nowhere(real_engi
     owner = Client()
     slug = start(owner, "orders")
     act(owner, slug, action="SetRate", rate=20)
+    # A recording begins at its first frame: what is done in a sandbox's first instant comes before it.
+    until(lambda: any(row["type"] == "MessagesConsumed" for row in events(owner, slug)))
     crashed = act(owner, slug, action="CrashActor", actor="B")
     last = until(lambda: next((row["seq"] for row in events(owner, slug) if int(row["seq"]) > crashed + 60), 0))
     page = owner.post(f"/s/{slug}/share/", FORM | {"first": "0", "last": str(last), "at": str(crashed), "notes": ""})
