@@ -34,6 +34,10 @@ class Outbox:
             self._unsent.clear()
             return taken
 
+    @property
+    def is_closed(self) -> bool:
+        return self._over
+
     def close(self) -> None:
         with self._there:
             self._over = True

@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from queueviz.engines import wire
+from queueviz.live.channel import slug_of
 from queueviz.live.hub import Hub
 from queueviz.live.viewer import Viewer
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WEB_WITHIN_S = 5.0  # for its answer about rights
+ENGINE_ENDED = 4503  # the page says that the connection is lost, and comes back by itself
 BEAT = '{"k":"beat"'
 
 
@@ -34,6 +36,7 @@ class Side:
         self._send = send
         self._hub = Hub(port, still_see=self._still_see)
         self._viewers: dict[int, Viewer] = {}
+        self._joined: dict[int, set[str]] = {}
         self._frames: list[tuple[list[int], str]] = []
         self._questions: dict[int, asyncio.Future[Any]] = {}
         self._numbers = count()
@@ -46,6 +49,16 @@ class Side:
             getattr(self, f"_on_{kind}")(*rest)
         except Exception:
             log.exception("a message of the web process was not carried out: %s", kind)
+
+    @property
+    def late_ms(self) -> int:
+        """The longest wait of a frame in the last seconds."""
+        return round(self._hub.late_s() * 1_000)
+
+    def moved(self, slug: str) -> None:
+        """Another engine has the sandbox: who watches it connects again, and is led there."""
+        for number in [number for number, slugs in self._joined.items() if slug in slugs]:
+            self._begin(self._close(number, ENGINE_ENDED))
 
     def end(self) -> None:
         """The web process is gone, and its viewers with it."""
@@ -94,8 +107,11 @@ class Side:
     def _on_forget(self, number: int) -> None:
         if (viewer := self._viewers.pop(number, None)) is not None:
             self._hub.forget(viewer)
+        self._joined.pop(number, None)
 
     def _on_join(self, call: int, number: int, name: str, after: int | None) -> None:
+        if number in self._viewers:
+            self._joined.setdefault(number, set()).add(slug_of(name) or "")
         self._begin(self._join(call, number, name, after))
 
     async def _join(self, call: int, number: int, name: str, after: int | None) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import resource
 import shutil
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,9 +26,11 @@ from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
+from sandbox.hosting.holding import Holding
+from sandbox.hosting.lease import Lease
 from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
 from sandbox.hosting.past import Past
-from sandbox.hosting.registry import Registry, Slot
+from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.share import Share
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
@@ -39,17 +41,22 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+RESTED_S = 60.0  # asleep without a view, before engines of other machines may have it
+
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class Host:
     """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
 
-    def __init__(self, home: Path, config: HostConfig, environment: Environment, share: Share | None = None) -> None:
+    def __init__(self, home: Path, config: HostConfig, environment: Environment, share: Share | None = None,
+                 lease: Lease | None = None) -> None:
         self._home = home
         self._config = config
         self._environment = environment
-        self._registry = Registry(home / "sandboxes", share)
+        self._registry = Registry(home / "sandboxes", share, is_leased=lease is not None)
+        self.holding = None if lease is None else Holding(
+            lease, self._registry, environment, lambda slug: self.run(self.wake(slug), Future()))
         self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
@@ -97,6 +104,14 @@ class Host:
         task = self._environment.loop.create_task(settle())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def hold(self, slug: str, *, new: bool) -> None:
+        if self.holding is not None and not is_attached(slug):
+            await self.holding.hold(slug, new=new)
+
+    async def drain(self, moved: Callable[[str], None]) -> None:
+        if self.holding is not None:
+            await self.holding.drain(self._registry.all(), lambda slug: self.sleep(slug, "moves"), moved)
 
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
                      changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
@@ -246,13 +261,20 @@ class Host:
         self.awake(slug).dismiss_notices()
 
     async def delete(self, slug: str) -> None:
-        slot = self._registry.get(slug)
+        try:
+            await self._delete(self._registry.get(slug))
+        finally:
+            if self.holding is not None and not self._registry.root_of(slug).exists():
+                await self.holding.forget(slug)
+
+    async def _delete(self, slot: Slot) -> None:
+        slug = slot.slug
         self.branches.cancel(slug)
         while slot.sandbox is not None or slot.change is not None:  # another caller may have opened it
             await self.sleep(slug, "deleted")
         self._registry.remove(slug)
         slot.ring()
-        await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))
+        await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.root_of(slug), ignore_errors=True))
 
     def awake(self, slug: str) -> Sandbox:
         """The open sandbox; the call counts as a view.  Raises ActionRefused: 404 unknown, 503 asleep."""
@@ -308,6 +330,8 @@ class Host:
             return slot.sandbox.read(kind, rest)
         except (ChannelUnknown, ActionRefused):
             return Refusal("unknown")
+        except NotHeld:
+            return Refusal("asleep")
         except Exception:
             log.exception("reading %s failed", channel)
             return Refusal("failed")
@@ -367,6 +391,9 @@ class Host:
                 slot.looked_s = now_s
             elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.cluster.limits.sleep_after_idle_s:
                 self.run(self.sleep(slot.slug, "idle"), Future())
+        if self.holding is not None:
+            for slot in [slot for slot in self._registry.all() if slot.is_idle and now_s - slot.looked_s > RESTED_S]:
+                self.run(self.holding.give_back(slot), Future())
         if not self._measuring.locked():
             self.run(self._measure(), Future())
         self._environment.wall.call_later(self._config.look_around_s, self._close_idle)
