@@ -147,7 +147,6 @@ class EngineActor:
         except BaseException:
             log.exception("the engine %s ends", self._name)
         else:
-            self._stopped.set()
             return  # whoever asked for it ends the actor
         time.sleep(AGAIN_S)
         logging.shutdown()
@@ -168,36 +167,45 @@ class EngineActor:
         with lock(home, shared=True):
             self._lease = enlisted(lambda engine: Lease(LeaseRows(), engine, time.monotonic), self._name)
             log.info("%s is %s", self._name, self._lease.engine)
+            threading.Thread(target=self._keep_renewing, name="engine-lease", daemon=True).start()
             self._engine = Engine(home, config_of(self._number, self._engines), share=Share(self._number, frozenset()),
                                   lease=self._lease, beside=self._converse).start()
             self._engine.port.status().result(START_WITHIN_S)  # by now its loop is known
             self._ready.set()
-            self._keep_renewing(self._engine.port)
+            self._stopping.wait()
             if not self._engine.stop(STOP_WITHIN_S):
                 raise EngineBusy("Not everything was closed in time.")
             self._lease.retire()
+            self._stopped.set()
 
-    def _keep_renewing(self, port: "EnginePort") -> None:
-        """Until it is to stop.  Raises LeaseLost."""
+    def _keep_renewing(self) -> None:
+        """On a thread of its own, from the first lease to the last."""
         is_draining, pause_s = False, RENEW_EVERY_S
-        while not self._stopping.wait(pause_s):
+        while not self._stopped.wait(pause_s):
             try:
-                is_to_drain = self._lease.renew_once(self._figures(port))
+                is_to_drain = self._lease.renew_once(self._figures())
             except LeaseUnreachable as why:
                 log.warning("%s was not renewed: %s", self._lease.engine, why)
                 pause_s = RETRY_EVERY_S
                 continue
+            except LeaseLost:
+                if not self._stopped.is_set():
+                    end_without_lease(self._lease)
+                return
             pause_s = RENEW_EVERY_S
-            if is_to_drain and not is_draining:
-                log.info("%s is drained", self._lease.engine)
-                port.drain(self._moved)
-                is_draining = True
-            self._loop.call_soon_threadsafe(self._look_around)
+            if self._ready.is_set():
+                if is_to_drain and not is_draining:
+                    log.info("%s is drained", self._lease.engine)
+                    self._engine.port.drain(self._moved)
+                    is_draining = True
+                self._loop.call_soon_threadsafe(self._look_around)
 
-    def _figures(self, port: "EnginePort") -> Figures:
+    def _figures(self) -> Figures:
         """What is not known in time is 0; whether it lives is not asked here."""
+        if not self._ready.is_set():
+            return Figures()
         try:
-            status = port.status().result(FIGURES_S)
+            status = self._engine.port.status().result(FIGURES_S)
         except (SandboxError, TimeoutError):
             return Figures()
         return Figures(status["awake"], status["cap"], max((end.side.late_ms for end in list(self._ends.values())),
@@ -208,10 +216,11 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
     """Under a new id; as often as it takes."""
     from ray.util import get_node_ip_address
 
+    address = get_node_ip_address()  # type: ignore[no-untyped-call]
     while True:
         lease = make(f"{name}.{secrets.token_hex(4)}")
         try:
-            lease.enlist(name, f"{get_node_ip_address()} pid {os.getpid()}")
+            lease.enlist(name, f"{address} pid {os.getpid()}")
         except (LeaseUnreachable, LeaseLost) as why:
             log.warning("%s has no lease yet: %s", name, why)
             time.sleep(RETRY_EVERY_S)

@@ -27,6 +27,7 @@ class ActorLink:
                  ended: Callable[["ActorLink"], None]) -> None:
         """`web`: the name of this process.  Each link is known by a name of its own, with viewers of its own."""
         self.engine = engine
+        self.is_up = False  # it has answered
         self._web = f"{web}.{next(_numbers)}"
         self._name = name
         self._said, self._ended = said, ended
@@ -52,12 +53,14 @@ class ActorLink:
             actor = ray.get_actor(self._name)
             while not self._outbox.is_closed:
                 said: list[bytes] = ray.get(actor.listen.remote(self.engine, self._web), timeout=ANSWER_S)
+                self.is_up = True
                 for packed in said:
                     message = wire.unpack(packed)
                     if not self._calls.take(message):
                         self._said(message)
         except (RayError, ValueError, OSError) as why:
             log.info("the engine %s is out of reach: %s", self.engine, _first_line(why))
+        self.is_up = False
         self._outbox.close()
         self._calls.end()
         self._ended(self)

@@ -82,11 +82,12 @@ class RayPool:
 
     @property
     def size(self) -> int:
+        """With a good lease, reached or not."""
         return len(self._listed)
 
     def engines(self) -> list[str]:
         """Those that can be reached."""
-        return sorted(self._links)
+        return sorted(engine for engine, link in list(self._links.items()) if link.is_up)
 
     def place_of(self, slug: str) -> str:
         """The engine that has it, as far as is known; of no engine, its name is empty."""
@@ -98,7 +99,7 @@ class RayPool:
     def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
         """See that an engine has it.  Raises EngineBusy where none may have it yet."""
         whole: Future[None] = Future()
-        if is_attached(slug) or self.place_of(slug) in self._links:
+        if is_attached(slug) or self._is_up(self.place_of(slug)):
             settle(whole)
         else:
             self._try(slug, new, self.place_of(slug), TRIES, whole)
@@ -131,7 +132,7 @@ class RayPool:
 
     def _try(self, slug: str, new: bool, engine: str, left: int, whole: "Future[None]") -> None:
         """Ask one engine after the other to hold it, beginning with `engine` if that is there."""
-        if engine not in self._links:
+        if not self._is_up(engine):
             engine = self._most_room()
         if not engine:
             return settle(whole, why=EngineBusy(NO_ENGINE))
@@ -145,15 +146,19 @@ class RayPool:
                 self._places[slug] = engine
             return settle(whole)
         if isinstance(why, HeldElsewhere):
-            if why.engine in self._links and left > 1:
+            if self._is_up(why.engine) and left > 1:
                 return self._try(slug, new, why.engine, left - 1, whole)
             why = EngineBusy(GONE)
         return settle(whole, why=why)
 
+    def _is_up(self, engine: str) -> bool:
+        link = self._links.get(engine)
+        return link is not None and link.is_up
+
     def _most_room(self) -> str:
         """Of those that take new ones; empty where there is none."""
         with self._changing:
-            rows = [row for row in self._listed.values() if row.engine in self._links and not row.is_draining]
+            rows = [row for row in self._listed.values() if self._is_up(row.engine) and not row.is_draining]
             if not rows:
                 return ""
             best = min(rows, key=lambda row: (row.sandboxes + self._given[row.engine], row.engine)).engine
@@ -190,7 +195,7 @@ class RayPool:
                                                     self._ended)
         for link in over:
             link.close()
-        if self._links:
+        if self.engines():
             self._found.set()
 
     def _said(self, engine: str, message: Message | None) -> None:

@@ -83,10 +83,11 @@ class Viewers:
         if (entered := self._entered.get(viewer)) is None:
             return None
         try:
-            engine = await self._seated(name)
+            await self.reach(slug_of(name) or "")
         except EngineBusy as why:
             log.info("%s was not opened: %s", name, why)
             return await viewer.send(frames.end(name[:1_000], "failed"))
+        engine = self._engine_of(name)
         if engine not in entered.engines:
             self._pool.say(engine, "enter", entered.number, viewer.address, not entered.engines)
             entered.engines.append(engine)
@@ -98,6 +99,23 @@ class Viewers:
         except (SandboxError, TimeoutError) as why:
             log.info("%s was not opened: %s", name, why)
             await viewer.send(frames.end(name[:1_000], "failed"))
+
+    async def reach(self, slug: str) -> None:
+        """Until an engine has the sandbox: the lease of one that is gone runs for some seconds.
+
+        Raises EngineBusy: none may have it in time.
+        """
+        if not slug:
+            return
+        ends_s = self._loop.time() + JOINED_WITHIN_S
+        while True:
+            try:
+                await asyncio.wrap_future(self._pool.seat(slug))
+                return
+            except EngineBusy:
+                if self._loop.time() > ends_s:
+                    raise
+                await asyncio.sleep(SEAT_AGAIN_S)
 
     def leave(self, viewer: Viewer, name: str) -> None:
         self._do(viewer, "leave", name, at=self._engine_of(name))
@@ -173,19 +191,6 @@ class Viewers:
         there = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
         found = iter(await self._still_see([(there[number], slug) for number, slug in asked if number in there]))
         return [number in there and next(found) for number, _ in asked]
-
-    async def _seated(self, name: str) -> Place:
-        """An engine that has the channel's sandbox.  Raises EngineBusy: none may have it in time."""
-        slug, ends_s = slug_of(name), self._loop.time() + JOINED_WITHIN_S
-        while slug:
-            try:
-                await asyncio.wrap_future(self._pool.seat(slug))
-                break
-            except EngineBusy:
-                if self._loop.time() > ends_s:
-                    raise
-                await asyncio.sleep(SEAT_AGAIN_S)
-        return self._engine_of(name)
 
     def _engine_of(self, name: str) -> Place:
         """One that has the channel's sandbox, or says that there is none."""

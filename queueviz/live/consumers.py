@@ -148,6 +148,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self._woken.add(slug)
             return
         try:
+            await self.hub.reach(slug)
             await asyncio.wait_for(asyncio.wrap_future(self.hub.port.wake(slug)), engine.OPENING_PATIENCE_S)
         except (SandboxError, TimeoutError) as why:
             log.info("%s stays asleep: %s", slug, why)

@@ -127,6 +127,9 @@ class Hub:
             await viewer.send(frames.facts(name, start.rows, first=start.after + 1 if start.is_cut else None))
         return None
 
+    async def reach(self, slug: str) -> None:
+        """Its engine is this one."""
+
     def leave(self, viewer: Viewer, name: str) -> None:
         viewer.watches.pop(name, None)
         viewer.fact_cursors.pop(name, None)

@@ -18,8 +18,9 @@ SUBPROTOCOL = "queueviz.live.1"
 class Tab(asyncio.Protocol):
     """`take(text)` at each frame."""
 
-    def __init__(self, path: str, host: str, take: Callable[[bytes], None]) -> None:
+    def __init__(self, path: str, host: str, take: Callable[[bytes], None], cookie: str = "") -> None:
         self._path, self._host, self._take = path, host, take
+        self._cookie = f"Cookie: {cookie}\r\n" if cookie else ""
         self._waiting = b""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closed = asyncio.Event()
@@ -30,7 +31,8 @@ class Tab(asyncio.Protocol):
         key = base64.b64encode(os.urandom(16)).decode()
         transport.write(
             f"GET {self._path} HTTP/1.1\r\nHost: {self._host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\r\n"
+            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n"
+            f"{self._cookie}\r\n"
             .encode())
 
     def data_received(self, data: bytes) -> None:
@@ -59,6 +61,10 @@ class Tab(asyncio.Protocol):
         if not self.opened.done():
             self.opened.set_exception(exc or ConnectionError("the server closed the connection"))
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
     def send(self, text: str) -> None:
         self._write(TEXT, text.encode())
 
@@ -86,11 +92,11 @@ def _first(waiting: bytes) -> tuple[int, bytes, int] | None:
     return (waiting[0] & 0x0F, waiting[at : at + size], at + size) if len(waiting) >= at + size else None
 
 
-async def opened(url: str, address: str, take: Callable[[bytes], None]) -> Tab:
-    """`url`: ws://HOST:PORT/PATH; `address`: of the client."""
+async def opened(url: str, address: str, take: Callable[[bytes], None], cookie: str = "") -> Tab:
+    """`url`: ws://HOST:PORT/PATH; `address`: of the client; `cookie`: of the page that opens it."""
     parts = urlparse(url)
     loop = asyncio.get_running_loop()
-    _, tab = await loop.create_connection(lambda: Tab(parts.path, parts.netloc, take), parts.hostname, parts.port,
-                                          local_addr=(address, 0))
+    made = Tab(parts.path, parts.netloc, take, cookie)
+    _, tab = await loop.create_connection(lambda: made, parts.hostname, parts.port, local_addr=(address, 0))
     await tab.opened
     return tab

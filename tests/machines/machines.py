@@ -66,12 +66,12 @@ class Machines:
     @property
     def variables(self) -> dict[str, str]:
         return {"QUEUEVIZ_HOME": str(self.home), "QUEUEVIZ_FIRST_PORT": "20000", "PYTHONPATH": str(ROOT),
-                "QUEUEVIZ_DATABASE_URL": self._database, "QUEUEVIZ_REDIS_URL": self._redis,
+                "QUEUEVIZ_DATABASE_URL": self.database, "QUEUEVIZ_REDIS_URL": self._redis,
                 "QUEUEVIZ_RAY_ADDRESS": f"{self.address(1)}:{RAY_PORT}", "QUEUEVIZ_ALLOWED_HOSTS": "*"}  # fmt: skip
 
     def start(self, database: str, redis: str) -> "Machines":
         """Ray on each.  URLs that are reached from the machines."""
-        self._database, self._redis = database, redis
+        self.database, self._redis = database, redis
         for machine in self.numbers:
             joins = ["--head", f"--port={RAY_PORT}", "--include-dashboard=false"] if machine == 1 else [
                 f"--address={self.address(1)}:{RAY_PORT}"]
