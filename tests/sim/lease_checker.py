@@ -18,7 +18,7 @@ class Copies:
         return (max(numbers), self.numbered[max(numbers)]) if numbers else None
 
     def discard_below(self, number: int) -> None:
-        """Renamed, and then emptied, whoever reads them."""
+        """Renamed, and then emptied, also while they are copied."""
         for old in [old for old in self.numbered if old < number]:
             self.numbered.pop(old).clear()
 
