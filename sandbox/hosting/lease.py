@@ -8,7 +8,12 @@ follows a process may be stopped for any time; therefore
 * who claims what was never given back (`Held.is_clean` is False) copies the files before it opens them, so that late
   writes of the engine before it reach files that are no longer read;
 * a copy is named by the number of its claim (`Held.fence`), and the one with the highest number is the sandbox.
-  Under one name for all, an engine that is stopped before it puts its copy in place would replace a later one.
+  Under one name for all, an engine that is stopped before it puts its copy in place would replace a later one;
+* who opens takes the copy with its own number, or where it made none the highest below, never what came later;
+* older copies are removed after a `check` that follows the moment the own one was in place;
+* what was claimed as not clean and never copied is given back as not clean.
+
+Each of these is broken on purpose in `tests/sim/test_leases.py`, which finds it.
 """
 
 import threading
