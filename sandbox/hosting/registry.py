@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cluster import record as records
+from sandbox.cluster.new_sandbox import port_of
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
 from sandbox.hosting.share import Share
@@ -53,7 +54,7 @@ class Slot:
     @property
     def ports(self) -> set[int]:
         nodes = self._record.nodes if self._record is not None else []
-        return {int(node.address.rpartition(":")[2]) for node in nodes}
+        return {port_of(node.own or node.address) for node in nodes}
 
     def opened(self, sandbox: "Sandbox") -> None:
         self.sandbox, self.state, self.why_failed = sandbox, "live", None
