@@ -87,6 +87,7 @@ class SandboxRecord:
     repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
     engine: str = ""  # the release that opened it last
     branch_of: dict[str, Any] = field(default_factory=dict)  # slug, at: of the parent; run: where the run began
+    history_until: int = 0  # the event with which the history ends that it was given; 0: none
     stretch_ended: str = ""  # why it can be executed again only up to some event
     failed: str | None = None
 

@@ -24,8 +24,10 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
+from sandbox.hosting.beginnings import Beginnings
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
+from sandbox.hosting.histories import Histories
 from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
 from sandbox.hosting.past import Past
 from sandbox.hosting.registry import Registry, Slot
@@ -53,6 +55,7 @@ class Host:
         self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
+        self._begun = Beginnings(Histories(home, config), self._registry, environment).begun
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
         self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -99,8 +102,11 @@ class Host:
         task.add_done_callback(self._tasks.discard)
 
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
-                     changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
+                     changes: dict[str, object] | None, limits: dict[str, Any] | None,
+                     history: bool = False) -> dict[str, Any]:
         await self._demand_room(slug)
+        if history and (seed, changes, limits) == (None, None, None) and await self._begun(slug, template, preset):
+            return await self.wake(slug)
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
                             config=self._config, ports_taken=self._registry.ports(),
                             now_ms=self._environment.wall.now_ms())
@@ -123,8 +129,7 @@ class Host:
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(422, "{slug} cannot be an address.", "Use lower case letters, digits and dashes.",
                                 field="slug", slug=slug)
-        if slug in self._registry:
-            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+        self._registry.demand_free(slug)
         await self._measure()
         if (full := self._data_home.full) is not None:
             raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "

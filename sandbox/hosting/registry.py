@@ -142,6 +142,11 @@ class Registry:
     def add(self, slug: str, record: SandboxRecord) -> None:
         self._slots[slug] = Slot(slug, record)
 
+    def demand_free(self, slug: str) -> None:
+        """Raises ActionRefused (409) for the name of one that is there."""
+        if slug in self:
+            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+
     def remove(self, slug: str) -> None:
         self._slots.pop(slug, None)
 
