@@ -80,7 +80,8 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 def _start() -> Engine | Pool:
     from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
 
-    config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT)
+    config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT,
+                        history_s=settings.QUEUEVIZ_HISTORY_S)  # fmt: skip
     started: Engine | Pool
     if _processes:
         from queueviz.engines.pool import Pool
