@@ -18,13 +18,13 @@ HISTORY = "history"
 """As a reason: a run ends that new sandboxes begin as copies of; such a copy begins."""
 
 
-@said("quiet", "history", "end of the history that new sandboxes begin with", when=f"reason={HISTORY}")
+@said("quiet", "history", "end of the given history", when=f"reason={HISTORY}")
 @said("quiet", "asleep", "fell asleep: {reason}")
 class SandboxSlept(NamedTuple):
     reason: str
 
 
-@said("ok", "opened", "this sandbox began here, with the history before it", "act", when=f"reason={HISTORY}")
+@said("ok", "opened", "this sandbox begins here", when=f"reason={HISTORY}")
 @said("ok", "awake", "woken after {slept_ms}")
 class SandboxWoken(NamedTuple):
     reason: str
