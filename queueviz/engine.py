@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from django.conf import settings
 
@@ -20,8 +20,12 @@ from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
     from queueviz.engines.pool import Pool
+    from queueviz.engines.ray_pool import RayPool
+    from sandbox.cluster.config import HostConfig
     from sandbox.hosting.engine import Engine
     from sandbox.hosting.port import EnginePort
+
+    AnyEngine: TypeAlias = Engine | Pool | RayPool
 
 T = TypeVar("T")
 
@@ -31,7 +35,7 @@ PAST_PATIENCE_S = 15.0  # up to `folded_events` are read from files and folded
 STOP_WITHIN_S = 5.0
 
 _starting = threading.Lock()
-_engine: Engine | Pool | None = None
+_engine: AnyEngine | None = None
 _processes = 0
 
 
@@ -77,19 +81,29 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
         raise EngineBusy("The engine did not answer in time. Try again in a moment.") from None
 
 
-def _start() -> Engine | Pool:
+def config_of(number: int = 0, engines: int = 1) -> HostConfig:
+    """Of engine `number` of so many on this machine's addresses."""
+    from queueviz.engines.pool import with_ports_of
     from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
 
     config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT,
                         history_s=settings.QUEUEVIZ_HISTORY_S)  # fmt: skip
-    started: Engine | Pool
-    if _processes:
+    return with_ports_of(config, number, engines)
+
+
+def _start() -> AnyEngine:
+    started: AnyEngine
+    if settings.QUEUEVIZ_RAY_ADDRESS:
+        from queueviz.engines.ray_pool import RayPool
+
+        started = RayPool(settings.QUEUEVIZ_RAY_ADDRESS, Path(settings.QUEUEVIZ_HOME), _processes).start()
+    elif _processes:
         from queueviz.engines.pool import Pool
 
-        started = Pool(Path(settings.QUEUEVIZ_HOME), config, _processes, settings.LOGGING).start()
+        started = Pool(Path(settings.QUEUEVIZ_HOME), config_of(), _processes, settings.LOGGING).start()
     else:
         from sandbox.hosting.engine import Engine
 
-        started = Engine(settings.QUEUEVIZ_HOME, config).start()
+        started = Engine(settings.QUEUEVIZ_HOME, config_of()).start()
     atexit.register(stop)
     return started

@@ -214,6 +214,33 @@ class PipelineRun(models.Model):
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
 
+class EngineLease(models.Model):
+    """An engine among several, and until when it may write (`queueviz.engines.lease_rows`)."""
+
+    engine = models.CharField(max_length=64, unique=True)  # id of one incarnation
+    name = models.CharField(max_length=80, db_index=True)
+    host = models.CharField(max_length=255)
+    is_draining = models.BooleanField(default=False)
+    expires_at = models.DateTimeField()  # by the database's clock
+    awake = models.IntegerField(default=0)  # sandboxes; this and the next two as it last reported them
+    cap = models.IntegerField(default=0)
+    frame_age_ms = models.IntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.engine}"
+
+
+class SandboxPlace(models.Model):
+    """Which engine has a sandbox.  Each change of hands makes a new row: its number, never used again, is the fence."""
+
+    slug = models.CharField(max_length=SLUG_LENGTH, unique=True)
+    engine = models.CharField(max_length=64, blank=True, default="", db_index=True)  # none: it was given back
+    is_clean = models.BooleanField(default=True)  # what the claim gave; of one given back, what the next one gives
+
+    def __str__(self) -> str:
+        return f"{self.slug} {self.pk}"
+
+
 class AuditRecord(models.Model):
     """What was done to sandboxes from outside the engine; outlives the sandbox."""
 

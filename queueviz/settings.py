@@ -92,6 +92,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})  # the URL's own win
 
+# Engines on a Ray cluster of several machines (docs/growing.md); `ray start --address` names it so.
+QUEUEVIZ_RAY_ADDRESS = environment.text("QUEUEVIZ_RAY_ADDRESS")
+QUEUEVIZ_RAY_NODE = environment.text("QUEUEVIZ_RAY_NODE")  # this machine's address there, where it has several
+
 # Rare notices between web processes (live.notified).  No channel layer: each socket would listen to it and end with it.
 QUEUEVIZ_REDIS_URL = environment.text("QUEUEVIZ_REDIS_URL")
 

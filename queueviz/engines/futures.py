@@ -31,6 +31,20 @@ def after(first: "Future[Any]", following: Callable[[], "Future[Any]"]) -> "Futu
     return whole
 
 
+def unless(first: "Future[Any]", why: type[Exception], again: Callable[[], "Future[Any]"]) -> "Future[Any]":
+    """As `first`, or what `again` gives where that failed for `why`."""
+    whole: Future[Any] = Future()
+
+    def go_on(done: "Future[Any]") -> None:
+        if isinstance(done.exception(), why):
+            again().add_done_callback(lambda last: _as(last, whole))
+        else:
+            _as(done, whole)
+
+    first.add_done_callback(go_on)
+    return whole
+
+
 def gathered(futures: "list[Future[Any]]", make: Callable[[list[Any]], Any], *, some: bool = False) -> "Future[Any]":
     """`make` of all answers once the last is there, or the first error; with `some`, of the answers that came."""
     whole: Future[Any] = Future()

@@ -3,7 +3,6 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -13,8 +12,8 @@ from zlib import crc32
 
 from queueviz.engines import wire
 from queueviz.engines.child import Child
-from queueviz.engines.futures import failed
-from queueviz.engines.port import PoolPort
+from queueviz.engines.futures import failed, settle
+from queueviz.engines.port import Listener, PoolPort
 from sandbox.attached.settings import is_attached
 from sandbox.cluster.config import HostConfig
 from sandbox.hosting.data_home import forget_sums
@@ -32,7 +31,13 @@ MOST_PAUSE_S = 15.0
 WELL_S = 30.0
 STOP_WITHIN_S = 6.0
 
-Listener = Callable[[int, wire.Message | None], None]  # which engine, what it said; None: it ended
+
+
+def with_ports_of(config: HostConfig, index: int, number: int) -> HostConfig:
+    """Ports for new sandboxes that no other engine gives out."""
+    width = (config.last_port - config.first_port) // number
+    first = config.first_port + index * width
+    return replace(config, first_port=first, last_port=first + width)
 
 
 class Pool:
@@ -84,19 +89,28 @@ class Pool:
     def size(self) -> int:
         return self._number
 
+    def engines(self) -> list[int]:
+        return list(range(self._number))
+
+    def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
+        """Each sandbox is with an engine from the start on; a new one is given to one here."""
+        if new:
+            self._place(slug)
+        future: Future[None] = Future()
+        settle(future)
+        return future
+
     def place_of(self, slug: str) -> int:
         """The engine that serves it, or would say that it is unknown."""
         if is_attached(slug):
             return crc32(slug.encode()) % self._number
         return self._places.get(slug, 0)
 
-    def place(self, slug: str) -> int:
-        """For a new sandbox."""
+    def _place(self, slug: str) -> None:
         with self._changing:
             if slug not in self._places:
                 has = list(self._places.values())
                 self._places[slug] = min(range(self._number), key=has.count)
-            return self._places[slug]
 
     def displace(self, slug: str) -> None:
         """It is no more."""
@@ -131,11 +145,9 @@ class Pool:
         self._lock.close()
 
     def _begin(self, index: int) -> Child:
-        width = (self._config.last_port - self._config.first_port) // self._number
-        first = self._config.first_port + index * width
         with self._changing:
             mine = frozenset(slug for slug, place in self._places.items() if place == index)
-        begin = wire.Begin(str(self._home), replace(self._config, first_port=first, last_port=first + width),
+        begin = wire.Begin(str(self._home), with_ports_of(self._config, index, self._number),
                            Share(index, mine), self._logging)
         began_s = time.monotonic()
         child = Child(begin, partial(self._said, index), lambda child: self._ended(index, child, began_s),

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from queueviz.engines.futures import after, gathered
+from queueviz.engines.futures import after, gathered, unless
+from queueviz.engines.wire import Message
 from sandbox.control.branch_orders import AnyOrder, RunOrder
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
+from sandbox.hosting.registry import NotHeld
 from sandbox.kernel.errors import ActionRefused
 
-if TYPE_CHECKING:
-    from queueviz.engines.pool import Pool
+Place = Any  # what a pool calls an engine
+Listener = Callable[[Place, Message | None], None]  # which engine, what it said; None: it ended
 
 TO_ONE = frozenset({
     "recipe", "show", "cancel_branch", "wake", "sleep", "open_listener", "close_listener", "set_keys",
@@ -19,12 +21,31 @@ TO_ONE = frozenset({
     "line", "changes", "state_at"})  # fmt: skip
 
 
+class AnyPool(Protocol):
+    """Several engines, on this machine or on more.  Thread-safe."""
+
+    listeners: list[Listener]
+
+    @property
+    def size(self) -> int: ...
+    def engines(self) -> list[Place]:
+        """Those that can be asked."""
+    def place_of(self, slug: str) -> Place:
+        """The engine that serves it, or would say that it is unknown."""
+    def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
+        """See that an engine has it; `new`: it is to be made.  Raises EngineBusy where none may have it yet."""
+    def displace(self, slug: str) -> None:
+        """It is no more, or is elsewhere."""
+    def ask(self, engine: Place, kind: str, *given: Any) -> "Future[Any]": ...
+    def say(self, engine: Place, *message: Any) -> None: ...
+
+
 class PoolPort:
     """The verbs of `hosting.port.EnginePort` with the same values and errors, but `subscribe`, `unsubscribe` and
     `read_within`: those are the hub's, which is where the sandboxes are.
     """
 
-    def __init__(self, pool: "Pool") -> None:
+    def __init__(self, pool: AnyPool) -> None:
         self.pool = pool
 
     def __getattr__(self, verb: str) -> Callable[..., "Future[Any]"]:
@@ -48,7 +69,11 @@ class PoolPort:
 
     def read(self, channels: Sequence[str]) -> "Future[list[Any]]":
         """In the order given, one question to each engine."""
-        places = [self.pool.place_of(_slug_of(name)) for name in channels]
+        slugs = [_slug_of(name) for name in channels]
+        return after(gathered([self.pool.seat(slug) for slug in dict.fromkeys(slugs) if slug], _nothing),
+                     lambda: self._read(channels, [self.pool.place_of(slug) for slug in slugs]))
+
+    def _read(self, channels: Sequence[str], places: list[Place]) -> "Future[list[Any]]":
         asked = {place: self._call(place, "read", [name for name, at in zip(channels, places, strict=True)
                                                    if at == place]) for place in dict.fromkeys(places)}
 
@@ -67,21 +92,35 @@ class PoolPort:
             return {**total, "fd_limit": sum(status["fd_limit"] for status in found), "engines": self.pool.size,
                     "engines_answering": len(found)}
 
-        return gathered([self._call(place, "status") for place in range(self.pool.size)], merged, some=True)
+        return gathered([self._call(place, "status") for place in self.pool.engines()], merged, some=True)
 
     def figures(self) -> "Future[list[dict[str, int]]]":
         """What the hub of each engine counted (`Hub.counted`)."""
-        asked = [self.pool.ask(place, "figures") for place in range(self.pool.size)]
+        asked = [self.pool.ask(place, "figures") for place in self.pool.engines()]
         return gathered(asked, lambda found: found, some=True)
 
     def _make(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[dict[str, Any]]":
-        return self._call(self.pool.place(slug), verb, slug, *given, **named)
+        return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *given, **named))
 
     def _to_one(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
+        """Once more where the engine no longer has it."""
+        def go() -> "Future[Any]":
+            return after(self.pool.seat(slug), lambda: self._at_its_place(verb, slug, *given, **named))
+
+        def again() -> "Future[Any]":
+            self.pool.displace(slug)
+            return go()
+
+        return unless(go(), NotHeld, again)
+
+    def _at_its_place(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
         return self._call(self.pool.place_of(slug), verb, slug, *given, **named)
 
-    def _call(self, place: int, verb: str, *given: Any, **named: Any) -> "Future[Any]":
+    def _call(self, place: Place, verb: str, *given: Any, **named: Any) -> "Future[Any]":
         return self.pool.ask(place, "call", verb, given, named)
+
+
+def _nothing(_: list[Any]) -> None: ...
 
 
 def _slug_of(channel: str) -> str:

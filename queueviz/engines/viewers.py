@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from queueviz.engine import answer
 from queueviz.engines import wire
+from queueviz.engines.port import Place
+from queueviz.engines.side import ENGINE_ENDED
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.database_turns import DatabaseTurns
@@ -16,14 +18,14 @@ from queueviz.live.figures import together
 from queueviz.live.hub import StillSee
 from queueviz.live.viewer import Viewer, has_room
 from sandbox.control.limits import HostLimits, SocketLimits
-from sandbox.kernel.errors import SandboxError
+from sandbox.kernel.errors import EngineBusy, SandboxError
 
 if TYPE_CHECKING:
     from queueviz.engines.port import PoolPort
 
 log = logging.getLogger(__name__)
 
-ENGINE_ENDED = 4503  # the page says that the connection is lost, and comes back by itself
+SEAT_AGAIN_S = 0.5
 JOINED_WITHIN_S = 30.0  # a class opens its boards at once, on a machine that has other work
 
 
@@ -31,7 +33,7 @@ class Entered(NamedTuple):
     """What the engines call a viewer, and those that know it; it hears the first one's beats."""
 
     number: int
-    engines: list[int]
+    engines: list[Place]
 
 
 NOT_ENTERED = Entered(0, [])
@@ -52,7 +54,7 @@ class Viewers:
         self._numbers = count(1)
         self._entered: dict[Viewer, Entered] = {}
         self._by_number: dict[int, Viewer] = {}
-        self._heard: deque[tuple[int, wire.Message | None]] = deque()
+        self._heard: deque[tuple[Place, wire.Message | None]] = deque()
         self._delivering: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._pool.listeners.append(self.hear)
@@ -79,8 +81,12 @@ class Viewers:
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
         """As `Hub.join`.  Where the engine does not answer the channel ends with `failed`."""
         if (entered := self._entered.get(viewer)) is None:
-            return
-        engine = self._engine_of(name)
+            return None
+        try:
+            engine = await self._seated(name)
+        except EngineBusy as why:
+            log.info("%s was not opened: %s", name, why)
+            return await viewer.send(frames.end(name[:1_000], "failed"))
         if engine not in entered.engines:
             self._pool.say(engine, "enter", entered.number, viewer.address, not entered.engines)
             entered.engines.append(engine)
@@ -109,7 +115,7 @@ class Viewers:
 
     # --- what the engines say ----------------------------------------------------------------------------------------
 
-    def hear(self, engine: int, message: wire.Message | None) -> None:
+    def hear(self, engine: Place, message: wire.Message | None) -> None:
         """Called on the thread that reads from the engine."""
         try:
             self._loop.call_soon_threadsafe(self._take, engine, message)
@@ -117,7 +123,7 @@ class Viewers:
             if self.hear in self._pool.listeners:
                 self._pool.listeners.remove(self.hear)
 
-    def _take(self, engine: int, message: wire.Message | None) -> None:
+    def _take(self, engine: Place, message: wire.Message | None) -> None:
         if message is not None and message[0] in ("may_see", "still_see"):
             self._begin(self._answer(engine, *message))
             return
@@ -145,12 +151,12 @@ class Viewers:
         except Exception as why:  # the socket went away; its consumer says so in a moment
             log.debug("closing the socket of %s failed: %s", viewer.address, why)
 
-    async def _engine_ended(self, engine: int) -> None:
+    async def _engine_ended(self, engine: Place) -> None:
         for viewer, entered in list(self._entered.items()):
             if engine in entered.engines:
                 await self._close(viewer, ENGINE_ENDED)
 
-    async def _answer(self, engine: int, question: str, number: int, *given: Any) -> None:
+    async def _answer(self, engine: Place, question: str, number: int, *given: Any) -> None:
         """Where the database does not answer, no right is given, and none is taken away."""
         try:
             answer: Any = await (self._may_see(*given) if question == "may_see" else self._may_still_see(*given))
@@ -168,11 +174,24 @@ class Viewers:
         found = iter(await self._still_see([(there[number], slug) for number, slug in asked if number in there]))
         return [number in there and next(found) for number, _ in asked]
 
-    def _engine_of(self, name: str) -> int:
+    async def _seated(self, name: str) -> Place:
+        """An engine that has the channel's sandbox.  Raises EngineBusy: none may have it in time."""
+        slug, ends_s = slug_of(name), self._loop.time() + JOINED_WITHIN_S
+        while slug:
+            try:
+                await asyncio.wrap_future(self._pool.seat(slug))
+                break
+            except EngineBusy:
+                if self._loop.time() > ends_s:
+                    raise
+                await asyncio.sleep(SEAT_AGAIN_S)
+        return self._engine_of(name)
+
+    def _engine_of(self, name: str) -> Place:
         """One that has the channel's sandbox, or says that there is none."""
         return self._pool.place_of(slug_of(name) or "")
 
-    def _do(self, viewer: Viewer, does: str, *given: Any, at: int | None = None, **named: Any) -> None:
+    def _do(self, viewer: Viewer, does: str, *given: Any, at: Place = None, **named: Any) -> None:
         """In the hubs that know the viewer, or in that of one engine."""
         entered = self._entered.get(viewer, NOT_ENTERED)
         for engine in entered.engines:

@@ -1,7 +1,7 @@
 """Messages between the web process and an engine process: four bytes of length, then a pickled tuple.
 
 They go over a socket pair.  It has no address: only the two processes hold its ends, so each unpickles only what the
-other one pickled.
+other one pickled.  Between machines Ray carries them, which unpickles by itself (`actor`).
 """
 
 import asyncio
@@ -33,6 +33,11 @@ def pack(message: Message) -> bytes:
     """Raises what pickling raises, before anything is sent."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
+
+
+def unpack(packed: bytes) -> Message:
+    message: Message = pickle.loads(memoryview(packed)[LENGTH.size:])
+    return message
 
 
 def pack_failure(number: int, why: BaseException) -> bytes:

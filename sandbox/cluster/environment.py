@@ -68,6 +68,7 @@ class Environment(Protocol):
     `repeatable`: its run can be executed again; `position()`: where an action would come to it now.  `outside` is the
     clock of those who look: nothing of what it times may change a repeatable run.  `share`: how much of the machine's
     time passed on the wall; None: all.  `memory_bytes`: of the machine.
+    `check` comes before bytes leave for other programs; it does not return where nothing may be said any more.
     `cut_power` takes from a `disk` what was not flushed; `flushed`: path of a mapped file → bytes that survive.
     """
 
@@ -81,6 +82,7 @@ class Environment(Protocol):
     memory_bytes: int
     share: float | None
 
+    def check(self) -> None: ...
     def position(self) -> Position | None: ...
     def disk(self, root: Path, clock: Clock) -> Disk: ...
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None: ...
@@ -97,8 +99,10 @@ class LiveEnvironment:
     repeatable = False
     share: float | None = None
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int,
+                 check: Callable[[], None] = lambda: None) -> None:
         self.loop = loop
+        self.check = check
         self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())
         self.outside: Clock = self.wall
         self.memory_bytes = physical_memory_bytes()

@@ -62,7 +62,7 @@ class Listeners:
         self.name_servers = brokers if self.shared is not None else servers  # the addresses for external clients
         self.limits = TcpLimits(connections=limits.wire_connections, pending_requests=limits.wire_pending_requests,
                                 unread_bytes=limits.wire_unread_bytes)
-        self.guard = TcpGuard(self.limits, clock=environment.wall, journal=journal)
+        self.guard = TcpGuard(self.limits, clock=environment.wall, journal=journal, check=environment.check)
         self.connections = WireConnections(clock, journal.ring)
         self.is_open = False
 

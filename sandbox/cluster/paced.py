@@ -94,6 +94,9 @@ class PacedEnvironment:
         due_s = self.sim.next_time()
         return due_s is not None and any(late.at_s <= due_s and not late.future.done() for late in self._late)
 
+    def check(self) -> None:
+        """It has no sockets."""
+
     def position(self) -> Position | None:
         """None inside of a turn: what happens there comes from the run itself."""
         return None if self.sim.in_turn else Position(self.sim.turns, self._moved_ms)

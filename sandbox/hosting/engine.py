@@ -3,9 +3,12 @@
 import asyncio
 import gc
 import logging
+import os
+import selectors
 import sys
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +16,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import LiveEnvironment
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.host import Host
+from sandbox.hosting.lease import Lease
 from sandbox.hosting.port import EnginePort
 from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy
@@ -30,10 +34,14 @@ class Engine:
     """
 
     def __init__(self, home: Path, config: HostConfig | None = None, *, share: Share | None = None,
+                 lease: Lease | None = None,
                  beside: Callable[[EnginePort], Coroutine[Any, Any, None]] | None = None) -> None:
-        """`beside`: runs on the engine's loop until that ends."""
+        """`beside`: runs on the engine's loop until that ends.  `lease`: other machines have engines over this data
+        home; the process ends at the next turn, and before it answers anyone, where that has run out.
+        """
         self._home = home
         self._share = share
+        self._lease = lease
         self._beside = beside
         self._config = config or HostConfig()
         self._thread: threading.Thread | None = None
@@ -85,7 +93,8 @@ class Engine:
         try:
             sys.setswitchinterval(self._config.switch_interval_s)
             _freeze_imports()
-            asyncio.run(self._live(ready))
+            with asyncio.Runner(loop_factory=self._make_loop) as runner:
+                runner.run(self._live(ready))
         except BaseException as why:
             self._failed = why
             log.error("the engine's thread ended: %s", why, exc_info=None if isinstance(why, OSError) else why)
@@ -95,10 +104,15 @@ class Engine:
                 self._lock.close()  # here, not in `stop`: until the thread ends, its files are in use
             ready.set()
 
+    def _make_loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.new_event_loop() if self._lease is None else asyncio.SelectorEventLoop(
+            CheckedSelector(partial(end_without_lease, self._lease)))
+
     async def _live(self, ready: threading.Event) -> None:
         loop = asyncio.get_running_loop()
-        environment = LiveEnvironment(loop, worker_threads=self._config.worker_threads)
-        host = Host(self._home, self._config, environment, self._share)
+        check = partial(end_without_lease, self._lease) if self._lease is not None else _nothing
+        environment = LiveEnvironment(loop, worker_threads=self._config.worker_threads, check=check)
+        host = Host(self._home, self._config, environment, self._share, self._lease)
         end = asyncio.Event()
         self._loop, self._stopping, self._port = loop, end.set, EnginePort(loop, host)
         host.start()
@@ -111,6 +125,30 @@ class Engine:
             if beside is not None:
                 beside.cancel()
             environment.close()
+
+
+class CheckedSelector(selectors.DefaultSelector):
+    """Calls `check` before each turn of a loop."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        super().__init__()
+        self._check = check
+
+    def select(self, timeout: float | None = None) -> Any:
+        ready = super().select(timeout)
+        self._check()
+        return ready
+
+
+def end_without_lease(lease: Lease) -> None:
+    """As a power cut: another engine may have the sandboxes by now, and reads what was written until then."""
+    if not lease.is_good:
+        log.error("the lease of the engine %s has run out: it ends", lease.engine)
+        logging.shutdown()
+        os._exit(1)
+
+
+def _nothing() -> None: ...
 
 
 def _freeze_imports() -> None:

@@ -13,8 +13,11 @@ GONE_WITHIN_S = 5.0  # engine processes end after the server that had them
 LOOK_EVERY_S = 0.05
 
 
-def lock(home: Path) -> BinaryIO:
+def lock(home: Path, *, shared: bool = False) -> BinaryIO:
     """Of a data home, until the file is closed by all processes that inherited it.
+
+    `shared`: with others that share it, for whom leases decide about each sandbox; a server with engines of its own
+    keeps them out, and they it.
 
     Raises Locked.  Where its holder is gone, the engine processes it had are ending: they are waited for.
     """
@@ -23,7 +26,7 @@ def lock(home: Path) -> BinaryIO:
     until_s = time.monotonic() + GONE_WITHIN_S
     while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             break
         except OSError as why:
             file.seek(0)
@@ -32,7 +35,8 @@ def lock(home: Path) -> BinaryIO:
                 file.close()
                 raise Locked(f"the data home {home} is in use by process {holder}") from why
             time.sleep(LOOK_EVERY_S)
-    file.truncate(0)
-    file.write(str(os.getpid()).encode())
-    file.flush()
+    if not shared:
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
     return file

@@ -6,7 +6,7 @@ import os
 import re
 import resource
 import shutil
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -15,11 +15,8 @@ from sandbox.attached.clusters import Clusters
 from sandbox.attached.settings import is_attached
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.lab_progress import LabProgress
-from sandbox.cluster.new_sandbox import new_record
-from sandbox.cluster.origin import save_origin
 from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
@@ -27,10 +24,11 @@ from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.beginnings import Beginnings
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
-from sandbox.hosting.histories import Histories
+from sandbox.hosting.holding import Holding
+from sandbox.hosting.lease import Lease
 from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
 from sandbox.hosting.past import Past
-from sandbox.hosting.registry import Registry, Slot
+from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.share import Share
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
@@ -41,21 +39,26 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+RESTED_S = 60.0  # asleep without a view, before engines of other machines may have it
+
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class Host:
     """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
 
-    def __init__(self, home: Path, config: HostConfig, environment: Environment, share: Share | None = None) -> None:
+    def __init__(self, home: Path, config: HostConfig, environment: Environment, share: Share | None = None,
+                 lease: Lease | None = None) -> None:
         self._home = home
         self._config = config
         self._environment = environment
-        self._registry = Registry(home / "sandboxes", share)
+        self._registry = Registry(home / "sandboxes", share, is_leased=lease is not None)
+        self.holding = None if lease is None else Holding(
+            lease, self._registry, environment, lambda slug: self.run(self.wake(slug), Future()))
         self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
-        self._begun = Beginnings(Histories(home, config), self._registry, environment).begun
+        self._beginnings = Beginnings(home, config, self._registry, environment)
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
         self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -101,27 +104,20 @@ class Host:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def hold(self, slug: str, *, new: bool) -> None:
+        if self.holding is not None and not is_attached(slug):
+            await self.holding.hold(slug, new=new)
+
+    async def drain(self, moved: Callable[[str], None]) -> None:
+        if self.holding is not None:
+            await self.holding.drain(self._registry.all(), lambda slug: self.sleep(slug, "moves"), moved)
+
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
                      changes: dict[str, object] | None, limits: dict[str, Any] | None,
                      history: bool = False) -> dict[str, Any]:
         await self._demand_room(slug)
-        if history and (seed, changes, limits) == (None, None, None) and await self._begun(slug, template, preset):
-            return await self.wake(slug)
-        record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
-                            config=self._config, ports_taken=self._registry.ports(),
-                            now_ms=self._environment.wall.now_ms())
-        record.repeatable = self._config.repeatable
-        directory = self._registry.directory(slug)
-        try:
-            directory.mkdir(parents=True)
-            records.save(directory, record)
-            if record.repeatable:
-                save_origin(directory, self._config)
-        except OSError as why:
-            shutil.rmtree(directory, ignore_errors=True)
-            raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
-                                why=said_by(why)) from why
-        self._registry.add(slug, record)
+        await self._beginnings.begin(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
+                                     history=history)
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
@@ -251,13 +247,20 @@ class Host:
         self.awake(slug).dismiss_notices()
 
     async def delete(self, slug: str) -> None:
-        slot = self._registry.get(slug)
+        try:
+            await self._delete(self._registry.get(slug))
+        finally:
+            if self.holding is not None and not self._registry.root_of(slug).exists():
+                await self.holding.forget(slug)
+
+    async def _delete(self, slot: Slot) -> None:
+        slug = slot.slug
         self.branches.cancel(slug)
         while slot.sandbox is not None or slot.change is not None:  # another caller may have opened it
             await self.sleep(slug, "deleted")
         self._registry.remove(slug)
         slot.ring()
-        await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))
+        await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.root_of(slug), ignore_errors=True))
 
     def awake(self, slug: str) -> Sandbox:
         """The open sandbox; the call counts as a view.  Raises ActionRefused: 404 unknown, 503 asleep."""
@@ -313,6 +316,8 @@ class Host:
             return slot.sandbox.read(kind, rest)
         except (ChannelUnknown, ActionRefused):
             return Refusal("unknown")
+        except NotHeld:
+            return Refusal("asleep")
         except Exception:
             log.exception("reading %s failed", channel)
             return Refusal("failed")
@@ -372,6 +377,9 @@ class Host:
                 slot.looked_s = now_s
             elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.cluster.limits.sleep_after_idle_s:
                 self.run(self.sleep(slot.slug, "idle"), Future())
+        if self.holding is not None:
+            for slot in [slot for slot in self._registry.all() if slot.is_idle and now_s - slot.looked_s > RESTED_S]:
+                self.run(self.holding.give_back(slot), Future())
         if not self._measuring.locked():
             self.run(self._measure(), Future())
         self._environment.wall.call_later(self._config.look_around_s, self._close_idle)

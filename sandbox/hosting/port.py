@@ -67,6 +67,17 @@ class EnginePort:
         """What is made of it so far stays until it is deleted; one that is complete goes on."""
         return self._turn(lambda: self._host.branches.cancel(slug))
 
+    def hold(self, slug: str, *, new: bool = False) -> "Future[None]":
+        """Take it, where engines of several machines share a data home; `new`: it is to be made.
+
+        Nothing where there is no such sandbox.  Raises HeldElsewhere, LeaseLost, OSError.
+        """
+        return self._run(lambda: self._host.hold(slug, new=new))
+
+    def drain(self, moved: Callable[[str], None]) -> "Future[None]":
+        """Close all sandboxes for other machines' engines, and take no new ones; `moved` gets each that is free."""
+        return self._run(lambda: self._host.drain(moved))
+
     def wake(self, slug: str) -> "Future[dict[str, Any]]":
         """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be opened."""
         return self._run(lambda: self._host.wake(slug))

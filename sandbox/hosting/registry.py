@@ -8,8 +8,9 @@ from sandbox.cluster import record as records
 from sandbox.cluster.new_sandbox import port_of
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
+from sandbox.hosting.copies import newest
 from sandbox.hosting.share import Share
-from sandbox.kernel.errors import ActionRefused, CorruptRecord
+from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
 from sandbox.queries.rows.snapshot import SandboxRow
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class Slot:
     def watched(self) -> bool:
         """It has a viewer or a connected external client."""
         return bool(self._bells) or (self.sandbox is not None and bool(self.sandbox.cluster.wire_clients()))
+
+    @property
+    def is_idle(self) -> bool:
+        """Asleep, and nobody waits for it."""
+        return self.state in ("asleep", "failed") and self.change is None and not self.watched
 
     @property
     def listening(self) -> bool:
@@ -104,36 +110,60 @@ class Slot:
                 "trouble": self.sandbox.trouble if self.sandbox is not None else None}
 
 
+class NotHeld(SandboxError):
+    """Another engine has the sandbox, or may: ask it to hold it first."""
+
+
 class Registry:
     """The sandboxes of a data home by slug; the directories decide which exist.
 
-    `share`: of those that other engines serve only the ports are looked at.
+    `share`: of those that other engines serve only the ports are looked at.  `is_leased`: engines of other machines
+    share the directories, too, and a sandbox that is not held here may be there.
     """
 
-    def __init__(self, root: Path, share: Share | None = None) -> None:
+    def __init__(self, root: Path, share: Share | None = None, *, is_leased: bool = False) -> None:
         self._root = root
         self._share = share
+        self._is_leased = is_leased
         self._slots: dict[str, Slot] = {}
         self._ports_of_others: set[int] = set()
 
     def scan(self) -> None:
         self._root.mkdir(parents=True, exist_ok=True)
-        for directory in sorted(path for path in self._root.iterdir() if (path / records.FILE_NAME).exists()):
-            try:
-                slot = Slot(directory.name, records.load(directory))
-            except (CorruptRecord, OSError) as why:
-                log.error("reading %s: %s", directory.name, why)
-                slot = Slot(directory.name, None, str(why))
-            if self._share is None or directory.name in self._share.slugs:
-                self._slots[directory.name] = slot
+        for slug in sorted(path.name for path in self._root.iterdir() if path.is_dir()):
+            if not (self.directory(slug) / records.FILE_NAME).exists():
+                continue
+            slot = self._read(slug)
+            if self._share is None or slug in self._share.slugs:
+                self._slots[slug] = slot
             else:
                 self._ports_of_others |= slot.ports
+
+    def _read(self, slug: str) -> Slot:
+        try:
+            return Slot(slug, records.load(self.directory(slug)))
+        except (CorruptRecord, OSError) as why:
+            log.error("reading %s: %s", slug, why)
+            return Slot(slug, None, str(why))
 
     def __contains__(self, slug: str) -> bool:
         return slug in self._slots or self.directory(slug).exists()
 
     def directory(self, slug: str) -> Path:
+        """Where its files are."""
+        return newest(self._root / slug)
+
+    def root_of(self, slug: str) -> Path:
+        """All there is of it."""
         return self._root / slug
+
+    def has(self, slug: str) -> bool:
+        """Whether this engine serves it."""
+        return slug in self._slots
+
+    def adopt(self, slug: str) -> None:
+        """Serve one that is there."""
+        self._slots[slug] = self._read(slug)
 
     def is_of_others(self, slug: str) -> bool:
         """It is there, and another engine serves it."""
@@ -148,10 +178,13 @@ class Registry:
             raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
 
     def remove(self, slug: str) -> None:
-        self._slots.pop(slug, None)
+        if (slot := self._slots.pop(slug, None)) is not None and self._is_leased:
+            self._ports_of_others |= slot.ports
 
     def get(self, slug: str) -> Slot:
         slot = self._slots.get(slug)
+        if slot is None and self._is_leased and self.root_of(slug).exists():
+            raise NotHeld(slug)
         if slot is None:
             raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
         return slot

@@ -59,6 +59,9 @@ class SimulatedEnvironment:
         self._latency_ms = latency_ms
         self._networks = 0
 
+    def check(self) -> None:
+        """It has no sockets."""
+
     def position(self) -> Position | None:
         return None
 

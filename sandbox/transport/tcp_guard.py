@@ -46,8 +46,11 @@ class TcpGuard:
     without an event).  The log has a line for each reported refusal, and a second later one that counts the others.
     """
 
-    def __init__(self, limits: TcpLimits, *, clock: Clock, journal: Journal) -> None:
+    def __init__(self, limits: TcpLimits, *, clock: Clock, journal: Journal,
+                 check: Callable[[], None] = lambda: None) -> None:
+        """`check`: before bytes go out."""
         self.limits = limits
+        self.check = check
         self.clock = clock
         self._journal = journal
         self.tap: Tap | None = None  # sees every command received or sent

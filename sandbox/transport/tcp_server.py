@@ -117,7 +117,8 @@ class TcpServer:
 
     def _welcome(self, arrived: socket.socket) -> None:
         arrived.setblocking(False)
-        stream = TcpStream(self._guard.limits, self._buffer, self._user_of, waits=True, counted=self._count_unread)
+        stream = TcpStream(self._guard.limits, self._buffer, self._user_of, waits=True, counted=self._count_unread,
+                           check=self._guard.check)  # fmt: skip
 
         def over(task: asyncio.Task[None]) -> None:
             self._arriving.discard(task)

@@ -28,16 +28,19 @@ class TcpStream(asyncio.BufferedProtocol):
     """
 
     def __init__(self, limits: TcpLimits, buffer: memoryview, user_of: Callable[["TcpStream"], StreamUser | None], *,
-                 waits: bool, counted: Callable[["TcpStream", int], None] = lambda stream, size: None) -> None:
+                 waits: bool, counted: Callable[["TcpStream", int], None] = lambda stream, size: None,
+                 check: Callable[[], None] = lambda: None) -> None:
         """`user_of` is called once the connection exists; None: it is closed.
 
-        `counted` is called with the number of unread bytes at each count.
+        `counted` is called with the number of unread bytes at each count, `check` before bytes go out: where it does
+        not return nothing is said any more.
         """
         self._limits = limits
         self._buffer = buffer
         self._user_of = user_of
         self._waits = waits
         self._counted = counted
+        self._check = check
         self._counted_bytes = 0
         self._user: StreamUser | None = None
         self._transport: asyncio.Transport
@@ -73,6 +76,7 @@ class TcpStream(asyncio.BufferedProtocol):
             self._user.unread(unread)
             self.abort()
             return
+        self._check()
         self.wrote_bytes = len(data)
         self.turns += 1
         if not unread:

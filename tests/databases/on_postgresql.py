@@ -12,7 +12,8 @@ import pytest
 
 from tests.databases.postgresql import NOT_HERE, OF_THE_RUN, is_here, postgresql, running
 
-DATABASES = frozenset({"db", "transactional_db", "own_database", "postgresql_server", "redis_server"})  # fixtures
+DATABASES = frozenset({"db", "transactional_db", "own_database", "lease_table", "postgresql_server",
+                       "redis_server"})  # fixtures
 
 _started = ExitStack()
 
@@ -52,7 +53,8 @@ def _asks_a_database(item: pytest.Item) -> bool:
 def _is_about_sqlite(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
     return "own_sqlite" in _fixtures(item) or (
-        callspec is not None and callspec.params.get("own_database") == "SQLite")
+        callspec is not None and not {"SQLite", "memory"}.isdisjoint(
+            callspec.params.get(name) for name in ("own_database", "lease_table")))
 
 
 def _fixtures(item: pytest.Item) -> list[str]:

@@ -29,6 +29,10 @@ class Postgresql(NamedTuple):
         """As QUEUEVIZ_DATABASE_URL takes it."""
         return f"postgres://postgres@{quote(str(self.folder), safe='')}/{name}"
 
+    def at(self, address: str, url: str) -> str:
+        """The same database, by TCP."""
+        return f"postgres://postgres@{address}/{url.rpartition('/')[2]}"
+
     def fresh(self) -> str:
         """The URL of a database with nothing in it yet; it ends with its server."""
         name = f"fresh_{secrets.token_hex(8)}"
@@ -38,8 +42,11 @@ class Postgresql(NamedTuple):
 
 
 @contextmanager
-def postgresql() -> Iterator[Postgresql]:
-    """Started on entry, ended on exit; what it held is gone then.  Raises FileNotFoundError where there is none."""
+def postgresql(address: str = "") -> Iterator[Postgresql]:
+    """Started on entry, ended on exit; what it held is gone then.  Raises FileNotFoundError where there is none.
+
+    `address`: reached there, too, by all of its network (`Postgresql.at`).
+    """
     programs = _programs()
     if programs is None:
         raise FileNotFoundError(NOT_HERE)
@@ -58,7 +65,10 @@ def postgresql() -> Iterator[Postgresql]:
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
     try:
         run("initdb", "-A", "trust", "-U", "postgres", "-N", "-E", "UTF8", "--locale", "C.UTF-8")
-        run("pg_ctl", "-w", "-o", f"-F -h '' -k {home}", "-l", str(home / "log"), "start")
+        if address:
+            with (home / "data" / "pg_hba.conf").open("a") as rules:
+                rules.write(f"host all all {address}/24 trust\n")
+        run("pg_ctl", "-w", "-o", f"-F -h '{address}' -k {home}", "-l", str(home / "log"), "start")
         yield Postgresql(home)
     finally:
         keeper.communicate(timeout=SERVER_S)

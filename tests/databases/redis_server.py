@@ -21,17 +21,17 @@ def is_here() -> bool:
 class RedisServer:
     """Killed and started again, it has the same address."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, address: str = "127.0.0.1") -> None:
+        self._folder, self._address = folder, address
         self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.url = f"redis://{address}:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "RedisServer":
         """Returns when it takes connections."""
         with (self._folder / "redis.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                [PROGRAM, "--port", str(self.port), "--bind", self._address, "--protected-mode", "no", "--save", "", "--appendonly", "no",
                  "--dir", str(self._folder)], stdout=log, stderr=log)  # fmt: skip
         ends_s = time.monotonic() + START_S
         while not self._answers():
@@ -52,7 +52,7 @@ class RedisServer:
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.port), START_S) as connection:
+            with socket.create_connection((self._address, self.port), START_S) as connection:
                 connection.sendall(b"PING\r\n")
                 return connection.recv(16).startswith(b"+PONG")
         except OSError:

@@ -21,7 +21,7 @@ from django.db.migrations.executor import MigrationExecutor
 from queueviz.engines import MOST_ENGINES, engines_for_this_machine
 from queueviz.runs.beside import WorkerBeside
 from queueviz.turns import one_process_at_a_time
-from sandbox.kernel.errors import Locked
+from sandbox.kernel.errors import EngineBusy, Locked
 
 log = logging.getLogger(__name__)
 
@@ -104,9 +104,15 @@ def prepare(engines: int) -> None:
     home = Path(settings.QUEUEVIZ_HOME)
     try:
         home.mkdir(parents=True, exist_ok=True)
+        if settings.QUEUEVIZ_RAY_ADDRESS:
+            demand_postgresql()
+            migrate_if_needed()  # engines and their leases are found in the database
         engine.port()  # first: until the data home is ours, nothing in it may be changed
         migrate_if_needed()
-        collect_static_if_needed()
+        with one_process_at_a_time("static"):
+            collect_static_if_needed()
+    except EngineBusy as why:
+        raise CommandError(f"Cannot start: {why}") from why
     except Locked as why:
         hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
         raise CommandError(f"Cannot start: {why}. {hint}") from why
@@ -117,6 +123,12 @@ def prepare(engines: int) -> None:
     except OSError as why:
         hint = "Make room there and see to its rights, or choose another home in the variable QUEUEVIZ_HOME."
         raise CommandError(f"Cannot start: the data home {home} cannot be written: {one_line(why)}. {hint}") from why
+
+
+def demand_postgresql() -> None:
+    if connection.vendor != "postgresql":
+        raise CommandError("Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) need one PostgreSQL for "
+                           "all of them. Name it in the variable QUEUEVIZ_DATABASE_URL.")
 
 
 def database_name() -> str:

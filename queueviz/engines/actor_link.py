@@ -1,0 +1,76 @@
+"""One engine of a Ray cluster as a web process has it: as `child.Child`, by calls of the actor's methods."""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import count
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+
+from queueviz.engines import wire
+from queueviz.engines.calls import Calls
+from queueviz.engines.outbox import Outbox
+
+log = logging.getLogger(__name__)
+
+ANSWER_S = 5.0  # without an answer for as long it cannot be reached, whatever Ray believes
+_numbers = count()
+
+
+class ActorLink:
+    """Thread-safe.  `said` gets what is no answer, `ended` is called once, when the engine is gone or out of reach."""
+
+    def __init__(self, web: str, engine: str, name: str, said: Callable[[wire.Message], None],
+                 ended: Callable[["ActorLink"], None]) -> None:
+        """`web`: the name of this process.  Each link is known by a name of its own, with viewers of its own."""
+        self.engine = engine
+        self._web = f"{web}.{next(_numbers)}"
+        self._name = name
+        self._said, self._ended = said, ended
+        self._calls = Calls()
+        self._outbox = Outbox()
+        for work in (self._read, self._write):
+            threading.Thread(target=work, name=f"link-{engine}", daemon=True).start()
+
+    def ask(self, kind: str, *given: Any) -> "Future[Any]":
+        """A message with a number, which an answer will come to."""
+        return self._calls.ask(self.say, kind, *given)
+
+    def say(self, *message: Any) -> None:
+        """Raises EngineBusy where it has not taken any for long."""
+        self._outbox.put(wire.pack(message))
+
+    def close(self) -> None:
+        """Say nothing more; what it says is still heard, until the next answer."""
+        self._outbox.close()
+
+    def _read(self) -> None:
+        try:
+            actor = ray.get_actor(self._name)
+            while not self._outbox.is_closed:
+                said: list[bytes] = ray.get(actor.listen.remote(self.engine, self._web), timeout=ANSWER_S)
+                for packed in said:
+                    message = wire.unpack(packed)
+                    if not self._calls.take(message):
+                        self._said(message)
+        except (RayError, ValueError, OSError) as why:
+            log.info("the engine %s is out of reach: %s", self.engine, _first_line(why))
+        self._outbox.close()
+        self._calls.end()
+        self._ended(self)
+
+    def _write(self) -> None:
+        try:
+            actor = ray.get_actor(self._name)
+            while waiting := self._outbox.take():
+                ray.get(actor.hear.remote(self.engine, self._web, waiting), timeout=ANSWER_S)
+        except (RayError, ValueError, OSError) as why:
+            log.info("the engine %s takes nothing more: %s", self.engine, _first_line(why))
+            self._outbox.close()
+
+
+def _first_line(why: Exception) -> str:
+    return (str(why).splitlines() or [type(why).__name__])[0][:200]

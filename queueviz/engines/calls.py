@@ -1,0 +1,59 @@
+"""Calls with a number each, and the answers that come to them."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import count
+from typing import Any
+
+from queueviz.engines import wire
+from queueviz.engines.futures import failed, settle
+from sandbox.kernel.errors import EngineBusy
+
+UNANSWERED_CALLS = 5_000
+NOT_TAKEN = "The engine is not there, or has too much to do. Try again in a moment."
+ENDED = "The engine ended meanwhile, and is started again. Try again in a moment."
+
+
+class Calls:
+    """Of one engine, by one web process.  Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = count()
+        self._waiting: dict[int, Future[Any]] = {}
+        self._over = False
+
+    def ask(self, say: Callable[..., None], kind: str, *given: Any) -> "Future[Any]":
+        """Say a message with a number; the future gets the answer, or at once why there will be none."""
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._over or len(self._waiting) >= UNANSWERED_CALLS:
+                return failed(EngineBusy(NOT_TAKEN))
+            number = next(self._numbers)
+            self._waiting[number] = future
+        future.add_done_callback(lambda _: self._waiting.pop(number, None))
+        try:
+            say(kind, number, *given)
+        except EngineBusy as why:
+            settle(future, why=why)
+        return future
+
+    def take(self, message: wire.Message) -> bool:
+        """Whether it was an answer."""
+        kind, *rest = message
+        if kind not in ("done", "failed"):
+            return False
+        future = self._waiting.pop(rest[0], None)
+        if future is not None:
+            settle(future, rest[1]) if kind == "done" else settle(future, why=rest[1])
+        return True
+
+    def end(self) -> None:
+        """No answer comes any more."""
+        with self._lock:
+            self._over = True
+            left, self._waiting = list(self._waiting.values()), {}
+        for future in left:
+            if not future.done():
+                settle(future, why=EngineBusy(ENDED))

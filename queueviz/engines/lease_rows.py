@@ -1,0 +1,158 @@
+"""The table of leases in the site's database (`sandbox.hosting.lease`).
+
+Rows are locked in one order, so that no two of these transactions wait for each other: the place, then engines by their
+ids.  A commit is sent only after the rows it changes were locked and seen; so a request that lost its connection either
+is over soon or never happens, and what is asked next waits for it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, InterfaceError, InternalError, OperationalError, connections, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from queueviz.models import EngineLease, SandboxPlace
+from queueviz.turns import number_of
+from sandbox.hosting.lease import LEASE_S, Figures, Held, HeldElsewhere, LeaseLost, LeaseUnreachable, Listed
+
+ALIAS = "leases"  # a connection of its own: a page's may be in a transaction, and waits for longer
+WAIT_S = 2  # for a connection, a lock or an answer; several of these fit into one lease
+KEPT_FOR = timedelta(days=1)  # engines whose lease ran out and that did not come back under their name
+
+_LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+
+
+class LeaseRows:
+    """For any thread; one that asked and ends before the process does calls `close`."""
+
+    def __init__(self, *, lease_s: float = LEASE_S) -> None:
+        self._lease = timedelta(seconds=lease_s)
+        connections.settings[ALIAS] = _with_short_waits(connections.settings["default"])
+        self.close()
+        del connections[ALIAS]  # of this thread: it may be of another database
+
+    def close(self) -> None:
+        """This thread's connection; the next question opens one again."""
+        connections[ALIAS].close()
+
+    def enlist(self, engine: str, name: str, host: str) -> None:
+        with self._transaction():
+            over = Q(name=name, expires_at__lte=Now()) | Q(expires_at__lte=Now() - KEPT_FOR)
+            for row in _engines(over):
+                row.delete()
+            try:
+                EngineLease.objects.using(ALIAS).create(engine=engine, name=name, host=host,
+                                                        expires_at=Now() + self._lease)  # fmt: skip
+            except IntegrityError:
+                raise LeaseLost(f"there was an engine {engine} before") from None
+
+    def renew(self, engine: str, figures: Figures) -> bool:
+        with self._transaction():
+            row = _engines(Q(engine=engine)).first()
+            if row is None or not _is_good(row):
+                raise _lost(engine)
+            row.expires_at = row.now + self._lease
+            row.awake, row.cap, row.frame_age_ms = figures
+            row.save(update_fields=["expires_at", *Figures._fields])
+            return bool(row.is_draining)
+
+    def retire(self, engine: str) -> None:
+        with self._transaction():
+            places = list(SandboxPlace.objects.using(ALIAS).select_for_update().filter(engine=engine))
+            for row in _engines(Q(engine=engine)):
+                if _is_good(row):
+                    SandboxPlace.objects.using(ALIAS).filter(pk__in=[place.pk for place in places]).update(engine="")
+                row.delete()
+
+    def claim(self, slug: str, engine: str) -> Held:
+        with self._transaction(slug):
+            place = SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug).first()
+            holder = place.engine if place else ""
+            rows = {row.engine: row for row in _engines(Q(engine__in={engine, holder}))}
+            if engine not in rows or not _is_good(rows[engine]):
+                raise _lost(engine)
+            if place and holder == engine:
+                return Held(slug, place.pk, place.is_clean)
+            if holder in rows:
+                if _is_good(rows[holder]):
+                    raise HeldElsewhere(slug, holder)
+                rows[holder].delete()  # a clock that is set back does not make its lease good again
+            if place:
+                place.delete()
+            made = SandboxPlace.objects.using(ALIAS).create(
+                slug=slug, engine=engine, is_clean=place is None or (not holder and place.is_clean))
+            return Held(slug, made.pk, made.is_clean)
+
+    def give_back(self, slug: str, engine: str, *, is_clean: bool = True) -> None:
+        with self._transaction(slug):
+            for place in SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug, engine=engine):
+                place.engine, place.is_clean = "", is_clean
+                place.save(update_fields=["engine", "is_clean"])
+
+    def forget(self, slug: str, engine: str) -> None:
+        with self._transaction(slug):
+            for place in SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug, engine=engine):
+                place.delete()
+
+    def drain(self, name: str) -> None:
+        with self._transaction():
+            for row in _engines(Q(name=name)):
+                row.is_draining = True
+                row.save(update_fields=["is_draining"])
+
+    def engines(self) -> list[Listed]:
+        with self._transaction():
+            counts = Counter(SandboxPlace.objects.using(ALIAS).values_list("engine", flat=True))
+            rows = EngineLease.objects.using(ALIAS).annotate(now=Now()).order_by("name", "engine")
+            return [Listed(row.engine, row.name, row.host, row.is_draining,
+                           (row.expires_at - row.now).total_seconds(), counts[row.engine],
+                           Figures(row.awake, row.cap, row.frame_age_ms)) for row in rows]  # fmt: skip
+
+    def places(self) -> dict[str, str]:
+        with self._transaction():
+            good = EngineLease.objects.using(ALIAS).filter(expires_at__gt=Now()).values("engine")
+            return dict(SandboxPlace.objects.using(ALIAS).filter(engine__in=good).values_list("slug", "engine"))
+
+    @contextmanager
+    def _transaction(self, slug: str = "") -> Iterator[None]:
+        """Of all those that are given the same `slug`, one at a time: the row to lock may not be there yet."""
+        try:
+            with transaction.atomic(using=ALIAS, durable=True):
+                if slug and connections[ALIAS].vendor == "postgresql":
+                    with connections[ALIAS].cursor() as cursor:
+                        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number_of(f"lease {slug}")])
+                yield
+        except (OperationalError, InterfaceError, InternalError) as why:
+            self.close()
+            raise LeaseUnreachable(f"the leases in the database cannot be reached: {why}") from why
+
+
+def _engines(which: Q) -> "QuerySet[Any]":
+    """Locked, with the time by the database's clock as `now`."""
+    return EngineLease.objects.using(ALIAS).select_for_update().filter(which).annotate(now=Now()).order_by("engine")
+
+
+def _is_good(row: Any) -> bool:
+    """A renewal that is under way when `now` is read is waited for, and then seen."""
+    expires_at: datetime = row.expires_at
+    return bool(expires_at > row.now)
+
+
+def _lost(engine: str) -> LeaseLost:
+    return LeaseLost(f"the lease of the engine {engine} has run out in the database")
+
+
+def _with_short_waits(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings of the same database."""
+    options = dict(given.get("OPTIONS", {}))
+    if given["ENGINE"].endswith("sqlite3"):
+        options["timeout"] = WAIT_S
+    elif given["ENGINE"].endswith("postgresql"):
+        options |= {"connect_timeout": WAIT_S, "tcp_user_timeout": WAIT_S * 1_000, "keepalives_idle": 1,
+                    "keepalives_interval": 1, "keepalives_count": WAIT_S}  # fmt: skip
+        options["options"] = options.get("options", "") + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
+    return {**given, "OPTIONS": options, "CONN_MAX_AGE": None}

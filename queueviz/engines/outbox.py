@@ -1,0 +1,44 @@
+"""Packed messages that wait for a thread which sends them, in their order."""
+
+import threading
+from collections import deque
+
+from queueviz.engines.calls import NOT_TAKEN
+from sandbox.kernel.errors import EngineBusy
+
+UNSENT_MESSAGES = 5_000  # to a process that does not read
+
+
+class Outbox:
+    """Thread-safe; one thread takes."""
+
+    def __init__(self, *first: bytes) -> None:
+        self._there = threading.Condition()
+        self._unsent: deque[bytes] = deque(first)
+        self._over = False
+
+    def put(self, packed: bytes) -> None:
+        """Raises EngineBusy: the other side has ended, or has not read for long."""
+        with self._there:
+            if self._over or len(self._unsent) >= UNSENT_MESSAGES:
+                raise EngineBusy(NOT_TAKEN)
+            self._unsent.append(packed)
+            self._there.notify()
+
+    def take(self) -> list[bytes]:
+        """All that wait, as soon as there is one; empty at the end."""
+        with self._there:
+            while not (self._unsent or self._over):
+                self._there.wait()
+            taken = [] if self._over else list(self._unsent)
+            self._unsent.clear()
+            return taken
+
+    @property
+    def is_closed(self) -> bool:
+        return self._over
+
+    def close(self) -> None:
+        with self._there:
+            self._over = True
+            self._there.notify()

@@ -1,0 +1,205 @@
+"""The engines of a Ray cluster as one web process sees them: which there are, and which has which sandbox.
+
+The database says both (`hosting.lease`); it is read every second, and an engine that is asked for a sandbox which it
+does not have says who has it.  Ray places engines, starts them again and carries what is said.
+"""
+
+import logging
+import secrets
+import threading
+from collections import Counter
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
+
+from queueviz.engines import ray_cluster
+from queueviz.engines.actor_link import ActorLink
+from queueviz.engines.futures import failed, settle
+from queueviz.engines.lease_rows import LeaseRows
+from queueviz.engines.port import Listener, PoolPort
+from queueviz.engines.wire import Message
+from sandbox.attached.settings import is_attached
+from sandbox.hosting.home_lock import lock
+from sandbox.hosting.lease import HeldElsewhere, LeaseUnreachable, Listed
+from sandbox.kernel.errors import EngineBusy
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 1.0
+START_WITHIN_S = 60.0
+TRIES = 3  # engines asked for one sandbox: who has it may change meanwhile
+NO_ENGINE = "No engine takes sandboxes at the moment. Try again in a moment."
+GONE = "The engine that has this sandbox is gone. Another one may have it a few seconds from now: try again."
+NOT_LINKED = "The engine is not reached. Try again in a moment."
+
+
+class RayPool:
+    """Has what `Pool` has for its port and for viewers.  Thread-safe.  Engines are known by their ids."""
+
+    def __init__(self, address: str, home: Path, number: int) -> None:
+        """`number`: engines the cluster is to have at least.  Raises Locked, OSError."""
+        home.mkdir(parents=True, exist_ok=True)
+        self._lock = lock(home, shared=True)
+        self._address, self._number = address, number
+        self._web = secrets.token_hex(4)
+        self._table = LeaseRows()
+        self._changing = threading.Lock()  # of the four below
+        self._links: dict[str, ActorLink] = {}
+        self._listed: dict[str, Listed] = {}
+        self._places: dict[str, str] = {}
+        self._given: Counter[str] = Counter()  # new ones, since the list was read
+        self._stopping = threading.Event()
+        self._found = threading.Event()
+        self._port = PoolPort(self)
+        self.listeners: list[Listener] = []
+
+    def start(self) -> "RayPool":
+        """Raises EngineBusy: no cluster there, or no engine on it in time."""
+        try:
+            ray_cluster.connect(self._address)
+            ray_cluster.see_that_there_are(self._number)
+            threading.Thread(target=self._watch, name="engines", daemon=True).start()
+            if not self._found.wait(START_WITHIN_S):
+                raise EngineBusy(f"The Ray cluster at {self._address} has no engine after {START_WITHIN_S:.0f} s: see "
+                                 "`manage.py engines`, and that each machine has the same settings.")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    @property
+    def port(self) -> "EnginePort":
+        return cast("EnginePort", self._port)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._stopping.is_set()
+
+    @property
+    def size(self) -> int:
+        return len(self._listed)
+
+    def engines(self) -> list[str]:
+        """Those that can be reached."""
+        return sorted(self._links)
+
+    def place_of(self, slug: str) -> str:
+        """The engine that has it, as far as is known; of no engine, its name is empty."""
+        if is_attached(slug):
+            there = self.engines()
+            return there[crc32(slug.encode()) % len(there)] if there else ""
+        return self._places.get(slug, "")
+
+    def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
+        """See that an engine has it.  Raises EngineBusy where none may have it yet."""
+        whole: Future[None] = Future()
+        if is_attached(slug) or self.place_of(slug) in self._links:
+            settle(whole)
+        else:
+            self._try(slug, new, self.place_of(slug), TRIES, whole)
+        return whole
+
+    def displace(self, slug: str) -> None:
+        """It is no more, or is elsewhere."""
+        with self._changing:
+            self._places.pop(slug, None)
+
+    def ask(self, engine: str, kind: str, *given: Any) -> "Future[Any]":
+        link = self._links.get(engine)
+        return link.ask(kind, *given) if link is not None else failed(EngineBusy(NOT_LINKED))
+
+    def say(self, engine: str, *message: Any) -> None:
+        if (link := self._links.get(engine)) is not None:
+            try:
+                link.say(*message)
+            except EngineBusy as why:
+                log.warning("engine %s: %s", engine, why)
+
+    def stop(self, timeout_s: float = 0.0) -> None:
+        """The engines go on; sandboxes of pages that are closed fall asleep."""
+        self._stopping.set()
+        for link in list(self._links.values()):
+            link.close()
+        self._lock.close()
+
+    # --- who has it --------------------------------------------------------------------------------------------------
+
+    def _try(self, slug: str, new: bool, engine: str, left: int, whole: "Future[None]") -> None:
+        """Ask one engine after the other to hold it, beginning with `engine` if that is there."""
+        if engine not in self._links:
+            engine = self._most_room()
+        if not engine:
+            return settle(whole, why=EngineBusy(NO_ENGINE))
+        asked = self.ask(engine, "call", "hold", (slug,), {"new": new})
+        return asked.add_done_callback(partial(self._tried, slug, new, engine, left, whole))
+
+    def _tried(self, slug: str, new: bool, engine: str, left: int, whole: "Future[None]", asked: "Future[Any]") -> None:
+        why = asked.exception()
+        if why is None:
+            with self._changing:
+                self._places[slug] = engine
+            return settle(whole)
+        if isinstance(why, HeldElsewhere):
+            if why.engine in self._links and left > 1:
+                return self._try(slug, new, why.engine, left - 1, whole)
+            why = EngineBusy(GONE)
+        return settle(whole, why=why)
+
+    def _most_room(self) -> str:
+        """Of those that take new ones; empty where there is none."""
+        with self._changing:
+            rows = [row for row in self._listed.values() if row.engine in self._links and not row.is_draining]
+            if not rows:
+                return ""
+            best = min(rows, key=lambda row: (row.sandboxes + self._given[row.engine], row.engine)).engine
+            self._given[best] += 1
+            return best
+
+    # --- what the database says --------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        lost = False
+        while not self._stopping.is_set():
+            try:
+                self._look()
+                lost = False
+            except LeaseUnreachable as why:
+                if not lost:
+                    log.warning("%s", why)
+                lost = True
+            except Exception:
+                log.exception("looking for engines failed")
+            self._stopping.wait(LOOK_EVERY_S)
+        self._table.close()
+
+    def _look(self) -> None:
+        listed = {row.engine: row for row in self._table.engines() if row.expires_in_s > 0}
+        places = self._table.places()
+        with self._changing:
+            self._listed, self._places = listed, places
+            self._given.clear()
+            missing = [row for row in listed.values() if row.engine not in self._links]
+            over = [link for engine, link in self._links.items() if engine not in listed]
+            for row in missing:
+                self._links[row.engine] = ActorLink(self._web, row.engine, row.name, partial(self._said, row.engine),
+                                                    self._ended)
+        for link in over:
+            link.close()
+        if self._links:
+            self._found.set()
+
+    def _said(self, engine: str, message: Message | None) -> None:
+        for listener in list(self.listeners):
+            listener(engine, message)
+
+    def _ended(self, link: ActorLink) -> None:
+        """On the thread that read from it.  Where its lease is good the next look tries it again."""
+        with self._changing:
+            if self._links.get(link.engine) is link:
+                del self._links[link.engine]
+        self._said(link.engine, None)

@@ -1,0 +1,117 @@
+"""`manage.py engines`: which engines a Ray cluster has, what each has, and moving what one has to the others."""
+
+import json
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError
+from django.core.management.base import CommandParser
+
+from queueviz.management.commands.serve import engines_number
+from sandbox.hosting.lease import LeaseUnreachable, Listed
+from sandbox.kernel.errors import EngineBusy
+
+HEADS = ("engine", "machine", "lease", "sandboxes", "awake", "of", "frames", "")
+DRAINED_WITHIN_S = 600.0
+LOOK_EVERY_S = 0.5
+
+
+class Command(BaseCommand):
+    help = "Engines on several machines: list them, start some, drain one, or end one (docs/growing.md)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+        shown = verbs.add_parser("list", help="engines, leases, sandboxes, frame age (also without a verb)")
+        for one in (parser, shown):
+            one.add_argument("--json", action="store_true", help="one JSON object")
+        start = verbs.add_parser("start", help="see that there are so many")
+        start.add_argument("number", type=engines_number, help="how many at least; 0: as many as the cluster has cores")
+        for verb, does in (("drain", "move all its sandboxes to the others, asleep, and wait until that is done"),
+                           ("stop", "end it for good; what it has is opened by the others")):
+            one = verbs.add_parser(verb, help=does)
+            one.add_argument("name", help="as `manage.py engines` lists it, such as engine-2")
+
+    def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
+        try:
+            if verb in (None, "list"):
+                return self.show(as_json=options["json"])
+            getattr(self, verb or "")(options)
+        except LeaseUnreachable as why:
+            raise CommandError(f"The database is not reached: {why}") from why
+        except EngineBusy as why:
+            raise CommandError(str(why)) from why
+
+    def show(self, *, as_json: bool) -> None:
+        rows = listed()
+        if as_json:
+            self.stdout.write(json.dumps({"engines": [as_object(row) for row in rows]}))
+        elif rows:
+            self.stdout.write(table([HEADS, *(cells(row) for row in rows)]))
+        else:
+            self.stdout.write("No engine has a lease. On one machine `manage.py serve` needs none.")
+
+    def start(self, options: dict[str, Any]) -> None:
+        from queueviz.engines import ray_cluster
+
+        ray_cluster.connect(address())
+        ray_cluster.see_that_there_are(options["number"])
+
+    def drain(self, options: dict[str, Any]) -> None:
+        from queueviz.engines.lease_rows import LeaseRows
+
+        name = options["name"]
+        demand_listed(name)
+        if all(row.name == name or row.is_draining or row.expires_in_s <= 0 for row in listed()):
+            raise CommandError(f"{name} is the only engine that takes sandboxes: start another one first.")
+        LeaseRows().drain(name)
+        ends_s = time.monotonic() + DRAINED_WITHIN_S
+        while left := sum(row.sandboxes for row in listed() if row.name == name and row.expires_in_s > 0):
+            if time.monotonic() > ends_s:
+                raise CommandError(f"{name} still has {left} sandboxes. It goes on giving them back; look again.")
+            time.sleep(LOOK_EVERY_S)
+        self.stdout.write(f"{name} has no sandbox any more, and takes none. `manage.py engines stop {name}` ends it.")
+
+    def stop(self, options: dict[str, Any]) -> None:
+        from queueviz.engines import ray_cluster
+
+        ray_cluster.connect(address())
+        try:
+            ray_cluster.stop(options["name"])
+        except LookupError:
+            raise CommandError(f"The cluster has no engine {options['name']}.") from None
+
+
+def listed() -> list[Listed]:
+    from queueviz.engines.lease_rows import LeaseRows
+
+    return LeaseRows().engines()
+
+
+def demand_listed(name: str) -> None:
+    names = sorted({row.name for row in listed() if row.expires_in_s > 0})
+    if name not in names:
+        raise CommandError(f"No engine {name} has a lease. There are: {', '.join(names) or 'none'}.")
+
+
+def address() -> str:
+    if not settings.QUEUEVIZ_RAY_ADDRESS:
+        raise CommandError("QUEUEVIZ_RAY_ADDRESS names no Ray cluster. Set it to what `ray start --address` takes.")
+    return str(settings.QUEUEVIZ_RAY_ADDRESS)
+
+
+def table(lines: list[tuple[str, ...]]) -> str:
+    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+                     for line in lines)  # fmt: skip
+
+
+def as_object(row: Listed) -> dict[str, Any]:
+    return {**row._asdict(), "figures": row.figures._asdict(), "expires_in_s": round(row.expires_in_s, 1)}
+
+
+def cells(row: Listed) -> tuple[str, ...]:
+    over = row.expires_in_s <= 0
+    lease = f"ran out {-row.expires_in_s:.0f} s ago" if over else f"{row.expires_in_s:.0f} s"
+    said = ("-", "-", "-") if over else (str(row.figures.awake), str(row.figures.cap), f"{row.figures.frame_age_ms} ms")
+    return (row.name, row.host, lease, str(row.sandboxes), *said, "draining" if row.is_draining else "")

@@ -1,0 +1,82 @@
+"""The files of a sandbox that was taken from an engine which never gave it back: a copy, under the number of the claim.
+
+The engine before may only be stopped, and write on when it is continued: into its own files, which are no longer read.
+A sandbox lies in its directory, or in the copy there with the highest number (`hosting.lease`).
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+COPY = "copy-"
+MAKING = ".copy-"
+TRIES = 5  # the source may change, by an engine that was stopped in the middle of this
+
+
+def newest(directory: Path, below: int | None = None) -> Path:
+    """Where the files are that count; with `below`, those of an earlier claim."""
+    numbers = [number for number in _numbers(directory) if below is None or number < below]
+    return directory / f"{COPY}{max(numbers)}" if numbers else directory
+
+
+def take_over(directory: Path, fence: int) -> Path:
+    """Copy what counts, and read it no more.  Raises OSError: nothing has changed then.
+
+    Holes stay holes; where the file system can share blocks it does.
+    """
+    copy, making = directory / f"{COPY}{fence}", directory / f"{MAKING}{fence}"
+    if copy.is_dir():
+        return copy
+    for _ in range(TRIES):
+        source = newest(directory, fence)
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir()
+        try:
+            for entry in _own(source):
+                _copy(entry, making)
+        except OSError:
+            if newest(directory, fence) == source:
+                shutil.rmtree(making, ignore_errors=True)
+                raise
+        if newest(directory, fence) == source:
+            making.rename(copy)
+            break
+    else:
+        raise OSError(f"{directory} changed {TRIES} times while it was copied")
+    forget_older(directory, fence)
+    return copy
+
+
+def forget_older(directory: Path, fence: int) -> None:
+    """What was read before; first of all the whole of it has a newer copy."""
+    for number in _numbers(directory):
+        if number < fence:
+            shutil.rmtree(directory / f"{COPY}{number}", ignore_errors=True)
+    for entry in _own(directory):
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+
+
+def _own(directory: Path) -> list[Path]:
+    """Its files without those of copies."""
+    with os.scandir(directory) as entries:
+        return [Path(entry.path) for entry in entries if not entry.name.startswith((COPY, MAKING))]
+
+
+def _numbers(directory: Path) -> list[int]:
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name.removeprefix(COPY) for entry in entries if entry.name.startswith(COPY)]
+    except OSError:
+        return []
+    return [int(name) for name in names if name.isdecimal()]
+
+
+def _copy(source: Path, into: Path) -> None:
+    done = subprocess.run(["cp", "-a", "--reflink=auto", "--sparse=always", "--", str(source), str(into)],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if done.returncode != 0:
+        raise OSError(done.stderr.strip() or f"{source} was not copied")
