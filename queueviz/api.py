@@ -50,13 +50,16 @@ api = NinjaAPI(title="QueueViz", version="1", urls_namespace="api", parser=Stric
 
 
 class NewSandbox(Schema):
-    """`template`: empty, flights, orders, payments, cluster, shrink, index or retries."""
+    """`template`: empty, flights, orders, payments, cluster, shrink, index or retries.  `history`: it begins with some
+    minutes of its template, as on the pages, once the server has made them.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     template: str = Field("flights", max_length=owners.WORD_LENGTH)
     preset: str = Field("sandbox", max_length=owners.WORD_LENGTH)
     name: str = Field("", max_length=80)
+    history: bool = True
 
 
 class Made(Schema):
@@ -137,7 +140,7 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 @api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
 def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
     """The token is shown this once."""
-    made = owners.create(writer(request), new.template, preset=new.preset, name=new.name)
+    made = owners.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from queueviz import access, engine
+from queueviz import access, engine, histories
 from queueviz.live.hubs import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
@@ -47,10 +47,17 @@ class Created(NamedTuple):
     token: str
 
 
-def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "") -> Created:
-    """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template."""
+def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "",
+           history: bool = True) -> Created:  # fmt: skip
+    """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
+
+    `history`: it begins with that of its template; where there is none, one is made for those that come after it.
+    """
     sandbox = Sandbox(name=name, template=template, preset=preset)
-    return _make(visitor, sandbox, lambda slug: engine.port().create(slug, template, preset=preset))
+    made = _make(visitor, sandbox, lambda slug: engine.port().create(slug, template, preset=preset, history=history))
+    if history:
+        histories.wish(template, preset)
+    return made
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
@@ -222,7 +229,7 @@ def demo_sandbox() -> Sandbox:
     except ActionRefused as refused:
         if refused.status != 404:
             raise
-        engine.answer(port.create(DEMO_SLUG, DEMO_TEMPLATE), engine.OPENING_PATIENCE_S)
+        engine.answer(port.create(DEMO_SLUG, DEMO_TEMPLATE, history=True), engine.OPENING_PATIENCE_S)
     return sandbox
 
 

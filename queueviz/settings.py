@@ -14,6 +14,7 @@ QUEUEVIZ_HOME = environment.directory(
 
 QUEUEVIZ_NODE_ADDRESS = environment.ip("QUEUEVIZ_NODE_ADDRESS", "127.0.0.1")  # brokers of new sandboxes
 QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000)  # of the nodes of new sandboxes
+QUEUEVIZ_HISTORY_S = environment.number("QUEUEVIZ_HISTORY_S", 600)  # that new sandboxes begin with; 0: none
 QUEUEVIZ_ENGINES = environment.text("QUEUEVIZ_ENGINES", "0")  # processes beside the server, or auto; 0: a thread of it
 
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")

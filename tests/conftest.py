@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from hypothesis import settings
 
 from queueviz.fidelity.ledger import ledger
@@ -19,6 +20,11 @@ settings.load_profile("shared machine")
 
 # Java for a few small jobs: its second compiler and its parallel collector take half as much processor time again.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+# Who wants sandboxes that begin with a history asks for it, here and of servers: making one takes seconds.
+os.environ.setdefault("QUEUEVIZ_HISTORY_S", "0")
+django_settings.QUEUEVIZ_HISTORY_S = 0  # they were read before
 
 
 @pytest.hookimpl(optionalhook=True)  # not there with -p no:xdist

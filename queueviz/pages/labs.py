@@ -38,7 +38,8 @@ def start(request: HttpRequest, lab: str) -> HttpResponse:
     if chosen is None:
         raise Http404
     who = visitor.of_request(request)
-    made = owners.create(who, chosen.template, preset=chosen.preset, name=f"{chosen.number} · {gettext(chosen.title)}")
+    made = owners.create(who, chosen.template, preset=chosen.preset, name=f"{chosen.number} · {gettext(chosen.title)}",
+                         history=False)  # fmt: skip
     acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab})
     return redirect(_address(made.sandbox.slug, lab))
 

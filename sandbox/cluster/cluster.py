@@ -59,6 +59,8 @@ class Cluster:
         self.directory = directory
         self.environment = environment
         self.record = record = records.load(directory)
+        if environment.has_sockets:
+            record.nodes = [node.at_its_own for node in record.nodes]
         self.limits: SandboxLimits = replace(config.sandbox_limits, **_known(record.limits))
         self.preset = preset_of(record.preset, record.changes)
         self.crashed = record.running  # the process before did not close it
@@ -69,7 +71,8 @@ class Cluster:
         self.journal = self.journal_files.journal
         self.origins = TopicOrigins(record.origins)
         self.steps = Steps(self.clock, self.journal, environment.loop)
-        self.listeners = Listeners(environment, self.clock, self.journal, self.limits, record.nodes,
+        self.listeners = Listeners(environment, self.clock, self.journal, self.limits,
+                                   [node.at_its_own for node in record.nodes],
                                    WireAccess(self.clock, keys_of(record)), pin=self._pin_clock)
         self.network = environment.network(self.clock)
         self.context = context = Context(directory, environment, self.network, self.clock, self.chance, self.journal,

@@ -1,5 +1,6 @@
 """The record of a new sandbox: its seed, its nodes and their permanent addresses."""
 
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -23,19 +24,31 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
     chosen = template_of(template)
     all_changes = {**chosen.changes, **(changes or {})}
     preset_of(preset, all_changes)
-    ports = iter([port for port in range(config.first_port, config.last_port, PORT_STEP) if port not in ports_taken])
-
-    def address() -> str:
-        port = next(ports, None)
-        if port is None:
-            raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
-        return f"{config.node_host}:{port}"
-
-    nodes = [NodeRecord("broker", *_name_and_id(node), address()) for node in chosen.brokers]
-    nodes += [NodeRecord("name_server", f"ns-{number}", 0, address()) for number in range(1, chosen.name_servers + 1)]
+    addresses = _free_addresses(config, ports_taken)
+    nodes = [NodeRecord("broker", *_name_and_id(node), next(addresses)) for node in chosen.brokers]
+    nodes += [NodeRecord("name_server", f"ns-{number}", 0, next(addresses))
+              for number in range(1, chosen.name_servers + 1)]
     return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
                          seed=str(seed) if seed is not None else _seed_of(slug, now_ms), nodes=nodes,
                          limits=dict(limits or {}), engine=ENGINE)
+
+
+def with_own_addresses(nodes: list[NodeRecord], config: HostConfig, ports_taken: set[int]) -> list[NodeRecord]:
+    """Of a copy of a run, whose addresses its stored records have.  Raises ActionRefused (503)."""
+    addresses = _free_addresses(config, ports_taken | {port_of(node.address) for node in nodes})
+    return [node._replace(own=next(addresses)) for node in nodes]
+
+
+def port_of(address: str) -> int:
+    return int(address.rpartition(":")[2])
+
+
+def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
+    """Raises ActionRefused (503) when no port is left."""
+    for port in range(config.first_port, config.last_port, PORT_STEP):
+        if port not in ports_taken:
+            yield f"{config.node_host}:{port}"
+    raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
 
 
 def _seed_of(slug: str, now_ms: int) -> str:

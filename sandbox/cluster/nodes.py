@@ -177,11 +177,11 @@ class Nodes:
     def name_at(self, address: str) -> str | None:
         """The node that listens at `ip:port`, or whose own connections come from it."""
         for server in self.name_servers:
-            if address == server.record.address:
+            if address in (server.record.address, server.record.own):
                 return server.name
         ip = address.rpartition(":")[0]
         for node in self.brokers:
-            if ip == node.ip or address in (node.record.address, node.ha_address):
+            if ip == node.ip or address in (node.record.address, node.record.own, node.ha_address):
                 return node.node
         return None
 

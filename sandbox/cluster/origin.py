@@ -1,6 +1,7 @@
 """What a repeatable sandbox was made of: `origin.json`, written once."""
 
 from dataclasses import asdict, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from sandbox.store.config import physical_memory_bytes
 
 ORIGIN_NAME = "origin.json"
 FORMAT = 1
+DIGEST_CHARS = 12
 OF_THE_RUN = ("keyframe_s", "remember_s", "journal_write_s")  # of a host's configuration
 
 
@@ -50,3 +52,10 @@ def load_origin(directory: Path) -> Origin:
         return Origin(values["record"], config, int(values["memory_bytes"]))
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
         raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {why}") from why
+
+
+def conditions_of(config: HostConfig, host: str) -> str:
+    """Of the settings that a sandbox's run depends on; `host`: of its addresses."""
+    settings = {name: getattr(config, name) for name in OF_THE_RUN}
+    return sha256(orjson.dumps([host, settings, asdict(config.sandbox_limits)],
+                               option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGEST_CHARS]

@@ -21,7 +21,8 @@ FORMAT = 1
 class NodeRecord(NamedTuple):
     """A node and its permanent address, which is part of stored records and message ids.
 
-    A promoted slave changes its `broker_id`, not its `home`: the directory it was created with.
+    A promoted slave changes its `broker_id`, not its `home`: the directory it was created with.  A copy of a run keeps
+    the run's addresses until its ports are opened, when it takes its `own`.
     """
 
     kind: str  # name_server, broker
@@ -29,6 +30,8 @@ class NodeRecord(NamedTuple):
     broker_id: int
     address: str  # ip:port
     home: str = ""  # empty: as the node's name
+    own: str = ""  # empty: `address` is
+    former: str = ""  # stored records may name it
 
     @property
     def node(self) -> str:
@@ -38,6 +41,15 @@ class NodeRecord(NamedTuple):
     @property
     def directory(self) -> str:
         return self.home or self.node
+
+    @property
+    def at_its_own(self) -> "NodeRecord":
+        """As it is once its ports are opened."""
+        return self._replace(address=self.own, own="", former=self.address) if self.own else self
+
+    def is_named(self, address: str) -> bool:
+        """Whether a stored record with this address is one of its own."""
+        return address in (self.address, self.former)
 
 
 @dataclass(kw_only=True)
@@ -75,6 +87,7 @@ class SandboxRecord:
     repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
     engine: str = ""  # the release that opened it last
     branch_of: dict[str, Any] = field(default_factory=dict)  # slug, at: of the parent; run: where the run began
+    history_until: int = 0  # the event with which the history ends that it was given; 0: none
     stretch_ended: str = ""  # why it can be executed again only up to some event
     failed: str | None = None
 

@@ -81,6 +81,7 @@ class HostLimits:
     folded_events: int = 50_000  # between a keyframe and an event whose state is asked for
     exact_events: int = 300_000  # from the first on, executed again for exact boards of the past
     states_per_s: int = 20  # at events, per visitor
+    history_s: float = 600.0  # of the machine, for one that new sandboxes begin with; then making it is given up
     moment_events: int = 300_000  # from the first on, executed again for a view of the past
     moments_at_once: int = 1  # events whose views are made, each by a process of low priority
     moments_waiting: int = 8  # with the one being made

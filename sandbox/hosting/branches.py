@@ -55,9 +55,11 @@ class Branches:
             run = await self._environment.run_blocking(lambda: self._read(directory, order))
         place = self._registry.directory(slug)
         try:
-            record = prepare(place, run, slug, order)
-        except OSError as why:
+            record = prepare(place, run, order, self._config, self._registry.ports())
+        except (OSError, ActionRefused) as why:
             shutil.rmtree(place, ignore_errors=True)
+            if isinstance(why, ActionRefused):
+                raise
             raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
                                 why=said_by(why)) from why
         self._registry.add(slug, record)

@@ -10,6 +10,7 @@ import orjson
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
+from sandbox.cluster.new_sandbox import with_own_addresses
 from sandbox.cluster.origin import Origin, load_origin, write_origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import SandboxRecord
@@ -96,17 +97,23 @@ def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
                                 "template.", seq=seq)
 
 
-def prepare(directory: Path, run: Run, slug: str, order: AnyOrder) -> SandboxRecord:
-    """Its first files; the record names the parent, the origin is the parent's own but for its seed."""
+def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, ports_taken: set[int]) -> SandboxRecord:
+    """Its first files; the record names the parent, the origin is the parent's own but for its seed.
+
+    Raises OSError, and ActionRefused (503) when no port is left.
+    """
     branch_of: dict[str, Any] = {"run": run.origin.record["slug"]}
     if not isinstance(order, RunOrder):
         branch_of |= {"slug": order.parent, "at": order.at if isinstance(order, BranchOrder) else None}
     directory.mkdir(parents=True)
     (directory / MARK).touch()
     write_origin(directory, run.origin)
-    values = {**run.origin.record, "slug": slug, "engine": ENGINE, "branch_of": branch_of}
+    values = {**run.origin.record, "slug": directory.name, "engine": ENGINE, "branch_of": branch_of}
     records.replace_file(directory / records.FILE_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
-    return records.load(directory)
+    record = records.load(directory)
+    record.nodes = with_own_addresses(record.nodes, config, ports_taken)
+    records.save(directory, record)
+    return record
 
 
 class Branching(Rerun):
@@ -130,6 +137,7 @@ class Branching(Rerun):
     async def make(self) -> PacedSandbox | None:
         """In slices, behind all others; None: where it was branched, it slept.  Raises ActionRefused (409)."""
         wall, slice_s = self._machine.wall, self._config.limits.slice_ms / 1000
+        await self._machine.run_blocking(self.take_history)
         with self:
             until_s = wall.monotonic() + slice_s
             for _ in self.turns():

@@ -15,15 +15,13 @@ from sandbox.attached.clusters import Clusters
 from sandbox.attached.settings import is_attached
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.lab_progress import LabProgress
-from sandbox.cluster.new_sandbox import new_record
-from sandbox.cluster.origin import save_origin
 from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
+from sandbox.hosting.beginnings import Beginnings
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.holding import Holding
@@ -60,6 +58,7 @@ class Host:
         self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
+        self._beginnings = Beginnings(home, config, self._registry, environment)
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
         self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -114,23 +113,11 @@ class Host:
             await self.holding.drain(self._registry.all(), lambda slug: self.sleep(slug, "moves"), moved)
 
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
-                     changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
+                     changes: dict[str, object] | None, limits: dict[str, Any] | None,
+                     history: bool = False) -> dict[str, Any]:
         await self._demand_room(slug)
-        record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
-                            config=self._config, ports_taken=self._registry.ports(),
-                            now_ms=self._environment.wall.now_ms())
-        record.repeatable = self._config.repeatable
-        directory = self._registry.directory(slug)
-        try:
-            directory.mkdir(parents=True)
-            records.save(directory, record)
-            if record.repeatable:
-                save_origin(directory, self._config)
-        except OSError as why:
-            shutil.rmtree(directory, ignore_errors=True)
-            raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
-                                why=said_by(why)) from why
-        self._registry.add(slug, record)
+        await self._beginnings.begin(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
+                                     history=history)
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
@@ -138,8 +125,7 @@ class Host:
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(422, "{slug} cannot be an address.", "Use lower case letters, digits and dashes.",
                                 field="slug", slug=slug)
-        if slug in self._registry:
-            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+        self._registry.demand_free(slug)
         await self._measure()
         if (full := self._data_home.full) is not None:
             raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "

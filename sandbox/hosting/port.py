@@ -39,11 +39,14 @@ class EnginePort:
         self._host = host
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: str | int | None = None,
-               changes: dict[str, object] | None = None,
-               limits: dict[str, Any] | None = None) -> "Future[dict[str, Any]]":
-        """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken."""
+               changes: dict[str, object] | None = None, limits: dict[str, Any] | None = None,
+               history: bool = False) -> "Future[dict[str, Any]]":
+        """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken.
+
+        `history`: it begins with that of its template, if there is one and nothing else is given.
+        """
         return self._run(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
-                                                     limits=limits))
+                                                     limits=limits, history=history))
 
     def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
         """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.

@@ -4,8 +4,7 @@ The run of a recipe is the recorded one to the last byte, but for names: who act
 run began in, whose address its keyframes have, is `recipe`.
 """
 
-from dataclasses import asdict, replace
-from hashlib import sha256
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -13,7 +12,7 @@ import orjson
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.new_sandbox import new_record
-from sandbox.cluster.origin import OF_THE_RUN, Origin, load_origin
+from sandbox.cluster.origin import Origin, conditions_of, load_origin
 from sandbox.cluster.record import values_of
 from sandbox.cluster.templates import template_of
 from sandbox.control.branch_orders import Came, RunOrder
@@ -27,7 +26,6 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 
 RUN = "recipe"  # the sandbox's name in the run's keyframes
 BY = "owner"
-DIGEST_CHARS = 12
 LOWEST_PORT = 1_024  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"')
 
@@ -129,11 +127,3 @@ def _journal(order: RunOrder) -> list[Row]:
 
 def _woken(wall_ms: int) -> Row:
     return {"type": "ClockChanged", "reason": "wake", "wall_ms": wall_ms}
-
-
-def conditions_of(config: HostConfig, host: str) -> str:
-    """Of the settings that a sandbox's run depends on; `host`: of its addresses."""
-    settings = {name: getattr(config, name) for name in OF_THE_RUN}
-    return sha256(orjson.dumps([host, settings, asdict(config.sandbox_limits)],
-                               option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGEST_CHARS]
-

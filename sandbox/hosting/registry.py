@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cluster import record as records
+from sandbox.cluster.new_sandbox import port_of
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
 from sandbox.hosting.copies import newest
@@ -59,7 +60,7 @@ class Slot:
     @property
     def ports(self) -> set[int]:
         nodes = self._record.nodes if self._record is not None else []
-        return {int(node.address.rpartition(":")[2]) for node in nodes}
+        return {port_of(node.own or node.address) for node in nodes}
 
     def opened(self, sandbox: "Sandbox") -> None:
         self.sandbox, self.state, self.why_failed = sandbox, "live", None
@@ -170,6 +171,11 @@ class Registry:
 
     def add(self, slug: str, record: SandboxRecord) -> None:
         self._slots[slug] = Slot(slug, record)
+
+    def demand_free(self, slug: str) -> None:
+        """Raises ActionRefused (409) for the name of one that is there."""
+        if slug in self:
+            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
 
     def remove(self, slug: str) -> None:
         if (slot := self._slots.pop(slug, None)) is not None and self._is_leased:

@@ -14,8 +14,10 @@ from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import FILE_NAME
 from sandbox.control.actions import Action, parse_action
+from sandbox.hosting.history_again import take_history
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
+from sandbox.journal.events.life import HISTORY
 from sandbox.journal.schema import CAME, Row, from_row
 from sandbox.journal.segments import line_of, rows_since
 from sandbox.kernel.engine_version import ENGINE
@@ -90,9 +92,15 @@ class Rerun:
         for _ in self.turns():
             pass
 
+    def take_history(self, *, before_ms: float = float("inf")) -> None:
+        """Begin after the history it was given, if that ended before then and its files are kept.  Blocks."""
+        ended = next((row for row in self._rows if row["type"] == "SandboxSlept"), None)
+        if ended is not None and ended["reason"] == HISTORY and ended["at_ms"] < before_ms and not self._changed:
+            self.compared = take_history(self._home, self._directory, self._recorded)
+
     def turns(self) -> Iterator[None]:
         """As `run`; stops after each turn, and where the result of a thread is waited for."""
-        for opening in _openings(self._rows):
+        for opening in _openings(self._rows[self.compared:]):
             try:
                 yield from self._open_again(opening)
             except Stuck:

@@ -18,6 +18,7 @@ from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
+from sandbox.journal.events.life import HISTORY
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions import answer
@@ -121,7 +122,9 @@ class Sandbox:
         await cluster.actors.stop_all()
         await cluster.console.close()
         cluster.nodes.stop()
-        cluster.journal.write(SandboxSlept(reason), came=came)
+        slept = cluster.journal.write(SandboxSlept(reason), came=came)
+        if reason == HISTORY:
+            record.history_until = slept
         record.clock_ms = cluster.clock.now_ms()
         cluster.ended = True
         cluster.journal_files.close()
@@ -244,7 +247,8 @@ class Sandbox:
         if record.wakes == 1:
             cluster.journal.write(SandboxOpened(record.template, record.preset, record.seed, record.epoch))
         else:
-            reason = "after a kill" if cluster.crashed else "visit"
+            is_begin = record.history_until and record.wakes == 2
+            reason = "after a kill" if cluster.crashed else HISTORY if is_begin else "visit"
             cluster.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
         cluster.journal.write(ClockChanged(record.rate, "wake", wall_ms))
         before, record.engine = record.engine, ENGINE

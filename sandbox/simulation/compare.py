@@ -112,11 +112,12 @@ def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
 
 
 def _is_after_a_kill(row: Row) -> bool:
-    return bool(row["type"] == "SandboxWoken" and row["reason"] != "visit")
+    return bool(row["type"] == "SandboxWoken" and row["reason"] == "after a kill")
 
 
 def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Progress) -> Played:
     shown = _Shown(action)
+    rerun.take_history(before_ms=action["at_ms"] - LEAD_MS)
     for turn, _ in enumerate(rerun.turns()):
         shown.look(rerun)
         if turn % 2_000 == 0:

@@ -57,6 +57,7 @@ def moment_at(directory: Path, at: int, *, limits: HostLimits | None = None,
     """
     kept, rows, last = _recorded(directory, at, (limits or HostLimits()).moment_events)
     with Until(directory, kept, rows, last) as rerun:
+        rerun.take_history()
         for turn, _ in enumerate(rerun.turns()):
             if turn % SAID_EACH == 0:
                 progress(rerun.compared / len(rows))

@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import Origin
@@ -56,10 +57,13 @@ def origin_of(template: str, preset: str) -> Origin:
 
 
 def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
-    """What was done to a recorded run in its first `until_ms`, without changes of its clock's rate."""
+    """What was done to a recorded run in its first `until_ms`, without changes of its clock's rate.
+
+    The history that a sandbox was given does not count: nothing is done in it.
+    """
     acts: list[Act] = []
     began_ms: int | None = None
-    for row in rows_since(journal, 0):
+    for row in rows_since(journal, records.load(journal.parent).history_until):
         began_ms = row["at_ms"] if began_ms is None else began_ms
         if row["at_ms"] - began_ms > until_ms:
             break

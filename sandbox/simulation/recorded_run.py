@@ -62,6 +62,7 @@ class RecordedRun:
         next_ms = 0
         with Rerun(load_origin(self._directory), self._lines[: self._again], rows,
                    home=self._directory.parents[1]) as rerun:
+            rerun.take_history(before_ms=begins_ms)
             for _ in rerun.turns():
                 sandbox = rerun.sandbox
                 if sandbox is None or sandbox.ended or rerun.difference is not None or not sandbox.cluster.restored:

@@ -88,15 +88,15 @@ class LateWorkers:
 class Recorded:
     """`luck`: of the machine, not of the sandbox."""
 
-    def __init__(self, home: Path, template: str, *, seed: int, luck: int, config: HostConfig | None = None,
-                 look_s: float = 0.001) -> None:
+    def __init__(self, home: Path, template: str, *, seed: int | str | None, luck: int,
+                 config: HostConfig | None = None, look_s: float = 0.001, history: bool = False) -> None:
         self.directory = home / "sandboxes" / SLUG
         self._home = home
         self._config = config or HostConfig()
         self._chance = random.Random(luck)
         self._look_s = look_s
         self._start()
-        self.machine.sim.run(self.host.create(SLUG, template, preset="sandbox", seed=seed, changes=None, limits=None))
+        self.create(SLUG, template, seed=seed, history=history)
 
     def _start(self) -> None:
         self.machine = SimulatedEnvironment(1, (0, 0))
@@ -105,6 +105,11 @@ class Recorded:
         self.machine.workers = LateWorkers(self.machine.sim, self._chance)
         self.host = Host(self._home, self._config, self.machine)
         self._on_loop(self.host.start)
+
+    def create(self, slug: str, template: str, *, seed: int | str | None = None, history: bool = True,
+               **given: Any) -> None:
+        self.machine.sim.run(self.host.create(slug, template, preset="sandbox", seed=seed, history=history,
+                                              **{"changes": None, "limits": None, **given}))
 
     def run(self, seconds: float) -> None:
         self.machine.sim.run_for(seconds)

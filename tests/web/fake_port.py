@@ -71,11 +71,14 @@ class FakePort:
         self.call_later: Callable[[float, Callable[[], Any]], Any] | None = None  # of a loop, where that takes time
         self.notices: dict[str, list[dict[str, Any]]] = {}  # by slug
         self.recordings: dict[str, Any] = {}  # slug -> the file; others are half made
+        self.with_history: dict[str, bool] = {}  # slug -> as create was asked
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
 
-    def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
+    def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None,
+               history: bool = False) -> "Future[Any]":
         def work() -> dict[str, Any]:
             template_of(template)
+            self.with_history[slug] = history
             self.sandboxes[slug] = "live"
             return {"slug": slug}
 

@@ -54,7 +54,7 @@ class Command(BaseCommand):
         end_beside_stuck_requests()
 
     def serve(self, host: str, port: int) -> None:
-        from queueviz import engine
+        from queueviz import engine, histories
         from queueviz.asgi import application
         from queueviz.live import hubs, notified
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
@@ -64,6 +64,7 @@ class Command(BaseCommand):
         def ready() -> None:
             self.stdout.write(f"QueueViz: http://{shown}:{port}/   (Ctrl+C stops it)")
             self.stdout.flush()
+            histories.wish_first()
 
         escaped = host.replace(":", r"\:")
         server = Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,

@@ -14,11 +14,17 @@ class SandboxOpened(NamedTuple):
     epoch: str
 
 
+HISTORY = "history"
+"""As a reason: a run ends that new sandboxes begin as copies of; such a copy begins."""
+
+
+@said("quiet", "history", "end of the given history", when=f"reason={HISTORY}")
 @said("quiet", "asleep", "fell asleep: {reason}")
 class SandboxSlept(NamedTuple):
     reason: str
 
 
+@said("ok", "opened", "this sandbox begins here", when=f"reason={HISTORY}")
 @said("ok", "awake", "woken after {slept_ms}")
 class SandboxWoken(NamedTuple):
     reason: str

@@ -81,7 +81,7 @@ def by_id(cluster: Cluster, text: str, topic: str | None = None) -> list[Found]:
     for node in cluster.nodes.masters() if place is not None else ():
         assert place is not None
         message = node.running.store.read_message(place.physical_offset)
-        if message is not None and msg_id.host_text(place.host) == node.record.address:
+        if message is not None and node.record.is_named(msg_id.host_text(place.host)):
             return [Found(node.name, message)]
     met = _query(cluster, topic, text)
     return [found for found in met if found.message.properties.get(properties.UNIQ_KEY) == text]
@@ -98,7 +98,7 @@ def why_not(cluster: Cluster, text: str) -> Row:
     if place is None:
         return {"code": "not_indexed"}
     address = msg_id.host_text(place.host)
-    node = next((node for node in cluster.nodes.brokers if node.record.address == address), None)
+    node = next((node for node in cluster.nodes.brokers if node.record.is_named(address)), None)
     if node is None:
         known = cluster.nodes.masters()
         return {"code": "other_broker", "address": address, "known": ", ".join(node.record.address for node in known)}

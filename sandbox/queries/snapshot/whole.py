@@ -19,6 +19,7 @@ from sandbox.queries.rows.snapshot import (
     LogRow,
     NameServerRow,
     ProducerRow,
+    SandboxRow,
     Snapshot,
     SubscriptionRow,
     TopicQueueRow,
@@ -38,12 +39,7 @@ from sandbox.store.message_store import MessageStore
 def draw_snapshot(cluster: Cluster) -> Snapshot:
     record = cluster.record
     return {
-        "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
-                    "state": "live", "expires_at": None, "trouble": cluster.disk_full.sentence,
-                    "trouble_why": cluster.disk_full.why,
-                    "notices": [{"pattern": notice.pattern, "values": notice.values,
-                                 "dismissible": notice.dismissible} for notice in cluster.notices],
-                    "client_rebalance_interval_ms": cluster.preset.client_rebalance_interval_ms},
+        "sandbox": _sandbox_row(cluster),
         "epoch": record.epoch, "seq": str(cluster.journal.next_seq - 1), "at_ms": cluster.clock.now_ms(),
         "wall_ms": cluster.environment.wall.now_ms(), "rate": cluster.clock.rate,
         "reached_rate": cluster.reached_rate,
@@ -55,6 +51,20 @@ def draw_snapshot(cluster: Cluster) -> Snapshot:
         "topics": _topics(cluster), "producers": _producers(cluster),
         "groups": [_group(cluster, name) for name in group_names(cluster)],
     }
+
+
+def _sandbox_row(cluster: Cluster) -> SandboxRow:
+    record = cluster.record
+    row: SandboxRow = {
+        "slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
+        "state": "live", "expires_at": None, "trouble": cluster.disk_full.sentence,
+        "trouble_why": cluster.disk_full.why,
+        "notices": [{"pattern": notice.pattern, "values": notice.values, "dismissible": notice.dismissible}
+                    for notice in cluster.notices],
+        "client_rebalance_interval_ms": cluster.preset.client_rebalance_interval_ms}
+    if record.history_until:
+        row["history_until"] = str(record.history_until)
+    return row
 
 
 def _name_server(node: NameServerNode) -> NameServerRow:

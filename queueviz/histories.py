@@ -1,0 +1,79 @@
+"""Histories that new sandboxes begin with, made beside the server: one after the other, at low priority."""
+
+import atexit
+import threading
+import time
+from pathlib import Path
+
+from django.conf import settings
+
+from queueviz.plays import Play
+from sandbox.cluster.config import HostConfig
+from sandbox.control.limits import HostLimits
+from sandbox.hosting.histories import Histories
+from sandbox.kernel.errors import ActionRefused
+
+LIMITS = HostLimits()
+MAKE = "sandbox.simulation.history"
+FIRST = ("flights", "sandbox")  # made without being asked for
+FIRST_AFTER_S = 10.0  # of a server, which has other things to do first
+AGAIN_S = 600.0  # after one that failed, or left it to another process
+
+
+class Making(Play):
+    """Of one template and preset."""
+
+    def __init__(self, template: str, preset: str) -> None:
+        order = {"template": template, "preset": preset, "history_s": settings.QUEUEVIZ_HISTORY_S,
+                 "node_host": settings.QUEUEVIZ_NODE_ADDRESS}  # fmt: skip
+        super().__init__("", "history", [MAKE, str(settings.QUEUEVIZ_HOME)], order, most_s=LIMITS.history_s)
+        self._wished_s = time.monotonic()
+
+    @property
+    def may_be_followed(self) -> bool:
+        """By another one: what it made is gone, or it made nothing a while ago."""
+        return self.is_over and (bool(self.result) or time.monotonic() - self._wished_s > AGAIN_S)
+
+
+_makings: dict[tuple[str, str], Making] = {}
+_lock = threading.Lock()
+_places = threading.Semaphore(1)
+
+
+def wish(template: str, preset: str) -> Making | None:
+    """Begin to make one where there is none and there may be one; returns at once."""
+    if settings.QUEUEVIZ_HISTORY_S <= 0 or not _is_wanted(template, preset):
+        return None
+    with _lock:
+        before = _makings.get((template, preset))
+        if before is not None and not before.may_be_followed:
+            return before
+        making = _makings[template, preset] = Making(template, preset)
+    threading.Thread(target=_in_turn, args=(making,), name="history", daemon=True).start()
+    return making
+
+
+def wish_first() -> None:
+    """A while after the server has started."""
+    timer = threading.Timer(FIRST_AFTER_S, wish, FIRST)
+    timer.daemon = True
+    timer.start()
+
+
+def _is_wanted(template: str, preset: str) -> bool:
+    config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, history_s=settings.QUEUEVIZ_HISTORY_S)
+    try:
+        return Histories(Path(settings.QUEUEVIZ_HOME), config).is_wanted(template, preset)
+    except ActionRefused:  # there is no such template
+        return False
+
+
+def _in_turn(making: Making) -> None:
+    with _places:
+        making.run()
+
+
+@atexit.register
+def _stop() -> None:
+    for making in list(_makings.values()):
+        making.cancel()

@@ -1,0 +1,132 @@
+"""The minutes that a new sandbox begins with: a run of its template, made once in virtual time (`simulation.history`).
+
+`<data home>/histories/` has a directory for each template and preset, named after all that its run depends on: what
+another release or other settings made is never used.  In it, `run` is the directory of a sandbox that sleeps, and
+`files.json` has the checksums of its files, written last.  A sandbox begins with a copy of `run` and goes on: its run
+is the history's from the seed on, and is executed again as any other that has slept.
+"""
+
+import logging
+import shutil
+import tempfile
+import time
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.new_sandbox import with_own_addresses
+from sandbox.cluster.origin import conditions_of
+from sandbox.cluster.record import SandboxRecord
+from sandbox.cluster.templates import template_of
+from sandbox.control.actions import StartProducer
+from sandbox.hosting.sparse_files import copy_directory, sums_of
+from sandbox.kernel.engine_version import ENGINE
+
+log = logging.getLogger(__name__)
+
+DIRECTORY = "histories"
+RUN = "run"
+FILES = "files.json"
+SLUG = "history"  # of the sandbox whose run it is: keyframes have it
+FORMAT = 1
+COPYING, MAKING = ".copy-", ".making-"  # prefixes of what is not complete
+VERSION_CHARS = 12
+COPYING_S = 3_600  # an incomplete copy that is older belongs to no process any more
+
+
+class Histories:
+    """Of one data home.  Everything here blocks; several processes may use it at once."""
+
+    def __init__(self, home: Path, config: HostConfig) -> None:
+        self.root = home / DIRECTORY
+        self._config = config
+
+    def place(self, template: str, preset: str) -> Path:
+        return self.root / f"{template}-{preset}-{self._version()}"
+
+    def is_wanted(self, template: str, preset: str) -> bool:
+        """Whether one is to be made."""
+        return has_history(template, self._config) and not (self.place(template, preset) / FILES).exists()
+
+    def copy(self, template: str, preset: str) -> Path | None:
+        """A copy that `begin` makes a sandbox of; None where there is no whole history, or no room for another.
+
+        A damaged one is removed, so that it is made again.
+        """
+        if not has_history(template, self._config):
+            return None
+        place = self.place(template, preset)
+        draft: Path | None = None
+        try:
+            expected = orjson.loads((place / FILES).read_bytes())
+            draft = Path(tempfile.mkdtemp(prefix=COPYING, dir=self.root))
+            if copy_directory(place / RUN, draft / RUN) == expected:
+                return draft / RUN
+            why, is_damaged = "its files are not those that were made", True
+        except (OSError, orjson.JSONDecodeError) as failure:
+            if draft is None and isinstance(failure, FileNotFoundError):
+                return None  # not made yet
+            why, is_damaged = str(failure), isinstance(failure, FileNotFoundError | orjson.JSONDecodeError)
+        log.warning("%s cannot be copied: %s", place.name, why)
+        for path in [draft, place if is_damaged else None]:
+            if path is not None:
+                shutil.rmtree(path, ignore_errors=True)
+        return None
+
+    def begin(self, copied: Path, directory: Path, ports_taken: set[int]) -> SandboxRecord:
+        """Make it the sandbox of `directory`, which is not there yet: whole, or not at all.
+
+        Raises OSError, and ActionRefused (503) when no port is left.
+        """
+        record = records.load(copied)
+        record.branch_of = {"run": record.slug}
+        record.slug = directory.name
+        record.nodes = with_own_addresses(record.nodes, self._config, ports_taken)
+        records.save(copied, record)
+        copied.rename(directory)
+        return record
+
+    def keep(self, draft: Path, template: str, preset: str) -> None:
+        """Take in what was made in `draft`, a directory of `root`.  Raises OSError."""
+        place = self.place(template, preset)
+        records.replace_file(draft / FILES, orjson.dumps(sums_of(draft / RUN)))
+        shutil.rmtree(place, ignore_errors=True)
+        draft.rename(place)
+
+    def forget_stale(self) -> None:
+        """Remove what another release or other settings made, and what a process has left incomplete."""
+        if not self.root.is_dir():
+            return
+        since_s = time.time() - COPYING_S
+        for path in sorted(path for path in self.root.iterdir() if path.is_dir()):
+            if path.name.startswith(COPYING):
+                is_stale = path.stat().st_mtime < since_s
+            else:
+                is_stale = not (path.name.startswith(MAKING) or path.name.endswith(f"-{self._version()}"))
+            if is_stale:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _version(self) -> str:
+        config = self._config
+        made_of = [FORMAT, ENGINE, code_digest(), config.history_s, conditions_of(config, config.node_host)]
+        return sha256(orjson.dumps(made_of)).hexdigest()[:VERSION_CHARS]
+
+
+def has_history(template: str, config: HostConfig) -> bool:
+    """Not one in which nothing goes on by itself.  Raises ActionRefused (422) for an unknown template."""
+    return config.history_s > 0 and any(isinstance(action, StartProducer) for action in template_of(template).setup)
+
+
+@cache
+def code_digest() -> str:
+    """Of the engine's sources: each may change a run."""
+    root = Path(__file__).parents[1]
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root)} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,61 @@
+"""The history that a run began with, taken from its files where they are kept, instead of being executed again."""
+
+import shutil
+from pathlib import Path
+
+import orjson
+
+from sandbox.cluster import record as records
+from sandbox.cluster.journal_files import DIRECTORY as JOURNAL
+from sandbox.cluster.origin import ORIGIN_NAME
+from sandbox.hosting.histories import DIRECTORY, FILES, RUN
+from sandbox.hosting.sparse_files import copy_directory
+from sandbox.journal.segments import lines
+
+DRAFT = "history"
+OF_ITS_OWN = (records.FILE_NAME, ORIGIN_NAME)
+
+
+def take_history(home: Path, directory: Path, recorded: list[bytes]) -> int:
+    """Leave `directory`, in which nothing was executed yet, as the history of `recorded` would: how many lines that is.
+
+    0, and nothing is changed: it began without one, more than that is not asked for, or its files are not kept.
+    """
+    record = records.load(directory)
+    for place in sorted((home / DIRECTORY).glob(f"{record.template}-{record.preset}-*")):
+        taken = _same_lines(place, recorded)
+        if taken and _is_copied(place, directory / DRAFT):
+            _move_in(directory / DRAFT, directory)
+            return taken
+    return 0
+
+
+def _same_lines(place: Path, recorded: list[bytes]) -> int:
+    try:
+        found = list(lines(place / RUN / JOURNAL))
+    except OSError:  # removed meanwhile
+        return 0
+    return len(found) if len(found) < len(recorded) and found == recorded[: len(found)] else 0
+
+
+def _is_copied(place: Path, draft: Path) -> bool:
+    """Whole, or not at all: it may be removed meanwhile, or damaged."""
+    try:
+        is_whole = bool(copy_directory(place / RUN, draft) == orjson.loads((place / FILES).read_bytes()))
+    except (OSError, orjson.JSONDecodeError):
+        is_whole = False
+    if not is_whole:
+        shutil.rmtree(draft, ignore_errors=True)
+    return is_whole
+
+
+def _move_in(draft: Path, directory: Path) -> None:
+    """The record goes on from the history's, with the names and the ports it has."""
+    mine, record = records.load(directory), records.load(draft)
+    record.slug, record.engine, record.branch_of = mine.slug, mine.engine, mine.branch_of
+    record.nodes = [node._replace(own=own.own) for node, own in zip(record.nodes, mine.nodes, strict=True)]
+    for path in sorted(draft.iterdir()):
+        if path.name not in OF_ITS_OWN:
+            path.rename(directory / path.name)
+    shutil.rmtree(draft)
+    records.save(directory, record)  # last: until here it is one in which nothing was executed

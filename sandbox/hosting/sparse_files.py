@@ -1,0 +1,75 @@
+"""Directories with sparse files, copied and checked: what a broker has reserved but not written takes no disk."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from zlib import crc32
+
+PIECE_BYTES = 64 * 1024
+
+Sums = dict[str, list[int]]  # path below the directory → size and checksum
+
+
+def sums_of(directory: Path) -> Sums:
+    """Raises OSError."""
+    return {str(path.relative_to(directory)): _copied(path, None) for path in _files(directory)}
+
+
+def copy_directory(source: Path, target: Path) -> Sums:
+    """With modes and times of the files; `target` is made.  Raises OSError."""
+    found: Sums = {}
+    target.mkdir()
+    for folder in sorted(path for path in source.rglob("*") if path.is_dir()):
+        (target / folder.relative_to(source)).mkdir()
+    for path in _files(source):
+        name = path.relative_to(source)
+        found[str(name)] = _copied(path, target / name)
+        shutil.copystat(path, target / name)
+    return found
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.rglob("*") if path.is_file())
+
+
+def _copied(source: Path, target: Path | None) -> list[int]:
+    """Zeros are neither written nor counted: which of them take disk blocks is the file system's choice."""
+    with source.open("rb") as file:
+        size, checksum = os.fstat(file.fileno()).st_size, 0
+        out = None if target is None else os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            for start, piece in _pieces(file.fileno(), size):
+                checksum = crc32(piece, crc32(start.to_bytes(8), checksum))
+                if out is not None:
+                    _write(out, piece, start)
+            if out is not None:
+                os.truncate(out, size)
+        finally:
+            if out is not None:
+                os.close(out)
+    return [size, checksum]
+
+
+def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Those that are not all zeros."""
+    start = 0
+    while start < size:
+        try:
+            data = os.lseek(descriptor, start, os.SEEK_DATA)
+        except OSError as why:
+            if why.errno == errno.ENXIO:  # only a hole is left
+                return
+            raise
+        start = data - data % PIECE_BYTES
+        piece = os.pread(descriptor, PIECE_BYTES, start)
+        if piece.count(0) < len(piece):
+            yield start, piece
+        start += PIECE_BYTES
+
+
+def _write(descriptor: int, piece: bytes, start: int) -> None:
+    while piece:
+        written = os.pwrite(descriptor, piece, start)
+        piece, start = piece[written:], start + written
