@@ -117,5 +117,5 @@ def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
 def shown(given: Answer) -> str:
     """An answer as its author wrote it."""
     if isinstance(given, float):
-        return f"{given:g}"
+        return f"{given:.15g}"
     return given if isinstance(given, str) else ", ".join(given)

@@ -11,6 +11,7 @@ from sandbox.labs.catalogue.members_and_queues import MEMBERS_AND_QUEUES
 from sandbox.labs.catalogue.orderly_lock import ORDERLY_LOCK
 from sandbox.labs.catalogue.pinned_offset import PINNED_OFFSET
 from sandbox.labs.catalogue.poison_in_order import POISON_IN_ORDER
+from sandbox.labs.catalogue.queue_entry import QUEUE_ENTRY
 from sandbox.labs.catalogue.reset_by_time import RESET_BY_TIME
 from sandbox.labs.catalogue.shrink_queues import SHRINK_QUEUES
 from sandbox.labs.catalogue.start_offset import START_OFFSET
@@ -23,4 +24,5 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
     HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
+    QUEUE_ENTRY,
 )}  # fmt: skip
