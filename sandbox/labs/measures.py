@@ -62,6 +62,23 @@ def stored_by(evidence: Evidence, send: Seen[ActionTaken]) -> list[Seen[Messages
             if seen.event.topic == evidence.numbers["topic"]]
 
 
+def keys_of(send: Seen[ActionTaken]) -> list[str]:
+    """Of the messages that a SendMessages sends."""
+    fields = send.event.fields
+    if fields["rows"]:
+        return [row["key"] for row in fields["rows"]]
+    return [fields["key"].replace("{n}", str(number)) for number in range(1, (fields["count"] or 1) + 1)]
+
+
+def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
+    """Offset → first delivery of each message with this key to the lab's group, which reads one queue and gets all."""
+    found: dict[int, Delivery] = {}
+    for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
+        if row.key == key:
+            found.setdefault(row.offset, row)
+    return found
+
+
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
     """Of the topic's numbers of queues, in the open step."""
     changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == topic]

@@ -6,6 +6,7 @@ from sandbox.labs.catalogue.failed_send import FAILED_SEND
 from sandbox.labs.catalogue.flow_control import FLOW_CONTROL
 from sandbox.labs.catalogue.hot_queue import HOT_QUEUE
 from sandbox.labs.catalogue.idempotent_handler import IDEMPOTENT_HANDLER
+from sandbox.labs.catalogue.key_index import KEY_INDEX
 from sandbox.labs.catalogue.lag_and_throughput import LAG_AND_THROUGHPUT
 from sandbox.labs.catalogue.members_and_queues import MEMBERS_AND_QUEUES
 from sandbox.labs.catalogue.orderly_lock import ORDERLY_LOCK
@@ -24,5 +25,5 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
     HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
-    QUEUE_ENTRY,
+    QUEUE_ENTRY, KEY_INDEX,
 )}  # fmt: skip
