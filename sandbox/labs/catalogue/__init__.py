@@ -1,5 +1,6 @@
 """The labs, in the order in which they are offered."""
 
+from sandbox.labs.catalogue.broadcasting import BROADCASTING
 from sandbox.labs.catalogue.crash_and_stop import CRASH_AND_STOP
 from sandbox.labs.catalogue.dead_letter import DEAD_LETTER
 from sandbox.labs.catalogue.delay_and_half import DELAY_AND_HALF
@@ -27,5 +28,5 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
     HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
-    QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF,
+    QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF, BROADCASTING,
 )}  # fmt: skip
