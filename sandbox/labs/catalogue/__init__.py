@@ -6,6 +6,7 @@ from sandbox.labs.catalogue.dead_letter import DEAD_LETTER
 from sandbox.labs.catalogue.delay_and_half import DELAY_AND_HALF
 from sandbox.labs.catalogue.failed_send import FAILED_SEND
 from sandbox.labs.catalogue.flow_control import FLOW_CONTROL
+from sandbox.labs.catalogue.flush_and_replicate import FLUSH_AND_REPLICATE
 from sandbox.labs.catalogue.hot_queue import HOT_QUEUE
 from sandbox.labs.catalogue.idempotent_handler import IDEMPOTENT_HANDLER
 from sandbox.labs.catalogue.key_index import KEY_INDEX
@@ -29,4 +30,5 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
     HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
     QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF, BROADCASTING,
+    FLUSH_AND_REPLICATE,
 )}  # fmt: skip

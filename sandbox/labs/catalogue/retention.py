@@ -153,7 +153,7 @@ def _where(evidence: Evidence) -> Truth:
 
 
 def _lost(evidence: Evidence) -> Truth:
-    """Messages from what was committed to where it goes on: finished by nobody."""
+    """Messages from what was committed to where it goes on: finished by no member."""
     jump = _jump(evidence)
     return Truth(0.0) if jump is None else Truth(float(jump.event.offset - (jump.event.previous or 0)), (jump.seq,))
 
