@@ -162,6 +162,7 @@ class _Missing(dict[str, str]):
 
 TEMPLATES = {
     "empty": _("one name server, one broker, nothing else"),
+    "replicas": _("a master with its slave, another master, nothing else"),
     "flights": _("a year of flights at 600 times their speed, read by two groups"),
     "orders": _("two brokers, eight queues, three concurrent consumers"),
     "payments": _("orderly consumers and their queue locks"),

@@ -103,6 +103,7 @@ def _retries() -> tuple[Action, ...]:
 
 TEMPLATES: dict[str, Template] = {template.name: template for template in (
     Template("empty"),
+    Template("replicas", brokers=("broker-a", "broker-a.1", "broker-b"), changes={"slave_read": True}),
     Template("flights", setup=_flights()),
     Template("orders", brokers=("broker-a", "broker-b"), setup=_orders()),
     Template("payments", setup=_payments()),

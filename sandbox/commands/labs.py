@@ -3,6 +3,8 @@
 from sandbox import commands
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
+from sandbox.cluster.presets import preset_of
+from sandbox.cluster.templates import template_of
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import Action, AnswerStep, RestartLab, StartLab, TakeHint, fields_of, name_of
 from sandbox.journal.events import ActionTaken, HintTaken, LabStarted, PredictionGiven
@@ -10,6 +12,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import SETUP
 from sandbox.labs.lab import Lab
+from sandbox.queries.snapshot_cache import cache_of
 
 
 def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
@@ -34,6 +37,7 @@ def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
             if actor.lives:
                 cluster.actors.crash(actor)
             cluster.actors.remove(label)
+        _mend(cluster, lab)
         _begin(cluster, lab)
 
     return carry_out
@@ -71,6 +75,27 @@ def _check_time(cluster: Cluster) -> None:
     if cluster.wire_clients():
         raise ActionRefused(409, "A client on the wire is connected, so a lab cannot be repeated here.",
                             "Disconnect it, or start the lab in a new sandbox.")
+
+
+def _mend(cluster: Cluster, lab: Lab) -> None:
+    """Faults and settings end with the attempt that made them: links are whole, what is down or hangs runs."""
+    for row in cluster.links.rows():
+        cluster.links.heal(row["a"], row["b"])
+    for name_server in cluster.nodes.name_servers:
+        if name_server.name_server is None:
+            name_server.start()
+    changes = {**template_of(lab.template).changes, **lab.changes}
+    changed = cluster.record.changes != changes
+    cluster.record.changes = changes
+    cluster.change_preset(preset_of(lab.preset, changes))
+    for node in sorted(cluster.nodes.brokers, key=lambda node: not node.is_master):
+        if node.state == "hung":
+            node.running.resume()
+        if node.broker is None:
+            cache_of(cluster).forget_store(node.node)
+            node.start()
+    if changed:
+        cluster.nodes.restart()
 
 
 def _begin(cluster: Cluster, lab: Lab) -> None:

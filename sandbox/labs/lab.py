@@ -84,7 +84,10 @@ class WrongScript(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """`allowed`: names of the actions a student may take, beside those of the lab and of the clock."""
+    """`allowed`: names of the actions a student may take, beside those of the lab and of the clock.
+
+    `derive`: numbers that follow from the names of an attempt.
+    """
 
     slug: str
     number: str
@@ -100,13 +103,14 @@ class Lab:
     template: str = "empty"
     preset: str = "sandbox"
     changes: dict[str, object] = field(default_factory=dict)
+    derive: Callable[[Numbers], dict[str, object]] = lambda numbers: {}
 
     def numbers(self, seed: str, attempt: int) -> Numbers:
         """The same seed and attempt give the same; another attempt has other names, so that nothing old is in it."""
         drawn = self.draw(Chance(seed).fork(f"lab {self.slug} {attempt}"))
         if attempt > 1:
             drawn |= {name: f"{drawn[name]}-{attempt}" for name in NAMES if name in drawn}
-        return drawn
+        return drawn | self.derive(drawn)
 
 
 def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
@@ -117,5 +121,5 @@ def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
 def shown(given: Answer) -> str:
     """An answer as its author wrote it."""
     if isinstance(given, float):
-        return f"{given:g}"
+        return f"{given:.15g}"
     return given if isinstance(given, str) else ", ".join(given)

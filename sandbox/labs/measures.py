@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from sandbox.journal.events import MessagesStored, OffsetCommitted, TopicChanged
+from sandbox.journal.events import ActionTaken, MessagesStored, OffsetCommitted, TopicChanged
 from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
 
 
@@ -48,6 +48,35 @@ def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | 
             if row.group == group and row.outcome == "SUCCESS" and (before is None or row.seq < before)}
     finished = Counter(queue for queue, _offset in done)
     return sum(evidence.end(queue) - finished[queue] for queue in queues)
+
+
+def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
+    """What the student sent to the lab's topic, in the open step or since an event."""
+    return [seen for seen in evidence.actions("SendMessages", since=since)
+            if seen.event.fields["topic"] == evidence.numbers["topic"]]
+
+
+def stored_by(evidence: Evidence, send: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
+    """What was stored in the lab's topic since a send."""
+    return [seen for seen in evidence.of(MessagesStored, since=send.seq)
+            if seen.event.topic == evidence.numbers["topic"]]
+
+
+def keys_of(send: Seen[ActionTaken]) -> list[str]:
+    """Of the messages that a SendMessages sends."""
+    fields = send.event.fields
+    if fields["rows"]:
+        return [row["key"] for row in fields["rows"]]
+    return [fields["key"].replace("{n}", str(number)) for number in range(1, (fields["count"] or 1) + 1)]
+
+
+def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
+    """Offset → first delivery of each message with this key to the lab's group, which reads one queue and gets all."""
+    found: dict[int, Delivery] = {}
+    for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
+        if row.key == key:
+            found.setdefault(row.offset, row)
+    return found
 
 
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:

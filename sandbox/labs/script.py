@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from sandbox.control.actions import Action
+from sandbox.control.questions import Question
 from sandbox.labs.evidence import Evidence, Numbers
 
 
@@ -31,6 +32,9 @@ class Hands(Protocol):
 
     def read(self, channel: str) -> Any:
         """What the board shows: the data of a live channel, without the sandbox's name."""
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        """What a page shows when it is asked: the bytes of an entry, the way through an index."""
 
 
 Play = Callable[[Hands], None]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.actions import Action, AnswerStep, StartLab, TakeHint
+from sandbox.control.questions import Question
 from sandbox.journal.events import Entry
 from sandbox.labs.attempt import Attempt, Part
 from sandbox.labs.evidence import Evidence, Numbers
@@ -77,6 +78,9 @@ class LabPlayer:
 
     def read(self, channel: str) -> Any:
         return self._world.read(channel).data
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        return self._world.ask(question)
 
     def _answer(self, part: Part, value: float | str) -> None:
         self.student_s += ANSWER_S

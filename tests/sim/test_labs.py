@@ -198,6 +198,20 @@ def test_starting_over_has_other_names_and_counts_as_another_attempt(world: Worl
     answer(world, LAB, "predict", "2")
 
 
+def test_starting_over_ends_the_faults_and_settings_of_the_attempt_before(tmp_path: Path) -> None:
+    lab = LABS["flush-and-replicate"]
+    with World(tmp_path, lab.template, seed=3) as world:
+        player = LabPlayer(world, lab)
+        player.predict("some")
+        world.act("ChangeBroker", broker="broker-a", changes={"flush": "SYNC_FLUSH"})
+        world.act("PowerCut", broker="broker-a")
+        world.act(RestartLab(lab=lab.slug))
+        world.run(1)
+        assert {node.node: node.state for node in world.cluster.nodes.brokers} == {
+            "broker-a": "running", "broker-a.1": "stopped", "broker-b": "running"}
+        assert world.cluster.preset.flush == "ASYNC_FLUSH"
+
+
 @pytest.mark.parametrize("cut", ["sleep", "kill"])
 def test_sleep_and_a_killed_server_lose_no_answer(tmp_path: Path, cut: str) -> None:
     with World(tmp_path, seed=3) as world:

@@ -1,7 +1,5 @@
 """Lab N4: a send that is reported as failed, and a message that is stored."""
 
-from typing import Any
-
 from sandbox.control.actions import (
     Action,
     CreateTopic,
@@ -15,9 +13,10 @@ from sandbox.control.actions import (
 from sandbox.journal.events import ActionTaken, SendFailed
 from sandbox.kernel.chance import Chance
 from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
 from sandbox.labs.marking import _
+from sandbox.labs.measures import keys_of, records_of, sends
 from sandbox.labs.script import Hands
 from sandbox.labs.verdict import Verdict
 
@@ -42,16 +41,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     )
 
 
-def _keys(fields: dict[str, Any]) -> list[str]:
-    """Of the messages that a SendMessages sends."""
-    if fields["rows"]:
-        return [row["key"] for row in fields["rows"]]
-    return [fields["key"].replace("{n}", str(number)) for number in range(1, (fields["count"] or 1) + 1)]
-
-
 def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
-    return [seen for seen in evidence.actions("SendMessages")
-            if seen.event.fields["topic"] == evidence.numbers["topic"] and key in _keys(seen.event.fields)]
+    return [seen for seen in sends(evidence) if key in keys_of(seen)]
 
 
 def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
@@ -60,26 +51,17 @@ def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
     return found[0] if found else None
 
 
-def _records(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
-    """Offset → first delivery of each stored message with this key: the reader's links are whole, it gets all."""
-    found: dict[int, Delivery] = {}
-    for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
-        if row.key == key:
-            found.setdefault(row.offset, row)
-    return found
-
-
 def _passed_s(evidence: Evidence, seen: Seen[ActionTaken]) -> float:
     return (evidence.now_ms - seen.at_ms) / 1000
 
 
 def _answer_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sends = _sends(evidence, n["paid"])
-    if not sends:
+    found = _sends(evidence, n["paid"])
+    if not found:
         return Verdict.not_yet(NOT_SENT, key=n["paid"])
-    send = sends[-1]
-    failure, records = _failure(evidence, send.seq), _records(evidence, n["paid"], send.seq)
+    send = found[-1]
+    failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
     if failure is None:
         if _passed_s(evidence, send) > PATIENCE_S:
             return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send.seq])
@@ -98,11 +80,11 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sends = _sends(evidence, n["lost"])
-    if not sends:
+    found = _sends(evidence, n["lost"])
+    if not found:
         return Verdict.not_yet(NOT_SENT, key=n["lost"])
-    send = sends[-1]
-    failure, records = _failure(evidence, send.seq), _records(evidence, n["lost"], send.seq)
+    send = found[-1]
+    failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
         return Verdict.wrong(ARRIVED, key=n["lost"], broker=BROKER, console=CONSOLE,
                              rests_on=[send.seq, *(row.seq for row in records.values())])
@@ -121,20 +103,20 @@ def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
 def _sent_again(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
-    done = [seen for sends in again.values() for seen in sends]
+    done = [seen for found in again.values() for seen in found]
     if not done:
         return Verdict.not_yet(_("Neither {paid} nor {lost} was sent again yet."), paid=n["paid"], lost=n["lost"])
     newest = max(done, key=lambda seen: seen.seq)
     failure = _failure(evidence, newest.seq)
     if failure is not None:
         return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest.seq, failure.seq])
-    missing = [key for key, sends in again.items() if not sends]
+    missing = [key for key, found in again.items() if not found]
     if missing:
         if _passed_s(evidence, newest) > PATIENCE_S:
             return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
         return Verdict.not_yet(_("{key} was not sent again yet."), key=missing[0])
-    records = {key: _records(evidence, key, since=0) for key in again}
-    if not all(_records(evidence, key) for key in again):
+    records = {key: records_of(evidence, key, since=0) for key in again}
+    if not all(records_of(evidence, key) for key in again):
         return Verdict.not_yet(WAITS, console=CONSOLE)
     return Verdict.met(_("{paid} is stored {paid_times} times, {lost} {lost_times} times."), paid=n["paid"],
                        lost=n["lost"], paid_times=len(records[n["paid"]]), lost_times=len(records[n["lost"]]),
@@ -144,7 +126,7 @@ def _sent_again(evidence: Evidence) -> Verdict:
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
     """How many messages with these keys are stored."""
-    rows = [row for name in names for row in _records(evidence, evidence.numbers[name], since).values()]
+    rows = [row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()]
     return Truth(float(len(rows)), tuple(row.seq for row in rows))
 
 

@@ -1,0 +1,312 @@
+"""Lab 10: the 20 bytes of a queue entry."""
+
+from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.questions import ReadEntry
+from sandbox.journal.events import ActionTaken, MessagesFiltered, MessagesStored
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Choice, Number
+from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.marking import _
+from sandbox.labs.measures import sends, stored_by
+from sandbox.labs.script import Hands
+from sandbox.labs.verdict import Verdict
+from sandbox.message.string_hash import tags_code
+
+BROKER = "broker-a"
+ENTRY_BYTES = 20
+STEMS = ("new", "due", "vip", "gift-", "sent-", "bulk-")  # of which the hash is no negative number
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+    stem = chance.choice(STEMS)
+    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
+            "other": chance.choice(("invoices", "returns")), "before": 11 + chance.below(60),
+            "body": 300 + 10 * chance.below(20), "tag": f"{stem}Aa", "twin": f"{stem}BB"}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+    """The other topic lies in the same log, so no place in it can be computed from an offset."""
+    return (
+        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        CreateTopic(topic=n["other"], write_queues=1, read_queues=1),
+        SendMessages(topic=n["other"], count=n["before"], body_bytes=120),
+        SendMessages(topic=n["topic"], count=n["before"]),
+        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"], n["tag"]),),
+                      work_ms=(20, 40)),
+    )
+
+
+def _sent(evidence: Evidence) -> Seen[ActionTaken] | None:
+    found = sends(evidence)
+    return found[-1] if found else None
+
+
+def _stored(evidence: Evidence) -> Seen[MessagesStored] | None:
+    """The newest message of the step."""
+    sent = _sent(evidence)
+    found = [] if sent is None else stored_by(evidence, sent)
+    return found[-1] if found else None
+
+
+def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict | Seen[MessagesStored]:
+    """The stored message of the step, or what is missing.  `others`: tags that mean something, and their sentences."""
+    sent, stored = _sent(evidence), _stored(evidence)
+    if sent is None or stored is None:
+        return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=evidence.numbers["topic"])
+    fields, rests_on = sent.event.fields, [sent.seq, stored.seq]
+    for other, text in others:
+        if fields["tag"] == other:
+            return Verdict.wrong(text, tag=tag, rests_on=rests_on)
+    if fields["rows"] or fields["tag"] != tag:
+        return Verdict.wrong(_("Its tag is not {tag}. Send another message, with this tag."), tag=tag,
+                             rests_on=rests_on)
+    if (fields["count"] or 1) > 1:
+        return Verdict.wrong(BURST, count=fields["count"], rests_on=rests_on)
+    return stored
+
+
+def _is_appended(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
+    if isinstance(stored, Verdict):
+        return stored
+    return Verdict.met(_("The entry of offset {offset} begins at byte {at} of its queue, its record at byte {physical} "
+                         "of the log."), offset=stored.event.first_offset,
+                       at=stored.event.first_offset * ENTRY_BYTES, physical=stored.event.physical_offset,
+                       rests_on=[stored.seq])
+
+
+def _position(evidence: Evidence) -> Truth:
+    stored = _stored(evidence)
+    return Truth(0.0) if stored is None else Truth(float(stored.event.first_offset * ENTRY_BYTES), (stored.seq,))
+
+
+def _physical(evidence: Evidence) -> Truth:
+    stored = _stored(evidence)
+    return Truth(0.0) if stored is None else Truth(float(stored.event.physical_offset), (stored.seq,))
+
+
+def _has_size(evidence: Evidence) -> Verdict:
+    n, sent = evidence.numbers, _sent(evidence)
+    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
+    if isinstance(stored, Verdict):
+        return stored
+    assert sent is not None
+    if (given := _body_bytes(sent)) != n["body"]:
+        return Verdict.wrong(_("Its body has {given} bytes: send one of {body}."), given=given, body=n["body"],
+                             rests_on=[sent.seq])
+    return Verdict.met(_("A body of {body} bytes lies in a record of {size} bytes."), body=n["body"],
+                       size=stored.event.bytes, rests_on=[sent.seq, stored.seq])
+
+
+def _body_bytes(sent: Seen[ActionTaken]) -> int:
+    fields = sent.event.fields
+    return int(fields["body_bytes"]) if fields["body"] is None else len(fields["body"].encode())
+
+
+def _size(evidence: Evidence) -> Truth:
+    stored = _stored(evidence)
+    return Truth(0.0) if stored is None else Truth(float(stored.event.bytes), (stored.seq,))
+
+
+def _is_larger(evidence: Evidence) -> Truth:
+    size = _size(evidence)
+    return Truth("larger" if size.value != float(evidence.numbers["body"]) else "same", size.rests_on)
+
+
+def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
+    found = [seen for seen in evidence.of(MessagesFiltered, since=since)
+             if seen.event.group == evidence.numbers["group"]]
+    return found[-1] if found else None
+
+
+def _is_dropped(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
+    stored = _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG))
+    if isinstance(stored, Verdict):
+        return stored
+    dropped = _filtered(evidence, stored.seq)
+    if dropped is None:
+        return Verdict.not_yet(_("reader has not been given it yet."))
+    return Verdict.met(_("The broker gave {twin} to reader, and reader dropped it: the hash is the same, the text is "
+                         "not."), twin=n["twin"], rests_on=[stored.seq, dropped.seq])
+
+
+def _where_dropped(evidence: Evidence) -> Truth:
+    stored = _stored(evidence)
+    dropped = None if stored is None else _filtered(evidence, stored.seq)
+    return Truth("broker") if dropped is None else Truth("client", (dropped.seq,))
+
+
+def _code(evidence: Evidence) -> Truth:
+    sent = _sent(evidence)
+    return Truth(0.0) if sent is None else Truth(float(tags_code(sent.event.fields["tag"])), (sent.seq,))
+
+
+def _send(hands: Hands, name: str, *, body: int = 200) -> None:
+    hands.act(SendMessages(topic=hands.numbers["topic"], tag=hands.numbers[name], body_bytes=body, count=1))
+    hands.see(10)
+
+
+def _read(hands: Hands, field: str) -> str:
+    """A value of the newest entry, as the page Store decodes it."""
+    n = hands.numbers
+    newest = int(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"]["max"]) - 1
+    return str(hands.ask(ReadEntry(topic=n["topic"], broker=BROKER, queue_id=0, offset=newest))[field])
+
+
+def _append(hands: Hands) -> None:
+    hands.wait(2)
+    hands.predict(hands.numbers["before"] * ENTRY_BYTES)
+    _send(hands, "tag")
+
+
+def _first(hands: Hands) -> None:
+    _append(hands)
+    hands.say(_read(hands, "physical_offset"))
+    hands.why("fixed")
+    hands.predict("larger")
+
+
+def _second(hands: Hands) -> None:
+    _first(hands)
+    _send(hands, "tag", body=hands.numbers["body"])
+    hands.say(_read(hands, "bytes"))
+    hands.why("whole")
+    hands.predict("client")
+
+
+def _solve(hands: Hands) -> None:
+    _second(hands)
+    _send(hands, "twin")
+    hands.say(_read(hands, "tags_code"))
+    hands.why("short")
+
+
+def _sends_no_tag(hands: Hands) -> None:
+    hands.wait(2)
+    hands.predict(hands.numbers["before"])
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
+    hands.see(10)
+
+
+def _says_queue_position(hands: Hands) -> None:
+    _append(hands)
+    hands.say(hands.numbers["before"] * ENTRY_BYTES)
+
+
+def _says_body(hands: Hands) -> None:
+    _first(hands)
+    _send(hands, "tag", body=hands.numbers["body"])
+    hands.say(hands.numbers["body"])
+
+
+def _keeps_the_tag(hands: Hands) -> None:
+    _second(hands)
+    _send(hands, "tag")
+
+
+def _thinks_lost(hands: Hands) -> None:
+    _second(hands)
+    _send(hands, "twin")
+    hands.say(_read(hands, "tags_code"))
+    hands.why("lost")
+
+
+NO_TAG = _("It has no tag, and the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
+BURST = _("{count} messages were sent: send one alone, so that its entry is the newest.")
+IN_QUEUE = _("You wrote {given}: that is where the entry begins in the queue. Its first 8 bytes say where the record "
+             "begins in the log, and other topics are in the same log.")
+BODY = _("You wrote {given}: that is the body alone. Bytes 9 to 12 of the entry have the size of the whole record.")
+SAME_TAG = _("That tag is the one that reader wants, so nothing is dropped. Send one with the tag {tag}.")
+LOST = _("It is in the store as every other: its entry and its record are there to be read.")
+
+QUEUE_ENTRY = Lab(
+    slug="queue-entry", number="10", minutes=8,
+    title=_("Twenty bytes for each message"),
+    goal=_("What a queue is on disk, and which three numbers an entry has."),
+    draw=_draw, setup=_setup, allowed=frozenset({"SendMessages"}),
+    steps=(
+        Step(
+            title=_("Where the entry begins"),
+            do=_("Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in q0."),
+            watch=_("The first 8 bytes of the entry, and what they point to."), mark="queue:broker-a:0",
+            predict=Question(
+                text=_("q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
+                       "next one begin?"), kind=Number(_("bytes")), right=_position),
+            check=_is_appended,
+            say=Question(
+                text=_("At which byte of the log does its record begin? Decode the first 8 bytes."),
+                kind=Number(_("bytes")), right=_physical,
+                again=_("You wrote {given}; click the newest entry of q0 on the page Store, and read the first of its "
+                        "three numbers."),
+                misreadings=(Misreading(IN_QUEUE, lambda e, given: given == _position(e).value),)),
+            why=Question(
+                text=_("How does the broker find the entry of an offset?"),
+                kind=Choice((("fixed", _("It computes the place: every entry has 20 bytes.")),
+                             ("search", _("It looks through the queue from its beginning.")),
+                             ("index", _("It looks the offset up in the index.")))),
+                right=lambda e: Truth("fixed"),
+                again=_("Neither search nor index is needed: divide the place of an entry by its offset.")),
+            hints=(_("An entry has 20 bytes: 8 for a place, 4 for a size, 8 for a hash."),),
+        ),
+        Step(
+            title=_("How large the record is"),
+            do=_("Send one message with the tag {tag} and a body of {body} bytes, and click its entry."),
+            watch=_("Bytes 9 to 12 of the entry, then the record that it points to."), mark="queue:broker-a:0",
+            predict=Question(
+                text=_("Which size will the entry have?"),
+                kind=Choice((("same", _("{body} bytes, as the body")), ("larger", _("more than {body} bytes")),
+                             ("entry", _("20 bytes, as every entry")))),
+                right=_is_larger),
+            check=_has_size,
+            say=Question(
+                text=_("Which size has its entry?"), kind=Number(_("bytes")), right=_size,
+                again=_("You wrote {given}; read the second of the three numbers of the newest entry."),
+                misreadings=(Misreading(BODY, lambda e, given: given == e.numbers["body"]),)),
+            why=Question(
+                text=_("What is in the record beside the body?"),
+                kind=Choice((("whole", _("fields of fixed size, topic and properties")),
+                             ("padding", _("zeros up to the next multiple of 512")),
+                             ("copy", _("a copy of the entry")))),
+                right=lambda e: Truth("whole"),
+                again=_("Click the record: its fields are listed, one after the other.")),
+            hints=(_("Click the record on the page Store: it is shown field by field."),),
+        ),
+        Step(
+            title=_("A hash is not the tag"),
+            do=_("reader subscribes to the tag {tag}. Send one message with the tag {twin}, which has the same hash, "
+                 "and click its entry."),
+            watch=_("The last 8 bytes of both entries, then the newest rows of the page Journal."),
+            mark="queue:broker-a:0",
+            predict=Question(
+                text=_("Who will keep {twin} from the listener of reader?"),
+                kind=Choice((("broker", _("the broker: it reads the tag from the record")),
+                             ("client", _("reader: the broker compares hashes only")),
+                             ("nobody", _("nobody: the listener gets it")))),
+                right=_where_dropped),
+            check=_is_dropped,
+            say=Question(
+                text=_("Which hash has the entry? Decode its last 8 bytes."), kind=Number(), right=_code,
+                again=_("You wrote {given}; read the last of the three numbers of the newest entry.")),
+            why=Question(
+                text=_("Why does the broker compare hashes?"),
+                kind=Choice((("short", _("It reads 20 bytes for each message, and not the records.")),
+                             ("secret", _("Tags are secret to a broker.")),
+                             ("lost", _("A message with a tag of the same hash is lost.")))),
+                right=lambda e: Truth("short"),
+                again=_("A record says its tag to whoever reads it; an entry is read without it."),
+                misreadings=(Misreading(LOST, chosen("lost")),)),
+            hints=(_("Two texts may have the same hash, as {tag} and {twin} have."),),
+        ),
+    ),
+    solve=_solve,
+    wrong=(
+        WrongScript("no tag", "every entry has a hash", NO_TAG, _sends_no_tag),
+        WrongScript("queue position", "queue and log have the same places", IN_QUEUE, _says_queue_position),
+        WrongScript("body", "the size is that of the body", BODY, _says_body),
+        WrongScript("keeps the tag", "the tag itself is in the entry", SAME_TAG, _keeps_the_tag),
+        WrongScript("lost", "two tags with one hash cannot be told apart", LOST, _thinks_lost),
+    ),
+)  # fmt: skip
