@@ -24,7 +24,7 @@ from sandbox.hosting.engine import Engine, end_without_lease
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.lease import RENEW_EVERY_S, RETRY_EVERY_S, Figures, Lease, LeaseLost, LeaseUnreachable
 from sandbox.hosting.share import Share
-from sandbox.kernel.errors import EngineBusy, SandboxError
+from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
@@ -40,7 +40,7 @@ START_WITHIN_S = 20.0
 
 
 class OtherEngine(SandboxError):
-    """The actor is another incarnation by now."""
+    """The actor is another incarnation by now, or this end of it is over."""
 
 
 class WebEnd:
@@ -62,7 +62,7 @@ class WebEnd:
         self._rung.clear()
         taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if self.is_over:
-            raise EngineBusy("This web process did not listen for long.")
+            raise OtherEngine("This web process did not listen for long.")
         return taken
 
     def _send(self, packed: bytes) -> None:
@@ -95,7 +95,7 @@ class EngineActor:
         self._loop.call_soon_threadsafe(self._take, end, messages)
 
     async def listen(self, engine: str, web: str) -> list[bytes]:
-        """Packed messages for that web process, perhaps none.  Raises OtherEngine, EngineBusy."""
+        """Packed messages for that web process, perhaps none.  Raises OtherEngine."""
         said = await (await self._end_of(engine, web)).listen()
         end_without_lease(self._lease)  # an acknowledgement is among them
         return said
@@ -147,7 +147,7 @@ class EngineActor:
         except BaseException:
             log.exception("the engine %s ends", self._name)
         else:
-            return  # whoever asked for it ends the actor
+            return  # what asked for it ends the actor
         time.sleep(AGAIN_S)
         logging.shutdown()
         os._exit(1)
@@ -174,7 +174,7 @@ class EngineActor:
             self._ready.set()
             self._stopping.wait()
             if not self._engine.stop(STOP_WITHIN_S):
-                raise EngineBusy("Not everything was closed in time.")
+                raise OtherEngine("Not everything was closed in time.")
             self._lease.retire()
             self._stopped.set()
 

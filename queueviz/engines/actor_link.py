@@ -16,7 +16,7 @@ from queueviz.engines.outbox import Outbox
 
 log = logging.getLogger(__name__)
 
-ANSWER_S = 5.0  # without an answer for as long it cannot be reached, whatever Ray believes
+ANSWER_S = 8.0  # without an answer for as long it cannot be reached, whatever Ray believes
 _numbers = count()
 
 

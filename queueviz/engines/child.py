@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from queueviz.engines import wire
-from queueviz.engines.calls import ENDED, Calls
+from queueviz.engines.calls import Calls
 from queueviz.engines.futures import settle
 from queueviz.engines.outbox import Outbox
 from sandbox.kernel.errors import EngineBusy
@@ -86,7 +86,7 @@ class Child:
         code = self._process.wait()
         self._outbox.close()
         if not self._ready.done():
-            settle(self._ready, why=EngineBusy(ENDED))
+            settle(self._ready, why=EngineBusy("The engine did not start."))
         self._calls.end()
         log.info("engine process %d ended with %d", self.pid, code)
         self._ended(self)

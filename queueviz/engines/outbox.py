@@ -3,7 +3,6 @@
 import threading
 from collections import deque
 
-from queueviz.engines.calls import NOT_TAKEN
 from sandbox.kernel.errors import EngineBusy
 
 UNSENT_MESSAGES = 5_000  # to a process that does not read
@@ -21,7 +20,7 @@ class Outbox:
         """Raises EngineBusy: the other side has ended, or has not read for long."""
         with self._there:
             if self._over or len(self._unsent) >= UNSENT_MESSAGES:
-                raise EngineBusy(NOT_TAKEN)
+                raise EngineBusy("The engine is not there, or has too much to do. Try again in a moment.")
             self._unsent.append(packed)
             self._there.notify()
 

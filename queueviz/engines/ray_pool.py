@@ -122,7 +122,7 @@ class RayPool:
                 log.warning("engine %s: %s", engine, why)
 
     def stop(self, timeout_s: float = 0.0) -> None:
-        """The engines go on; sandboxes of pages that are closed fall asleep."""
+        """The engines go on; sandboxes of pages that are closed are closed in time."""
         self._stopping.set()
         for link in list(self._links.values()):
             link.close()

@@ -44,7 +44,7 @@ class Slot:
 
     @property
     def is_idle(self) -> bool:
-        """Asleep, and nobody waits for it."""
+        """Asleep, and without viewers."""
         return self.state in ("asleep", "failed") and self.change is None and not self.watched
 
     @property

@@ -20,7 +20,7 @@ class Tab(asyncio.Protocol):
 
     def __init__(self, path: str, host: str, take: Callable[[bytes], None], cookie: str = "") -> None:
         self._path, self._host, self._take = path, host, take
-        self._cookie = f"Cookie: {cookie}\r\n" if cookie else ""
+        self._cookie = f"Origin: http://{host}\r\nCookie: {cookie}\r\n" if cookie else ""  # without: a program's
         self._waiting = b""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closed = asyncio.Event()

@@ -25,8 +25,15 @@ class ScriptedPool:
     def place_of(self, slug: str) -> int:
         return self.places.get(slug, 0)
 
-    def place(self, slug: str) -> int:
-        return self.places.setdefault(slug, 1)
+    def engines(self) -> list[int]:
+        return list(range(self.size))
+
+    def seat(self, slug: str, *, new: bool = False) -> Future[None]:
+        if new:
+            self.places.setdefault(slug, 1)
+        future: Future[None] = Future()
+        future.set_result(None)
+        return future
 
     def displace(self, slug: str) -> None:
         del self.places[slug]
@@ -57,7 +64,7 @@ def test_a_verb_goes_to_the_engine_that_has_the_sandbox(pool: ScriptedPool, port
 def test_every_verb_of_an_engine_is_one_here_or_the_hubs() -> None:
     public = {verb for verb in vars(EnginePort) if not verb.startswith("_")}
     here = TO_ONE | {verb for verb in vars(PoolPort) if not verb.startswith("_")} - {"figures"}
-    assert public - here == {"subscribe", "unsubscribe", "read_within"}
+    assert public - here == {"subscribe", "unsubscribe", "read_within", "hold", "drain"}
     assert not here - public
 
 
