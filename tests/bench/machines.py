@@ -61,15 +61,14 @@ async def _watched(there: Machines, boxes: list[Box], before_s: float, after_s: 
     found: dict[str, Any] = {}
     try:
         await asyncio.sleep(before_s)
-        where = await asyncio.to_thread(_by_engine, there)
-        on_third = next(row for row in where if row["host"].startswith(there.address(3) + " "))
-        killed = next(row for row in where if row is not on_third)
-        for kind, row, trouble in (("killed", killed, lambda: there.kill(killed["name"])),
-                                   ("cut", on_third, lambda: there.cut(3))):  # fmt: skip
+        for kind in ("killed", "cut"):
+            where = await asyncio.to_thread(_by_engine, there)
+            on_third = next(row for row in where if row["host"].startswith(there.address(3) + " "))
+            row = on_third if kind == "cut" else next(row for row in where if row is not on_third)
             hurt = [box for box in boxes if box.slug in row["slugs"]]
             sent = await asyncio.to_thread(_counted, there, hurt, 0)
             at_s = time.monotonic()
-            await asyncio.to_thread(trouble)
+            await (asyncio.to_thread(there.cut, 3) if kind == "cut" else asyncio.to_thread(there.kill, row["name"]))
             await asyncio.sleep(after_s)
             stored = await asyncio.to_thread(_counted, there, hurt, 1)
             found[kind] = {"at_s": round(at_s - began_s, 1), **_hurt(seen, hurt, at_s, after_s),
