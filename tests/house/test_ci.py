@@ -36,7 +36,7 @@ def test_what_passes_at_once_is_green_and_runs_once(tmp_path: Path) -> None:
 def test_what_passes_only_when_run_again_is_named_and_what_fails_twice_is_red(tmp_path: Path, again: int) -> None:
     done = run(tmp_path, first=1, again=again)
     assert (done.returncode, done.stderr) == (again, "")
-    named = "Passed only when run again:" + 4 * "\n  tests/x.py::test_late\n  tests/x.py::test_a[x y]"
+    named = "Passed only when run again:" + 5 * "\n  tests/x.py::test_late\n  tests/x.py::test_a[x y]"
     assert done.stdout.endswith(f"{named}\n"), "of all stages"
 
 
