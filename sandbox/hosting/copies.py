@@ -7,6 +7,7 @@ A sandbox lies in its directory, or in the copy there with the highest number (`
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 COPY = "copy-"
@@ -20,10 +21,11 @@ def newest(directory: Path, below: int | None = None) -> Path:
     return directory / f"{COPY}{max(numbers)}" if numbers else directory
 
 
-def take_over(directory: Path, fence: int) -> Path:
+def take_over(directory: Path, fence: int, check: Callable[[], None]) -> Path:
     """Copy what counts, and read it no more.  Raises OSError: nothing has changed then.
 
-    Holes stay holes; where the file system can share blocks it does.
+    What was read before goes only after a `check` of the lease that follows the copy: by then it may be another
+    engine's source.  Holes stay holes; where the file system can share blocks it does.
     """
     copy, making = directory / f"{COPY}{fence}", directory / f"{MAKING}{fence}"
     if copy.is_dir():
@@ -44,6 +46,7 @@ def take_over(directory: Path, fence: int) -> Path:
             break
     else:
         raise OSError(f"{directory} changed {TRIES} times while it was copied")
+    check()
     forget_older(directory, fence)
     return copy
 

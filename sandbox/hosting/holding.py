@@ -30,6 +30,7 @@ class Holding:
         self._registry = registry
         self._environment = environment
         self._woken = woken
+        self._fences: dict[str, int] = {}  # of the last claim
         self._busy: dict[str, asyncio.Task[None]] = {}
         self.is_draining = False
 
@@ -77,19 +78,21 @@ class Holding:
         if self.is_draining:
             raise EngineBusy(DRAINING)
         await self._asked(lambda: self._take_files(slug))
+        fence = self._fences.pop(slug)
         if root.exists():
-            self._registry.adopt(slug)
+            self._registry.adopt(slug, fence)
             if self._registry.get(slug).listening:
                 self._woken(slug)
 
     def _take_files(self, slug: str) -> None:
         """On a worker's thread."""
         held = self._lease.claim(slug)
+        self._fences[slug] = held.fence
         if held.is_clean or not self._registry.root_of(slug).exists():
             return
         log.warning("%s was with an engine that is gone: its files are copied", slug)
         try:
-            take_over(self._registry.root_of(slug), held.fence)
+            take_over(self._registry.root_of(slug), held.fence, self._lease.check)
         except OSError:
             self._lease.give_back(slug, is_clean=False)
             raise

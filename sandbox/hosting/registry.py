@@ -126,6 +126,7 @@ class Registry:
         self._share = share
         self._is_leased = is_leased
         self._slots: dict[str, Slot] = {}
+        self._fences: dict[str, int] = {}
         self._ports_of_others: set[int] = set()
 
     def scan(self) -> None:
@@ -150,8 +151,9 @@ class Registry:
         return slug in self._slots or self.directory(slug).exists()
 
     def directory(self, slug: str) -> Path:
-        """Where its files are."""
-        return newest(self._root / slug)
+        """Where its files are; of one that is held, never those of a later claim."""
+        fence = self._fences.get(slug)
+        return newest(self._root / slug, None if fence is None else fence + 1)
 
     def root_of(self, slug: str) -> Path:
         """All there is of it."""
@@ -161,8 +163,9 @@ class Registry:
         """Whether this engine serves it."""
         return slug in self._slots
 
-    def adopt(self, slug: str) -> None:
-        """Serve one that is there."""
+    def adopt(self, slug: str, fence: int) -> None:
+        """Serve one that is there; `fence`: the number of the claim."""
+        self._fences[slug] = fence
         self._slots[slug] = self._read(slug)
 
     def is_of_others(self, slug: str) -> bool:
@@ -178,6 +181,7 @@ class Registry:
             raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
 
     def remove(self, slug: str) -> None:
+        self._fences.pop(slug, None)
         if (slot := self._slots.pop(slug, None)) is not None and self._is_leased:
             self._ports_of_others |= slot.ports
 
