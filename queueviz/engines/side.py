@@ -1,7 +1,7 @@
 """The engine's end of the conversation with one web process: calls of the port's verbs, and its viewers' channels.
 
 On the engine's loop, which also carries the hub of the sandboxes: it reads, compares and encodes where they are, and
-the web process passes bytes on.  How messages travel is another file's: a socket pair (`process`), or Ray (`machine`).
+the web process passes bytes on.  How messages travel is another file's: a socket pair (`process`), or Ray (`actor`).
 """
 
 import asyncio

@@ -6,9 +6,10 @@ A sandbox lies in its directory, or in the copy there with the highest number (`
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
+
+from sandbox.hosting.sparse_files import copy_directory
 
 COPY = "copy-"
 MAKING = ".copy-"
@@ -25,7 +26,7 @@ def take_over(directory: Path, fence: int, check: Callable[[], None]) -> Path:
     """Copy what counts, and read it no more.  Raises OSError: nothing has changed then.
 
     What was read before goes only after a `check` of the lease that follows the copy: by then it may be another
-    engine's source.  Holes stay holes; where the file system can share blocks it does.
+    engine's source.
     """
     copy, making = directory / f"{COPY}{fence}", directory / f"{MAKING}{fence}"
     if copy.is_dir():
@@ -33,10 +34,8 @@ def take_over(directory: Path, fence: int, check: Callable[[], None]) -> Path:
     for _ in range(TRIES):
         source = newest(directory, fence)
         shutil.rmtree(making, ignore_errors=True)
-        making.mkdir()
         try:
-            for entry in _own(source):
-                _copy(entry, making)
+            copy_directory(source, making, without=(COPY, MAKING))
         except OSError:
             if newest(directory, fence) == source:
                 shutil.rmtree(making, ignore_errors=True)
@@ -76,10 +75,3 @@ def _numbers(directory: Path) -> list[int]:
     except OSError:
         return []
     return [int(name) for name in names if name.isdecimal()]
-
-
-def _copy(source: Path, into: Path) -> None:
-    done = subprocess.run(["cp", "-a", "--reflink=auto", "--sparse=always", "--", str(source), str(into)],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    if done.returncode != 0:
-        raise OSError(done.stderr.strip() or f"{source} was not copied")

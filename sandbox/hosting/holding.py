@@ -6,13 +6,15 @@ Taken at first need and given back asleep, so a sandbox moves only asleep.  The 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox.cluster.environment import Environment
 from sandbox.hosting.copies import take_over
 from sandbox.hosting.lease import Lease, LeaseUnreachable
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.kernel.errors import EngineBusy
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +32,6 @@ class Holding:
         self._registry = registry
         self._environment = environment
         self._woken = woken
-        self._fences: dict[str, int] = {}  # of the last claim
         self._busy: dict[str, asyncio.Task[None]] = {}
         self.is_draining = False
 
@@ -77,28 +78,27 @@ class Holding:
             return
         if self.is_draining:
             raise EngineBusy(DRAINING)
-        await self._asked(lambda: self._take_files(slug))
-        fence = self._fences.pop(slug)
+        fence = await self._asked(lambda: self._take_files(slug))
         if root.exists():
             self._registry.adopt(slug, fence)
             if self._registry.get(slug).listening:
                 self._woken(slug)
 
-    def _take_files(self, slug: str) -> None:
-        """On a worker's thread."""
+    def _take_files(self, slug: str) -> int:
+        """The number of the claim.  On a worker's thread."""
         held = self._lease.claim(slug)
-        self._fences[slug] = held.fence
         if held.is_clean or not self._registry.root_of(slug).exists():
-            return
+            return held.fence
         log.warning("%s was with an engine that is gone: its files are copied", slug)
         try:
             take_over(self._registry.root_of(slug), held.fence, self._lease.check)
         except OSError:
             self._lease.give_back(slug, is_clean=False)
             raise
+        return held.fence
 
-    async def _asked(self, work: Callable[[], None]) -> None:
+    async def _asked(self, work: Callable[[], T]) -> T:
         try:
-            await self._environment.run_blocking(work)
+            return await self._environment.run_blocking(work)
         except LeaseUnreachable as why:
             raise EngineBusy(NO_TABLE) from why

@@ -17,14 +17,20 @@ def sums_of(directory: Path) -> Sums:
     return {str(path.relative_to(directory)): _copied(path, None) for path in _files(directory)}
 
 
-def copy_directory(source: Path, target: Path) -> Sums:
-    """With modes and times of the files; `target` is made.  Raises OSError."""
+def copy_directory(source: Path, target: Path, *, without: tuple[str, ...] = ()) -> Sums:
+    """With modes and times of the files; `target` is made.  Raises OSError.
+
+    `without`: what the names begin with that are left out at the top of `source`.
+    """
     found: Sums = {}
     target.mkdir()
-    for folder in sorted(path for path in source.rglob("*") if path.is_dir()):
-        (target / folder.relative_to(source)).mkdir()
-    for path in _files(source):
-        name = path.relative_to(source)
+    names = [path.relative_to(source) for path in sorted(source.rglob("*"))]
+    wanted = [name for name in names if not name.parts[0].startswith(without)]
+    for name in wanted:
+        if (source / name).is_dir():
+            (target / name).mkdir()
+    for name in [name for name in wanted if (source / name).is_file()]:
+        path = source / name
         found[str(name)] = _copied(path, target / name)
         shutil.copystat(path, target / name)
     return found

@@ -65,13 +65,12 @@ def _given(bench: str, options: dict[str, Any]) -> dict[str, Any]:
     if bench not in TAKES:
         return {"quick": True} if options["quick"] and bench in QUICK else {}
     most = {"students": (1, MOST_STUDENTS), "viewers": (1, MOST_VIEWERS), "rate": (0, MOST_RATE),
-            "cores": (1, len(os.sched_getaffinity(0))), "engines": (0, MOST_ENGINES)}  # fmt: skip
+            "cores": (1, len(os.sched_getaffinity(0))), "engines": (0, MOST_ENGINES),
+            "sandboxes": (1, MOST_STUDENTS)}  # fmt: skip
     given = {name: options[name] for name in TAKES[bench] if options[name] is not None}
     for name, numbers in given.items():
-        if isinstance(numbers, int):
-            continue
         least, top = most[name]
-        if any(not least <= number <= top for number in numbers):
+        if any(not least <= number <= top for number in (numbers if isinstance(numbers, tuple) else (numbers,))):
             raise CommandError(f"--{name} takes numbers from {least} to {top}.")
     return {"rates" if name == "rate" else name: numbers for name, numbers in given.items()}
 
