@@ -243,7 +243,7 @@ def test_who_asks_for_a_run_of_his_own_gets_none(stage: Recorded, given: dict[st
 
 def test_templates_in_which_nothing_goes_on_have_none() -> None:
     assert [name for name in TEMPLATES if not histories.has_history(name, HALF_A_MINUTE)] == [
-        "empty", "index"]
+        "empty", "replicas", "index"]
     assert not histories.has_history(TEMPLATE, HostConfig())
 
 
