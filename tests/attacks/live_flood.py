@@ -5,7 +5,7 @@
 The attackers are a process of their own (`python -m tests.attacks.live_flood WS-URL SLUG SOCKETS SECONDS ID…`).  Each
 of their sockets holds all channels it may, of messages whose bodies are short only as they are stored and of filters
 no one else follows, and says as much as it may.  They have the processor time that server and viewer leave: real ones
-would have their own.
+would have their own.  The server runs its sandboxes as `script/server` does: in engine processes, on two cores or more.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
+from queueviz.engines import engines_for_this_machine
 from sandbox.control.limits import SocketLimits
 from tests.server.server import ROOT, Driver, Server, until
 
@@ -53,7 +54,7 @@ class Cost(NamedTuple):
 def run(seconds: float = 60.0, crowds: tuple[int, ...] = (1, 60)) -> dict[str, Any]:
     """`undisturbed`, and for each number of hostile sockets: gaps, and sockets and memory before, at the end, after."""
     with tempfile.TemporaryDirectory() as home:
-        server = Server(Path(home) / "home").start()
+        server = Server(Path(home) / "home", engines=engines_for_this_machine()).start()
         try:
             return _measured(server, seconds, crowds)
         finally:
@@ -102,7 +103,9 @@ def _has_sockets(server: Server, least: float, most: float) -> bool:
 
 
 def _cost(server: Server) -> Cost:
-    pages = int(Path(f"/proc/{server.pid}/statm").read_text().split()[1])
+    """Memory of the server and its engines."""
+    pids = [server.pid, *map(int, Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split())]
+    pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
     sockets = httpx.get(f"{server.url}/healthz/live", timeout=30).json()["sockets"]
     return Cost(sockets, round(pages * 4096 / 2**20, 1))
 

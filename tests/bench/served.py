@@ -31,7 +31,8 @@ def served(cores: set[int] | None = None, engines: int = 0) -> Iterator[Served]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "QUEUEVIZ_HOME": home, "QUEUEVIZ_LOG_LEVEL": "WARNING"}
+        environment = {**os.environ, "QUEUEVIZ_HOME": home, "QUEUEVIZ_LOG_LEVEL": "WARNING",
+                       "QUEUEVIZ_HISTORY_S": "0"}  # fmt: skip
         command = [sys.executable, str(ROOT / "manage.py"), "serve", "--without-worker", "--port", str(port),
                    "--engines", str(engines)]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)

@@ -66,6 +66,7 @@ class Machines:
     @property
     def variables(self) -> dict[str, str]:
         return {"QUEUEVIZ_HOME": str(self.home), "QUEUEVIZ_FIRST_PORT": "20000", "PYTHONPATH": str(ROOT),
+                "QUEUEVIZ_HISTORY_S": "0",
                 "QUEUEVIZ_DATABASE_URL": self.database, "QUEUEVIZ_REDIS_URL": self._redis,
                 "QUEUEVIZ_RAY_ADDRESS": f"{self.address(1)}:{RAY_PORT}", "QUEUEVIZ_ALLOWED_HOSTS": "*"}  # fmt: skip
 

@@ -51,7 +51,7 @@ def run(*arguments: str | Path, home: Path, timeout_s: float = 120.0) -> subproc
 
 def environment(home: Path) -> dict[str, str]:
     mine = {name: value for name, value in os.environ.items() if not name.startswith("QUEUEVIZ_")}
-    return mine | {"QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS)}
+    return mine | {"QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS), "QUEUEVIZ_HISTORY_S": "0"}
 
 
 def waited_for_a_core_s(pid: int) -> float:
