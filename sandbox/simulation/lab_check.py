@@ -8,6 +8,7 @@ from sandbox.labs.catalogue import LABS
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab
 from sandbox.labs.script import Play, nothing
+from sandbox.labs.verdict import Verdict
 from sandbox.simulation.lab_player import Played, play
 
 Row = dict[str, Any]
@@ -20,8 +21,7 @@ class Judged(NamedTuple):
 
     script: str
     solved: bool
-    text: str
-    sentence: str
+    verdict: Verdict
     same: bool
     minutes: float
 
@@ -33,8 +33,7 @@ def scripts_of(lab: Lab) -> dict[str, Play]:
 def judge(lab: Lab, script: str, seed: int) -> Judged:
     played = play(lab, scripts_of(lab)[script], seed)
     attempt = played.attempt
-    return Judged(script, attempt.finished, attempt.verdict.text, attempt.verdict.sentence(), graded_the_same(played),
-                  played.minutes)
+    return Judged(script, attempt.finished, attempt.verdict, graded_the_same(played), played.minutes)
 
 
 def graded_the_same(played: Played) -> bool:
@@ -53,8 +52,8 @@ def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
         "empty_fails": not any(one.solved for one in found[EMPTY]),
         "wrong": [{"script": wrong.name, "misconception": wrong.misconception,
                    "fails": texts.count(wrong.sentence) == 1 and all(
-                       not one.solved and one.same and one.text == wrong.sentence for one in found[wrong.name]),
-                   "sentence": found[wrong.name][0].sentence} for wrong in lab.wrong],
+                       not one.solved and one.same and one.verdict.text == wrong.sentence for one in found[wrong.name]),
+                   "sentence": found[wrong.name][0].verdict.sentence()} for wrong in lab.wrong],
         "seeds": len(found[SOLVE]), "minutes": lab.minutes,
         "played_minutes": round(max(one.minutes for one in found[SOLVE]), 1),
     }  # fmt: skip

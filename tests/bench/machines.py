@@ -11,34 +11,23 @@ import itertools
 import time
 from collections import Counter
 from contextlib import suppress
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
-import httpx
 import orjson
-import psycopg
 
 from tests.bench import tab
 from tests.bench.calibration import calibrate
+from tests.machines.boxes import GROUP, TOPIC, Box, Counts, by_engine, counts, make
 from tests.machines.machines import Machines, are_here, machines
-from tests.server.server import stored
+from tests.server.server import until
 
-TEMPLATE, GROUP, TOPIC = "flights", "gate-display", "flights"
 ENGINES = 3
 SETTLE_S, BEFORE_S, AFTER_S = 10.0, 10.0, 30.0
-LIMIT_EVERY = 15  # creations, before those of an hour are forgotten
 ACK_EVERY_S = 0.25
 AGAIN_S = 0.5
-PATIENCE_S = 60.0
-CSRF = "a" * 32
+COUNTED_WITHIN_S = 120.0
 BACK_S = 2.0  # a gap of frames that someone would notice
-
-
-class Box(NamedTuple):
-    """`cookie`: of its owner, whose visit wakes it."""
-
-    slug: str
-    cookie: str
-    web: int
 
 
 def run(sandboxes: int = 150, *, before_s: float = BEFORE_S, after_s: float = AFTER_S) -> dict[str, Any]:
@@ -48,7 +37,7 @@ def run(sandboxes: int = 150, *, before_s: float = BEFORE_S, after_s: float = AF
     with machines(ENGINES) as there:
         for web in (1, 2):
             there.serve(web, engines=ENGINES)
-        boxes = [_made(there, number) for number in range(sandboxes)]
+        boxes = [make(there, number, number % 2 + 1) for number in range(sandboxes)]
         return {"calibration_us": round(calibrate(), 3), "sandboxes": sandboxes,
                 **asyncio.run(_watched(there, boxes, before_s, after_s))}
 
@@ -62,17 +51,17 @@ async def _watched(there: Machines, boxes: list[Box], before_s: float, after_s: 
     try:
         await asyncio.sleep(before_s)
         for kind in ("killed", "cut"):
-            where = await asyncio.to_thread(_by_engine, there)
+            where = await asyncio.to_thread(by_engine, there)
             on_third = next(row for row in where if row["host"].startswith(there.address(3) + " "))
             row = on_third if kind == "cut" else next(row for row in where if row is not on_third)
             hurt = [box for box in boxes if box.slug in row["slugs"]]
-            sent = await asyncio.to_thread(_counted, there, hurt, 0)
+            before = await asyncio.to_thread(_counted, there, hurt)
             at_s = time.monotonic()
             await (asyncio.to_thread(there.cut, 3) if kind == "cut" else asyncio.to_thread(there.kill, row["name"]))
             await asyncio.sleep(after_s)
-            stored = await asyncio.to_thread(_counted, there, hurt, 1)
+            after = await asyncio.to_thread(_counted, there, hurt)
             found[kind] = {"at_s": round(at_s - began_s, 1), **_hurt(seen, hurt, at_s, after_s),
-                           "acknowledged_lost": sum(max(0, sent[slug] - stored[slug]) for slug in sent)}
+                           "acknowledged_lost": sum(max(0, before[slug].sent - after[slug].stored) for slug in before)}
     finally:
         for task in watching:
             task.cancel()
@@ -107,14 +96,6 @@ def _seconds(seen: dict[Box, list[float]], began_s: float) -> list[int]:
     return [by_second[second] for second in range(max(by_second, default=-1) + 1)]
 
 
-def _by_engine(there: Machines) -> list[dict[str, Any]]:
-    """Rows of `manage.py engines` with the sandboxes that each has."""
-    rows = there.engines()
-    with psycopg.connect(there.database) as connection:
-        places = connection.execute("SELECT engine, slug FROM queueviz_sandboxplace").fetchall()
-    return [{**row, "slugs": {slug for engine, slug in places if engine == row["engine"]}} for row in rows]
-
-
 async def _watch(there: Machines, box: Box, times: list[float]) -> None:
     """As a page: again and again."""
     while True:
@@ -143,25 +124,5 @@ async def _watch_once(there: Machines, box: Box, times: list[float]) -> None:
         await socket.close()
 
 
-def _made(there: Machines, number: int) -> Box:
-    if number % LIMIT_EVERY == 0:  # an address may start twenty an hour
-        with psycopg.connect(there.database, autocommit=True) as connection:
-            connection.execute("DELETE FROM queueviz_auditrecord WHERE what = 'create'")
-    web = number % 2 + 1
-    with httpx.Client(base_url=there.url(web), timeout=PATIENCE_S, cookies={"csrftoken": CSRF}) as owner:
-        made = owner.post("/new/", data={"csrfmiddlewaretoken": CSRF, "template": TEMPLATE})
-        assert made.status_code == 302, made.text
-        cookie = "; ".join(f"{name}={value}" for name, value in owner.cookies.items())
-        return Box(made.headers["Location"].split("/")[2], cookie, web)
-
-
-def _counted(there: Machines, boxes: list[Box], which: int) -> dict[str, int]:
-    """By slug: 0, messages whose producer has its answer; 1, messages that are stored."""
-    return {box.slug: _counts(there, box)[which] for box in boxes}
-
-
-def _counts(there: Machines, box: Box) -> tuple[int, int]:
-    url = f"{there.url(box.web)}/api/sandboxes/{box.slug}"
-    answer = httpx.get(url, headers={"Cookie": box.cookie}, timeout=PATIENCE_S).raise_for_status()
-    whole = answer.json()
-    return sum(int(producer["sent"]) for producer in whole["producers"]), stored(whole, TOPIC)
+def _counted(there: Machines, hurt: list[Box]) -> dict[str, Counts]:
+    return {box.slug: until(partial(counts, there, box), within_s=COUNTED_WITHIN_S, what=f"counts of {box.slug}") for box in hurt}

@@ -13,7 +13,7 @@ import pytest
 from tests.databases.postgresql import NOT_HERE, OF_THE_RUN, is_here, postgresql, running
 
 DATABASES = frozenset({"db", "transactional_db", "own_database", "lease_table", "postgresql_server",
-                       "redis_server"})  # fixtures
+                       "redis_server", "two_machines"})  # fixtures
 
 _started = ExitStack()
 

@@ -28,7 +28,8 @@ START_WITHIN_S = 90.0
 RAY_PORT, WEB_PORT = 6379, 8000
 OBJECTS_BYTES = 80_000_000  # the least Ray takes
 QUICK = {"RAY_health_check_initial_delay_ms": "1000", "RAY_health_check_period_ms": "1000",
-         "RAY_health_check_timeout_ms": "2000", "RAY_health_check_failure_threshold": "3"}  # fmt: skip
+         "RAY_health_check_timeout_ms": "2000", "RAY_health_check_failure_threshold": "3",
+         "RAY_worker_niceness": "0"}  # engines are no batch work
 AFTER_US = ('read -r _; for m in $1; do ip netns pids $m | xargs -r kill -9; ip netns del $m; done; '
             'ip link del "$2"')  # a killed run ends its input, too
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.utils.translation import gettext, override
 
 from sandbox.control.actions import ChangeActor, RestartLab, SetRate, StartLab, StopActor, TakeHint
 from sandbox.journal.events import (
@@ -21,6 +22,7 @@ from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import SETUP
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab
+from sandbox.labs.verdict import Verdict
 from sandbox.simulation.lab_check import EMPTY, SOLVE, check_lab, is_whole, judge, scripts_of
 from sandbox.simulation.lab_player import LabPlayer, play
 from sandbox.simulation.replay import replay
@@ -37,8 +39,17 @@ def test_the_solving_script_solves_and_every_other_gets_its_own_sentence(lab: La
     assert found.solved is (script == SOLVE)
     assert found.same, "graded live and from the journal alone it is the same"
     own = {wrong.name: wrong.sentence for wrong in lab.wrong}
-    assert found.text == own.get(script, found.text)
-    assert list(own.values()).count(found.text) == (script in own)
+    text = found.verdict.text
+    assert text == own.get(script, text)
+    assert list(own.values()).count(text) == (script in own)
+    if script in own:
+        assert is_said_in_chinese(found.verdict)
+
+
+def is_said_in_chinese(verdict: Verdict) -> bool:
+    with override("zh-hans"):
+        chinese = gettext(verdict.text).format(**verdict.values)
+    return chinese != verdict.sentence() and "{" not in chinese
 
 
 @pytest.mark.nightly
