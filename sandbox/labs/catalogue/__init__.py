@@ -18,6 +18,7 @@ from sandbox.labs.catalogue.poison_in_order import POISON_IN_ORDER
 from sandbox.labs.catalogue.queue_entry import QUEUE_ENTRY
 from sandbox.labs.catalogue.reset_by_time import RESET_BY_TIME
 from sandbox.labs.catalogue.retention import RETENTION
+from sandbox.labs.catalogue.rolling_restart import ROLLING_RESTART
 from sandbox.labs.catalogue.shrink_queues import SHRINK_QUEUES
 from sandbox.labs.catalogue.start_offset import START_OFFSET
 from sandbox.labs.catalogue.strategies import STRATEGIES
@@ -30,5 +31,5 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
     HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
     QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF, BROADCASTING,
-    FLUSH_AND_REPLICATE,
+    FLUSH_AND_REPLICATE, ROLLING_RESTART,
 )}  # fmt: skip

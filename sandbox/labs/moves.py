@@ -1,0 +1,103 @@
+"""Which queues of a group moved, and which of the moves the coming and going of members made necessary.
+
+The fewest moves follow from the run itself: what a member has that leaves must move, and so must what one takes that
+comes.  All others were between members that stayed.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sandbox.journal.events import MemberStateChanged, QueuesAssigned, QueueTaken
+from sandbox.labs.evidence import Evidence, queue_of
+
+NEVER = 2**62  # as the number of an event: after all of them
+ENDED = ("stopping", "stopped", "crashed")
+
+
+class Lives:
+    """The processes of a group's members, by client id: numbers of the events with which they began and ended.
+
+    `killed`: the actions that ended one at once.  `divided`: the first division that counted the process in.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        n = evidence.numbers
+        self.started: dict[str, int] = {}
+        self.ended: dict[str, int] = {}
+        self.divided: dict[str, int] = {}
+        self.killed: set[int | None] = set()
+        self._clients = evidence.clients
+        for seen in evidence.of(MemberStateChanged, since=0):
+            client_id, state = seen.event.client_id, seen.event.state
+            if state == "starting":
+                self.started[client_id] = seen.seq
+            elif state in ENDED:
+                self.ended.setdefault(client_id, seen.seq)
+            if state == "crashed":
+                self.killed.add(seen.cause)
+        for assigned in evidence.of(QueuesAssigned, since=0):
+            event = assigned.event
+            if (event.group, event.topic) == (n["group"], n["topic"]) and event.client_id in event.members:
+                self.divided.setdefault(event.client_id, assigned.seq)
+        for stop in evidence.actions("StopActor", since=0):  # its process hears of it a little later
+            if evidence.clients(stop.event.fields["actor"]):
+                client_id = self.process(stop.event.fields["actor"], stop.seq)
+                self.ended[client_id] = min(stop.seq, self.ended.get(client_id, NEVER))
+
+    def process(self, label: str, before: int = NEVER) -> str:
+        """The newest of a member."""
+        return [client_id for client_id in self._clients(label) if self.started[client_id] < before][-1]
+
+    def has_ended(self, label: str, before: int = NEVER) -> bool:
+        return self.ended.get(self.process(label, before), NEVER) < before
+
+    def is_there(self, label: str, before: int = NEVER) -> bool:
+        """It runs, and has divided the queues with the others."""
+        return not self.has_ended(label, before) and self.divided.get(self.process(label, before), NEVER) < before
+
+    def are_there(self, labels: Iterable[str]) -> bool:
+        return all(self.is_there(label) for label in labels)
+
+
+class Move(NamedTuple):
+    """One queue was taken; `needless`: from a member that stayed, by one that had been there before."""
+
+    seq: int
+    at_ms: int
+    queue: str
+    source: str | None  # client id of who had it last
+    needless: bool
+
+
+def moves_since(evidence: Evidence, lives: Lives, since: int) -> list[Move]:
+    """Of the lab's topic and group."""
+    n = evidence.numbers
+    had: dict[str, str] = {}
+    found = []
+    for taken in evidence.of(QueueTaken, since=0):
+        event = taken.event
+        if (event.group, event.topic) != (n["group"], n["topic"]):
+            continue
+        source = had.get(queue_of(event))
+        had[queue_of(event)] = event.client_id
+        if taken.seq > since:
+            stayed = source is not None and lives.ended.get(source, NEVER) > taken.seq
+            was_there = lives.divided.get(event.client_id, NEVER) < taken.seq
+            found.append(Move(taken.seq, taken.at_ms, queue_of(event), source, stayed and was_there))
+    return found
+
+
+def needless(moves: list[Move]) -> int:
+    return sum(move.needless for move in moves)
+
+
+def given_again(evidence: Evidence, since: int) -> int:
+    """Deliveries of messages that a listener of the group had been given before, whatever became of them there."""
+    n = evidence.numbers
+    given: set[tuple[str, int]] = set()
+    count = 0
+    for row in evidence.deliveries_of(n["group"], since=0):
+        if row.queue.startswith(f"{n['topic']}/"):
+            count += row.seq > since and (row.queue, row.offset) in given
+            given.add((row.queue, row.offset))
+    return count

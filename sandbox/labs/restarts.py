@@ -1,0 +1,117 @@
+"""Restarts of a group's members one after another: the newest round of them, and what is wrong with it.
+
+A lab that asks for one names its members in `one`, `two` and `three`.
+"""
+
+from typing import NamedTuple
+
+from sandbox.journal.events import ActionTaken
+from sandbox.labs.evidence import Evidence, Seen
+from sandbox.labs.marking import _
+from sandbox.labs.moves import Lives, Move, moves_since
+from sandbox.labs.verdict import Verdict
+
+COUNTED_MS = 4_000  # longer than a handler of these labs works: what came again is finished by then
+UNREAD_MS = 5_000  # longer than any hand-over
+
+CRASHED = _("{one} was crashed, so all that it had not committed came again. This round is of clean stops: begin it "
+            "again.")
+TOGETHER = _("{one} was still away when {other} was stopped: one member had all queues. Restart both, wait until they "
+             "have queues, then begin again.")
+ALL = _("All members were away, and the messages of {topic} waited. That has few moves, and it is an outage. Restart "
+        "all, then stop one at a time.")
+HURRY = _("{one} was back and had not divided the queues yet when {other} was stopped. Wait until it has queues, then "
+          "begin again.")
+UNREAD = _("With {strategy} {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
+           "strategy with which others take them, and restart all three again.")
+
+
+class Round(NamedTuple):
+    """The stop of each member, by label, and what was wrong with one of them."""
+
+    stops: dict[str, Seen[ActionTaken]]
+    mistake: Verdict | None
+
+    @property
+    def began(self) -> Seen[ActionTaken]:
+        return min(self.stops.values())
+
+
+def labels_of(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(str(evidence.numbers[number]) for number in ("one", "two", "three"))
+
+
+def acts_on_members(evidence: Evidence) -> list[Seen[ActionTaken]]:
+    """Stops, crashes and restarts by the student in the open step, in order."""
+    labels = labels_of(evidence)
+    found = [seen for name in ("StopActor", "CrashActor", "RestartActor") for seen in evidence.actions(name)]
+    return sorted(seen for seen in found if seen.event.fields["actor"] in labels)
+
+
+def newest_round(evidence: Evidence, lives: Lives) -> Round:
+    """After a mistake, or with the second stop of a member, another one begins once all are there."""
+    stops: dict[str, Seen[ActionTaken]] = {}
+    mistake: Verdict | None = None
+    for act in acts_on_members(evidence):
+        label = act.event.fields["actor"]
+        if act.seq in lives.killed:
+            mistake = Verdict.wrong(CRASHED, one=label, rests_on=[act.seq])
+        elif act.event.action == "StopActor":
+            away = [other for other in labels_of(evidence) if other != label and not lives.is_there(other, act.seq)]
+            if away:
+                mistake = _too_early(evidence, lives, act, away)
+            elif mistake is not None or label in stops:
+                stops, mistake = {}, None
+            stops[label] = act
+    return Round(stops, mistake)
+
+
+def _too_early(evidence: Evidence, lives: Lives, stop: Seen[ActionTaken], away: list[str]) -> Verdict:
+    """Others were away when this one was stopped."""
+    label, other = stop.event.fields["actor"], away[0]
+    if not all(lives.has_ended(one, stop.seq) for one in away):
+        return Verdict.wrong(HURRY, one=other, other=label, rests_on=[stop.seq])
+    if len(away) == len(labels_of(evidence)) - 1:
+        return Verdict.wrong(ALL, topic=evidence.numbers["topic"], rests_on=[stop.seq])
+    return Verdict.wrong(TOGETHER, one=other, other=label, rests_on=[stop.seq])
+
+
+def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
+    """The newest one, or what it lacks or has wrong."""
+    n, labels, newest = evidence.numbers, labels_of(evidence), newest_round(evidence, lives)
+    if newest.mistake is not None:
+        return newest.mistake
+    if not newest.stops:
+        return Verdict.not_yet(_("No member was stopped yet."))
+    moves = moves_since(evidence, lives, newest.began.seq)
+    unread = _unread(evidence, lives, newest, moves)
+    if unread is not None:
+        return unread
+    if len(newest.stops) < len(labels) or not lives.are_there(labels):
+        return Verdict.not_yet(_("{count} of {members} members were restarted and are back."), members=len(labels),
+                               count=sum(lives.is_there(label) for label in newest.stops))
+    divided = [seen.event for seen in evidence.assigned(n["group"], n["topic"]).values()]
+    if any(len(event.members) != len(labels) for event in divided) or (
+            sum(len(event.queues) for event in divided) != n["queues"]):
+        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+    if not are_counted(evidence, moves):
+        return Verdict.not_yet(_("Repetitions are being counted."))
+    return newest
+
+
+def are_counted(evidence: Evidence, moves: list[Move]) -> bool:
+    """Whether all that came again because of them is finished by now."""
+    return evidence.now_ms - max((move.at_ms for move in moves), default=0) >= COUNTED_MS
+
+
+def _unread(evidence: Evidence, lives: Lives, newest: Round, moves: list[Move]) -> Verdict | None:
+    """A queue waited for its owner to come back."""
+    n = evidence.numbers
+    for label, stop in newest.stops.items():
+        client_id = lives.process(label, stop.seq)
+        late = [move for move in moves if move.source == client_id and move.at_ms - stop.at_ms > UNREAD_MS]
+        if late:
+            strategies = {seen.event.strategy for seen in evidence.assigned(n["group"], n["topic"]).values()}
+            return Verdict.wrong(UNREAD, one=label, count=len(late), strategy=min(strategies),
+                                 seconds=(late[0].at_ms - stop.at_ms) // 1000, rests_on=[stop.seq, late[0].seq])
+    return None
