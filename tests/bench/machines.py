@@ -125,4 +125,4 @@ async def _watch_once(there: Machines, box: Box, times: list[float]) -> None:
 
 
 def _counted(there: Machines, hurt: list[Box]) -> dict[str, Counts]:
-    return {box.slug: until(partial(counts, there, box), within_s=COUNTED_WITHIN_S, what=f"counts of {box.slug}") for box in hurt}
+    return {box.slug: until(partial(counts, there, box), within_s=COUNTED_WITHIN_S, what=box.slug) for box in hurt}
