@@ -79,6 +79,14 @@ def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[i
     return found
 
 
+def done_to(evidence: Evidence, broker: str, *names: str, broker_id: int = 0,
+            since: int | None = None) -> Seen[ActionTaken] | None:
+    """The newest of these actions on a broker, in the open step or since an event."""
+    found = [seen for name in names for seen in evidence.actions(name, since=since)
+             if (seen.event.fields["broker"], seen.event.fields["broker_id"]) == (broker, broker_id)]
+    return max(found, default=None, key=lambda seen: seen.seq)
+
+
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
     """Of the topic's numbers of queues, in the open step."""
     changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == topic]
