@@ -42,6 +42,19 @@ def finished_twice(rows: list[Delivery]) -> list[Delivery]:
     return again
 
 
+def out_of_order(rows: list[Delivery]) -> list[Delivery]:
+    """Successes that do not follow right after the one before them in their queue, in the order of their ends."""
+    following: dict[tuple[str, str], int] = {}
+    found = []
+    for row in rows:
+        place = row.group, row.queue
+        if row.outcome == "SUCCESS":
+            if row.offset != following.get(place, row.offset):
+                found.append(row)
+            following[place] = row.offset + 1
+    return found
+
+
 def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | None = None) -> int:
     """Messages stored in these queues that no listener has finished with success, now or before an event."""
     done = {(row.queue, row.offset) for row in evidence.deliveries
@@ -77,6 +90,14 @@ def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[i
         if row.key == key:
             found.setdefault(row.offset, row)
     return found
+
+
+def done_to(evidence: Evidence, broker: str, *names: str, broker_id: int = 0,
+            since: int | None = None) -> Seen[ActionTaken] | None:
+    """The newest of these actions on a broker, in the open step or since an event."""
+    found = [seen for name in names for seen in evidence.actions(name, since=since)
+             if (seen.event.fields["broker"], seen.event.fields["broker_id"]) == (broker, broker_id)]
+    return max(found, default=None, key=lambda seen: seen.seq)
 
 
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:

@@ -11,7 +11,9 @@ from sandbox.labs.catalogue.hot_queue import HOT_QUEUE
 from sandbox.labs.catalogue.idempotent_handler import IDEMPOTENT_HANDLER
 from sandbox.labs.catalogue.key_index import KEY_INDEX
 from sandbox.labs.catalogue.lag_and_throughput import LAG_AND_THROUGHPUT
+from sandbox.labs.catalogue.master_dies import MASTER_DIES
 from sandbox.labs.catalogue.members_and_queues import MEMBERS_AND_QUEUES
+from sandbox.labs.catalogue.name_server_expiry import NAME_SERVER_EXPIRY
 from sandbox.labs.catalogue.orderly_lock import ORDERLY_LOCK
 from sandbox.labs.catalogue.pinned_offset import PINNED_OFFSET
 from sandbox.labs.catalogue.poison_in_order import POISON_IN_ORDER
@@ -31,5 +33,5 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
     HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
     QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF, BROADCASTING,
-    FLUSH_AND_REPLICATE, ROLLING_RESTART,
+    FLUSH_AND_REPLICATE, MASTER_DIES, NAME_SERVER_EXPIRY, ROLLING_RESTART,
 )}  # fmt: skip

@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.attempt import Attempt
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import SETUP, Evidence
-from sandbox.labs.measures import finished_per_s, finished_twice, lag_at, unfinished
+from sandbox.labs.measures import done_to, finished_per_s, finished_twice, lag_at, out_of_order, unfinished
 from sandbox.labs.verdict import Verdict
 
 QUEUE = "orders/b/0"
@@ -53,6 +53,23 @@ def test_a_message_counts_as_finished_twice_by_its_queue_and_offset() -> None:
     found = evidence((0, stored(0, 4)), (1, consumed(0, 1)), (2, consumed(1, outcome="LATER")), (3, consumed(1, 2)))
     assert [row.offset for row in finished_twice(found.deliveries)] == [1]
     assert unfinished(found, "g", found.queues_of("orders")) == 1
+
+
+def test_out_of_order_is_what_does_not_follow_the_one_before_it() -> None:
+    found = evidence((0, consumed(3)), (1, consumed(4, outcome="FAILED")), (2, consumed(4)), (3, consumed(6)),
+                     (4, consumed(5, 6)))
+    assert [row.offset for row in out_of_order(found.deliveries)] == [6, 5]
+
+
+def test_what_was_done_last_to_a_broker_is_known_apart_from_its_slave() -> None:
+    found = evidence(*((at_ms, ActionTaken(name, {"broker": "b", "broker_id": broker_id}, "owner"))
+                       for at_ms, (name, broker_id) in enumerate((("HangBroker", 0), ("KillBroker", 0),
+                                                                  ("KillBroker", 1), ("StartBroker", 0)))))
+    newest = done_to(found, "b", "KillBroker", "HangBroker")
+    slave = done_to(found, "b", "KillBroker", broker_id=1)
+    assert newest is not None
+    assert slave is not None
+    assert (newest.seq, slave.seq, done_to(found, "other", "KillBroker")) == (2, 3, None)
 
 
 def test_a_rate_is_of_the_last_seconds() -> None:
