@@ -9,7 +9,7 @@ from django.core.management import BaseCommand, CommandError
 from django.core.management.base import CommandParser
 
 from queueviz.management.commands.serve import engines_number
-from sandbox.hosting.lease import LeaseUnreachable, Listed
+from sandbox.hosting.lease import LeaseTable, LeaseUnreachable, Listed
 from sandbox.kernel.errors import EngineBusy
 
 HEADS = ("engine", "machine", "lease", "sandboxes", "awake", "of", "frames", "")
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             raise CommandError(str(why)) from why
 
     def show(self, *, as_json: bool) -> None:
-        rows = listed()
+        rows = lease_table().engines()
         if as_json:
             self.stdout.write(json.dumps({"engines": [as_object(row) for row in rows]}))
         elif rows:
@@ -58,15 +58,13 @@ class Command(BaseCommand):
         ray_cluster.see_that_there_are(options["number"])
 
     def drain(self, options: dict[str, Any]) -> None:
-        from queueviz.engines.lease_rows import LeaseRows
-
-        name = options["name"]
-        demand_listed(name)
-        if all(row.name == name or row.is_draining or row.expires_in_s <= 0 for row in listed()):
+        name, table = options["name"], lease_table()
+        demand_listed(name, table)
+        if all(row.name == name or row.is_draining or row.expires_in_s <= 0 for row in table.engines()):
             raise CommandError(f"{name} is the only engine that takes sandboxes: start another one first.")
-        LeaseRows().drain(name)
+        table.drain(name)
         ends_s = time.monotonic() + DRAINED_WITHIN_S
-        while left := sum(row.sandboxes for row in listed() if row.name == name and row.expires_in_s > 0):
+        while left := sum(row.sandboxes for row in table.engines() if row.name == name and row.expires_in_s > 0):
             if time.monotonic() > ends_s:
                 raise CommandError(f"{name} still has {left} sandboxes. It goes on giving them back; look again.")
             time.sleep(LOOK_EVERY_S)
@@ -82,14 +80,14 @@ class Command(BaseCommand):
             raise CommandError(f"The cluster has no engine {options['name']}.") from None
 
 
-def listed() -> list[Listed]:
+def lease_table() -> LeaseTable:
     from queueviz.engines.lease_rows import LeaseRows
 
-    return LeaseRows().engines()
+    return LeaseRows()
 
 
-def demand_listed(name: str) -> None:
-    names = sorted({row.name for row in listed() if row.expires_in_s > 0})
+def demand_listed(name: str, table: LeaseTable) -> None:
+    names = sorted({row.name for row in table.engines() if row.expires_in_s > 0})
     if name not in names:
         raise CommandError(f"No engine {name} has a lease. There are: {', '.join(names) or 'none'}.")
 

@@ -114,7 +114,7 @@ class ChangeActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class StopActor(Action):
-    """Stop cleanly: finish, commit, unlock, unregister."""
+    """Stop cleanly: interrupt listeners, commit, unlock, unregister."""
 
     verb = "act"
     said = "{actor} stopped cleanly"

@@ -1,4 +1,7 @@
-"""Lab 3: a crash makes duplicates, a clean stop does not."""
+"""Lab 3: a crash repeats what was finished, a clean stop only what was in work.
+
+A consumer waits `awaitTerminationMillisWhenShutdown`, which is 0, for its listeners (client-behaviour.md 4).
+"""
 
 from sandbox.control.actions import (
     Action,
@@ -12,11 +15,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, EventClick, Number
+from sandbox.labs.asked import Answer, Choice, EventClick, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
 from sandbox.labs.marking import _
 from sandbox.labs.measures import finished_twice, unfinished
+from sandbox.labs.moves import given_again
 from sandbox.labs.script import Hands
 from sandbox.labs.verdict import Verdict
 
@@ -65,12 +69,15 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
     left = unfinished(evidence, n["group"], evidence.queues_of(n["topic"]))
     if left:
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
-    return Verdict.met(_("{one} stopped cleanly, and {twice} messages came twice."), one=n["one"],
-                       twice=_twice(evidence), rests_on=[burst.seq, stop.seq])
+    twice = len(finished_twice(evidence.deliveries_of(n["group"])))
+    return Verdict.met(_("{one} stopped cleanly: {again} messages were delivered again, {twice} of them were finished "
+                         "before."), one=n["one"], again=given_again(evidence, 0), twice=twice,
+                       rests_on=[burst.seq, stop.seq])
 
 
-def _twice(evidence: Evidence) -> int:
-    return len(finished_twice(evidence.deliveries_of(evidence.numbers["group"])))
+def _again(evidence: Evidence) -> Truth:
+    """As the head of the board counts them."""
+    return Truth(float(given_again(evidence, 0)))
 
 
 def _crashed(evidence: Evidence) -> Verdict:
@@ -134,7 +141,9 @@ def _first(hands: Hands) -> None:
 
 def _second(hands: Hands) -> None:
     _first(hands)
-    hands.say(0)
+    n = hands.numbers
+    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["delivered_again"]))
+    hands.why("work")
     hands.act(RestartActor(actor=hands.numbers["one"]))
     hands.wait(10)
     hands.predict(10)
@@ -193,11 +202,12 @@ TOO_LATE = _("Nothing came twice: {other} had committed everything, at most 5 s 
 BURST = _("You wrote {given}: that is the whole burst. Only what {other} had been given and not committed comes again; "
           "read the line \"came twice\" of the journal.")
 HAND_OVER = _("That is where the others take over. What made it necessary happened before: follow its cause.")
-CRASHED = _("{one} was crashed. A clean stop finishes its work first: start it again, send another burst and stop it.")
+CRASHED = _("{one} was crashed. A clean stop commits first what is finished: start it again, send another burst and "
+            "stop it.")
 
 CRASH_AND_STOP = Lab(
     slug="crash-and-stop", number="3", minutes=9,
-    title=_("A crash makes duplicates, a clean stop does not"),
+    title=_("A crash repeats finished work, a clean stop does not"),
     goal=_("What \"at least once\" means: which messages come twice, and why."),
     draw=_draw, setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "CrashActor", "RestartActor"}),
@@ -207,14 +217,21 @@ CRASH_AND_STOP = Lab(
             do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it works."),
             watch=_("The cells of {one}, and \"Delivered again\" in the head."), mark="header:again",
             predict=Question(
-                text=_("How many of the {burst} messages will come twice?"), kind=Number(_("messages")),
-                right=lambda e: Truth(float(_twice(e)))),
+                text=_("How many of the {burst} messages will be delivered again?"),
+                kind=Number(_("messages"), within=2), right=_again),
             check=_stopped_cleanly,
             say=Question(
-                text=_("How many came twice? Read \"Delivered again\" in the head."), kind=Number(_("messages")),
-                right=lambda e: Truth(float(_twice(e))),
+                text=_("How many messages were delivered again? Read \"Delivered again\" in the head."),
+                kind=Number(_("messages")), right=_again,
                 again=_("You wrote {given}; read \"Delivered again\" in the head once more.")),
-            hints=(_("A clean stop finishes what is in work, commits, and leaves the group."),),
+            why=Question(
+                text=_("Which ones can a clean stop deliver again?"),
+                kind=Choice((("work", _("Those in work: listeners are interrupted, not waited for.")),
+                             ("done", _("Those that were finished and not committed yet.")),
+                             ("all", _("All that {one} had in memory.")))),
+                right=lambda e: Truth("work"),
+                again=_("{one} has two threads, and commits what is finished before it leaves.")),
+            hints=(_("A clean stop interrupts what is in work, commits what is finished, and leaves the group."),),
         ),
         Step(
             title=_("The same with a crash"),
