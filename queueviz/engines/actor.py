@@ -213,7 +213,7 @@ class EngineActor:
 
 
 def running_s() -> float:
-    """Also while the machine sleeps, where the system can tell (Linux)."""
+    """Counts the time in which the machine sleeps, where the system does (Linux)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
