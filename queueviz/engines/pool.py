@@ -92,7 +92,7 @@ class Pool:
     def engines(self) -> list[int]:
         return list(range(self._number))
 
-    def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
+    def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
         """Each sandbox is with an engine from the start on; a new one is given to one here."""
         if new:
             self._place(slug)

@@ -32,8 +32,11 @@ class AnyPool(Protocol):
         """Those that can be asked."""
     def place_of(self, slug: str) -> Place:
         """The engine that serves it, or would say that it is unknown."""
-    def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
-        """See that an engine has it; `new`: it is to be made.  Raises EngineBusy where none may have it yet."""
+    def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
+        """See that an engine has it.  Raises EngineBusy where none may have it yet.
+
+        `new`: it is to be made; `again`: what is known of it may be wrong, or its engine still copies its files.
+        """
     def displace(self, slug: str) -> None:
         """It is no more, or is elsewhere."""
     def ask(self, engine: Place, kind: str, *given: Any) -> "Future[Any]": ...
@@ -104,14 +107,10 @@ class PoolPort:
 
     def _to_one(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
         """Once more where the engine no longer has it."""
-        def go() -> "Future[Any]":
-            return after(self.pool.seat(slug), lambda: self._at_its_place(verb, slug, *given, **named))
+        def go(*, again: bool) -> "Future[Any]":
+            return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *given, **named))
 
-        def again() -> "Future[Any]":
-            self.pool.displace(slug)
-            return go()
-
-        return unless(go(), NotHeld, again)
+        return unless(go(again=False), NotHeld, lambda: go(again=True))
 
     def _at_its_place(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
         return self._call(self.pool.place_of(slug), verb, slug, *given, **named)

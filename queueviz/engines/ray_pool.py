@@ -96,10 +96,13 @@ class RayPool:
             return there[crc32(slug.encode()) % len(there)] if there else ""
         return self._places.get(slug, "")
 
-    def seat(self, slug: str, *, new: bool = False) -> "Future[None]":
-        """See that an engine has it.  Raises EngineBusy where none may have it yet."""
+    def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
+        """See that an engine has it.  Raises EngineBusy where none may have it yet.
+
+        The table names an engine from its claim on, and that may still be copying the files: with `again` it is asked.
+        """
         whole: Future[None] = Future()
-        if is_attached(slug) or self._is_up(self.place_of(slug)):
+        if is_attached(slug) or (self._is_up(self.place_of(slug)) and not again):
             settle(whole)
         else:
             self._try(slug, new, self.place_of(slug), TRIES, whole)
@@ -149,6 +152,8 @@ class RayPool:
             if self._is_up(why.engine) and left > 1:
                 return self._try(slug, new, why.engine, left - 1, whole)
             why = EngineBusy(GONE)
+        elif isinstance(why, EngineBusy) and left > 1:  # it is being drained: others may have it
+            return self._try(slug, new, "", left - 1, whole)
         return settle(whole, why=why)
 
     def _is_up(self, engine: str) -> bool:

@@ -110,7 +110,7 @@ class Viewers:
         ends_s = self._loop.time() + JOINED_WITHIN_S
         while True:
             try:
-                await asyncio.wrap_future(self._pool.seat(slug))
+                await asyncio.wrap_future(self._pool.seat(slug, again=True))
                 return
             except EngineBusy:
                 if self._loop.time() > ends_s:

@@ -9,6 +9,7 @@ from queueviz.engines.pool import Pool
 from queueviz.engines.port import TO_ONE, PoolPort
 from sandbox.control.branch_orders import BranchOrder
 from sandbox.hosting.port import EnginePort
+from sandbox.hosting.registry import NotHeld
 from sandbox.kernel.errors import ActionRefused, EngineBusy
 
 
@@ -21,6 +22,7 @@ class ScriptedPool:
         self.places = {"a": 0, "b": 1}
         self.asked: list[tuple[int, str, tuple[Any, ...]]] = []
         self.futures: list[Future[Any]] = []
+        self.seated: list[tuple[str, bool]] = []
 
     def place_of(self, slug: str) -> int:
         return self.places.get(slug, 0)
@@ -28,7 +30,8 @@ class ScriptedPool:
     def engines(self) -> list[int]:
         return list(range(self.size))
 
-    def seat(self, slug: str, *, new: bool = False) -> Future[None]:
+    def seat(self, slug: str, *, new: bool = False, again: bool = False) -> Future[None]:
+        self.seated.append((slug, again))
         if new:
             self.places.setdefault(slug, 1)
         future: Future[None] = Future()
@@ -59,6 +62,19 @@ def test_a_verb_goes_to_the_engine_that_has_the_sandbox(pool: ScriptedPool, port
     port.snapshot("b")
     port.wake("a")
     assert pool.asked == [(1, "snapshot", ("b",)), (0, "wake", ("a",))]
+
+
+def test_an_engine_that_does_not_have_it_is_asked_once_more_after_whoever_has_it_is_found(
+    pool: ScriptedPool, port: PoolPort,
+) -> None:
+    woken = port.wake("a")
+    pool.places["a"] = 1
+    pool.futures[0].set_exception(NotHeld("a"))
+    assert pool.seated == [("a", False), ("a", True)]
+    assert [(engine, verb) for engine, verb, _ in pool.asked] == [(0, "wake"), (1, "wake")]
+    pool.futures[1].set_exception(NotHeld("a"))
+    with pytest.raises(NotHeld):
+        woken.result(0)
 
 
 def test_every_verb_of_an_engine_is_one_here_or_the_hubs() -> None:
