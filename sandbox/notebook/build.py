@@ -8,10 +8,14 @@ from typing import Any, NamedTuple
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
 from sandbox.journal.schema import Row
+from sandbox.kernel.errors import ActionRefused
+from sandbox.notebook.lab_task import PHASES, LabResult, LabTask, lab_of, result_of, task_of
 from sandbox.notebook.recipe_run import RecipeRun
 from sandbox.notebook.runs import RealRun, Run, VirtualRun
 from sandbox.queries.rows.board import QueueEnds
 from sandbox.queries.rows.snapshot import GroupQueueRow, Snapshot
+
+LOOK_S = 0.001  # the turn that writes what an answer completes
 
 
 class QueueView(NamedTuple):
@@ -118,6 +122,33 @@ class Sandbox:
     def stop(self, actor: str) -> None:
         """Stop it cleanly; it takes a moment of the sandbox's time."""
         self.act("StopActor", actor=actor)
+
+    # Guided labs (docs/labs.md), by number or slug.
+
+    def lab(self, name: str | None = None) -> LabTask:
+        """Begin it, as a page does in a new sandbox; without a name, or where it is begun: what it asks for now."""
+        row = self.ask("lab-state")["lab"]
+        if name is not None and (row is None or row["lab"] != lab_of(name).slug):
+            self.act("StartLab", lab=lab_of(name).slug)
+            row = self.ask("lab-state")["lab"]
+        if row is None:
+            raise ActionRefused(409, "No lab is in progress here.", "Begin one by its number, such as lab(\"4\").")
+        return task_of(row)
+
+    def answer(self, value: float | str) -> LabTask:
+        """To the open question of the lab in progress.  Returns what it asks for next."""
+        task = self.lab()
+        if task.phase not in PHASES:
+            raise ActionRefused(409, "Step {step} asks nothing now.", "Do what the step asks for first.",
+                                step=task.step)
+        self.act("AnswerStep", lab=lab_of(task.lab).slug, step=task.step, part=task.phase,
+                 value=value if isinstance(value, str) else f"{value:g}")
+        self.run(LOOK_S)
+        return self.lab()
+
+    def check(self, name: str) -> LabResult:
+        """Graded from the journal by the lab's own checks: what the page, `manage.py lab play` and Spark say."""
+        return result_of(lab_of(name), self.events())
 
     # Reading.
 

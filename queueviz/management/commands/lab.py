@@ -15,7 +15,7 @@ from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import SandboxError
 from sandbox.labs.attempt import Attempt
-from sandbox.labs.catalogue import LABS
+from sandbox.labs.catalogue import LABS, named
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab, Question
 from sandbox.simulation.lab_check import SOLVE, check_lab, check_labs, is_whole, scripts_of
@@ -129,7 +129,7 @@ def _row(attempt: Attempt) -> dict[str, Any]:
 
 
 def _lab(name: str) -> Lab:
-    found = LABS.get(name) or next((lab for lab in LABS.values() if lab.number.lower() == name.lower()), None)
+    found = named(name)
     if found is None:
         raise CommandError(f"There is no lab {name}. Labs are: {', '.join(LABS)}.")
     return found

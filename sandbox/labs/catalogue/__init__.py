@@ -35,3 +35,8 @@ LABS: dict[str, Lab] = {lab.slug: lab for lab in (
     QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF, BROADCASTING,
     FLUSH_AND_REPLICATE, MASTER_DIES, NAME_SERVER_EXPIRY, ROLLING_RESTART,
 )}  # fmt: skip
+
+
+def named(name: str) -> Lab | None:
+    """By its slug or number."""
+    return LABS.get(name) or next((lab for lab in LABS.values() if lab.number.lower() == name.lower()), None)

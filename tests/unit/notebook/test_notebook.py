@@ -21,7 +21,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 @pytest.mark.seed("0.27", "D6")
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_page_prints_what_it_says(number: int) -> None:
     program, printed = examples()[number]
     said = io.StringIO()

@@ -1,0 +1,79 @@
+"""A guided lab for a notebook: its open step as values, and its grade by the checks of the page (docs/labs.md)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from sandbox.journal.schema import Row, from_row
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS, named
+from sandbox.labs.grade import best, grade
+from sandbox.labs.lab import Lab
+from sandbox.queries.rows.labs import LabRow
+
+PHASES = ("predict", "say", "why")  # in which something is asked
+
+
+class LabTask(NamedTuple):
+    """What the lab in progress asks for now; texts in English.
+
+    `phase`: predict, do, say, why, done; `question` and `options` (value, text) of what is asked in it; `sentence`:
+    what was missing or wrong when it was last looked at.
+    """
+
+    lab: str
+    title: str
+    step: int
+    phase: str
+    do: str
+    watch: str
+    question: str
+    options: tuple[tuple[str, str], ...]
+    sentence: str
+
+
+class LabResult(NamedTuple):
+    """Of the attempt that counts.  `sentence` and `rests_on`: the verdict of its open phase, and events it rests on;
+    `receipts`: digests of the journal up to each answer."""
+
+    lab: str
+    finished: bool
+    score: int
+    step: int
+    sentence: str
+    rests_on: tuple[int, ...]
+    receipts: tuple[str, ...]
+
+
+def lab_of(name: str) -> Lab:
+    """By number or slug.  Raises ActionRefused (404)."""
+    lab = named(name)
+    if lab is None:
+        raise ActionRefused(404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=name,
+                            known=", ".join(LABS))
+    return lab
+
+
+def task_of(row: LabRow) -> LabTask:
+    numbers, found = row["numbers"], row["open"]
+    if found is None:
+        return LabTask(row["number"], row["title"], len(row["steps"]), "done", "", "", "", (), "All steps are done.")
+    asked = {"predict": found["predict"], "say": found["say"], "why": found["why"]}.get(found["phase"])
+    verdict = found["verdict"]
+    return LabTask(row["number"], row["title"], found["step"], found["phase"], _filled(found["do"], numbers),
+                   _filled(found["watch"], numbers), "" if asked is None else _filled(asked["text"], numbers),
+                   () if asked is None else tuple((value, _filled(text, numbers)) for value, text in asked["options"]),
+                   _filled(verdict["text"], verdict["values"]))  # fmt: skip
+
+
+def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
+    """Graded from the journal alone.  Raises ActionRefused (409): it was not begun."""
+    graded = best(grade(map(from_row, rows)), lab.slug)
+    if graded is None:
+        raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab.number)
+    attempt = graded.attempt
+    return LabResult(lab.number, attempt.finished, attempt.score, attempt.step, attempt.verdict.sentence(),
+                     attempt.verdict.rests_on, tuple(receipt.digest for receipt in attempt.receipts.kept))
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    return text.format(**values)
