@@ -16,6 +16,7 @@ from queueviz.pages.sandbox import shell
 from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
+from sandbox.labs.packs import PACKS
 from sandbox.queries.rows.labs import LabRow
 
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
@@ -24,11 +25,15 @@ BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has 
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Every lab, and how far the visitor's own sandboxes are with it, as their journals say."""
+    """Packs, and every lab: how far the visitor's own sandboxes are with it, as their journals say."""
     found = _in_progress(visitor.of_request(request))
     labs = [{"lab": lab, "title": gettext(lab.title), "goal": gettext(lab.goal), "mine": found.get(lab.slug, ())}
             for lab in LABS.values()]  # fmt: skip
-    return render(request, "queueviz/pages/labs.html", {"labs": labs})
+    packs = [{"title": gettext(pack.title), "minutes": sum(lab.minutes for lab in pack.labs),
+              "labs": [{"lab": lab, "title": gettext(lab.title),
+                        "done": any(mine["finished"] for mine in found.get(lab.slug, ()))} for lab in pack.labs]}
+             for pack in PACKS]  # fmt: skip
+    return render(request, "queueviz/pages/labs.html", {"labs": labs, "packs": packs})
 
 
 @require_POST

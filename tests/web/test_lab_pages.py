@@ -9,6 +9,7 @@ from django.test import Client
 from queueviz.models import Sandbox
 from queueviz.pages.lab_panel import offered
 from sandbox.labs.catalogue import LABS
+from sandbox.labs.packs import PACKS
 from tests.web.test_with_the_engine import HTMX, act, events
 
 LAB = "members-and-queues"
@@ -46,6 +47,15 @@ def test_the_list_has_every_lab_and_starts_each_by_a_form(student: Client) -> No
     for lab in LABS.values():
         assert lab.title in page
         assert f'action="/labs/{lab.slug}/"' in page
+
+
+def test_packs_name_labs_there_are_in_their_order_and_lead_to_them(student: Client) -> None:
+    page = html.unescape(student.get("/labs/").content.decode())
+    for pack in PACKS:
+        assert [lab.number for lab in pack.labs] == list(pack.numbers)
+        links = [page.index(f'<a href="#lab-{lab.slug}">') for lab in pack.labs]
+        assert links == sorted(links)
+    assert "First hour" in page
 
 
 def test_the_panel_names_rates_that_have_a_button() -> None:
