@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-FIRST = ("pipeline", "browser", "server", "house", "bench", "sim")  # folders; then all others
+FIRST = ("pipeline", "databases", "browser", "server", "house", "bench", "sim")  # folders; then all others
 PEER = re.compile(r"\[([a-z]*-?[\d.]*)")  # the first parameter: java-4.9.8, apache-5.3.3, ours, signed, 4.9.7
 
 

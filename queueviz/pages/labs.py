@@ -16,7 +16,7 @@ from queueviz.pages.sandbox import shell
 from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
-from sandbox.labs.packs import PACKS
+from sandbox.labs.catalogue.packs import PACKS
 from sandbox.queries.rows.labs import LabRow
 
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`

@@ -64,7 +64,7 @@ def test_a_verb_goes_to_the_engine_that_has_the_sandbox(pool: ScriptedPool, port
     assert pool.asked == [(1, "snapshot", ("b",)), (0, "wake", ("a",))]
 
 
-def test_an_engine_that_does_not_have_it_is_asked_once_more_after_whoever_has_it_is_found(
+def test_where_an_engine_does_not_have_it_the_one_that_has_it_is_asked(
     pool: ScriptedPool, port: PoolPort,
 ) -> None:
     woken = port.wake("a")

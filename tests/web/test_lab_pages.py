@@ -9,7 +9,7 @@ from django.test import Client
 from queueviz.models import Sandbox
 from queueviz.pages.lab_panel import offered
 from sandbox.labs.catalogue import LABS
-from sandbox.labs.packs import PACKS
+from sandbox.labs.catalogue.packs import PACKS
 from tests.web.test_with_the_engine import HTMX, act, events
 
 LAB = "members-and-queues"

@@ -12,7 +12,8 @@ from tests.golden.independent_reader import Record
 from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server
 
 # 5.x notes every 3 s which transactions have ended, and before that asks about them; 4.9 does not know the name.
-QUICK = {**PROPERTIES, "transactionOpBatchInterval": "100"}
+QUICK = {**PROPERTIES, "transactionOpBatchInterval": "100",
+         "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 PATIENCE_S = 60.0
 SEND_MS = 20_000
