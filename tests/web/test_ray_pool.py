@@ -1,6 +1,6 @@
 """Which engine of a cluster is asked to hold a sandbox, by what the table says and by what engines answer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,21 @@ class ScriptedLink:
     def close(self) -> None: ...
 
 
+class SlowTable:
+    """While its answer, of no sandbox, is on its way, something happens."""
+
+    def __init__(self, meanwhile: Callable[[], None], engine: Listed) -> None:
+        self._meanwhile = meanwhile
+        self._engine = engine
+
+    def engines(self) -> list[Listed]:
+        return [self._engine]
+
+    def places(self) -> dict[str, str]:
+        self._meanwhile()
+        return {}
+
+
 @pytest.fixture
 def pool(tmp_path: Path) -> Iterator[RayPool]:
     pool = RayPool("nowhere", tmp_path, 0)
@@ -54,6 +69,17 @@ def test_what_the_table_names_is_not_asked_unless_it_may_be_wrong(pool: RayPool)
     assert not first.held
     pool.seat("a", again=True).result(0)
     assert first.held == ["a"]
+
+
+def test_an_older_answer_of_the_table_does_not_cover_what_an_engine_has_said_since(pool: RayPool) -> None:
+    first = ScriptedLink()
+    engines(pool, first=first)
+    pool._table = SlowTable(lambda: pool.seat("a").result(0), pool._listed["first"])  # type: ignore[assignment]
+    pool._look()
+    assert pool.place_of("a") == "first"
+    pool._table = SlowTable(lambda: None, pool._listed["first"])  # type: ignore[assignment]
+    pool._look()
+    assert not pool.place_of("a"), "by now the table would have it"
 
 
 def test_an_engine_that_takes_nothing_new_leaves_it_to_another_one(pool: RayPool) -> None:
