@@ -52,7 +52,7 @@ class RayPool:
         self._links: dict[str, ActorLink] = {}
         self._listed: dict[str, Listed] = {}
         self._places: dict[str, str] = {}
-        self._found_since: dict[str, str] = {}  # places that engines confirmed after the table was asked
+        self._confirmed: dict[str, str] = {}  # places that engines confirmed after the table was asked
         self._given: Counter[str] = Counter()  # new ones, since the list was read
         self._stopping = threading.Event()
         self._found = threading.Event()
@@ -113,7 +113,7 @@ class RayPool:
         """It is no more, or is elsewhere."""
         with self._changing:
             self._places.pop(slug, None)
-            self._found_since.pop(slug, None)
+            self._confirmed.pop(slug, None)
 
     def ask(self, engine: str, kind: str, *given: Any) -> "Future[Any]":
         link = self._links.get(engine)
@@ -148,7 +148,7 @@ class RayPool:
         why = asked.exception()
         if why is None:
             with self._changing:
-                self._places[slug] = self._found_since[slug] = engine
+                self._places[slug] = self._confirmed[slug] = engine
             return settle(whole)
         if isinstance(why, HeldElsewhere):
             if self._is_up(why.engine) and left > 1:
@@ -191,11 +191,11 @@ class RayPool:
 
     def _look(self) -> None:
         with self._changing:
-            self._found_since.clear()
+            self._confirmed.clear()
         listed = {row.engine: row for row in self._table.engines() if row.expires_in_s > 0}
         places = self._table.places()
         with self._changing:
-            self._listed, self._places = listed, places | self._found_since
+            self._listed, self._places = listed, places | self._confirmed
             self._given.clear()
             missing = [row for row in listed.values() if row.engine not in self._links]
             over = [link for engine, link in self._links.items() if engine not in listed]

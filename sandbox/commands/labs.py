@@ -16,7 +16,7 @@ from sandbox.queries.snapshot_cache import cache_of
 
 
 def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
-    lab = _known(action.lab)
+    lab = known_lab(action.lab)
     _check_time(cluster)
     if cluster.actors.by_label or cluster.record.lab:
         raise ActionRefused(409, "A lab begins in an empty sandbox.", "Start lab {lab} in a new one.", lab=lab.number)
@@ -62,7 +62,8 @@ def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
     return carry_out
 
 
-def _known(slug: str) -> Lab:
+def known_lab(slug: str) -> Lab:
+    """Raises ActionRefused (404)."""
     lab = LABS.get(slug)
     if lab is None:
         raise ActionRefused(404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=slug,

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from sandbox.commands.labs import known_lab
 from sandbox.journal.schema import Row, from_row
 from sandbox.kernel.errors import ActionRefused
-from sandbox.labs.catalogue import LABS, named
+from sandbox.labs.catalogue import named
 from sandbox.labs.grade import best, grade
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
@@ -46,11 +47,7 @@ class LabResult(NamedTuple):
 
 def lab_of(name: str) -> Lab:
     """By number or slug.  Raises ActionRefused (404)."""
-    lab = named(name)
-    if lab is None:
-        raise ActionRefused(404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=name,
-                            known=", ".join(LABS))
-    return lab
+    return named(name) or known_lab(name)
 
 
 def task_of(row: LabRow) -> LabTask:

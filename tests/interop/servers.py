@@ -28,6 +28,7 @@ PROPERTIES = {
     "enablePropertyFilter": "true",
     "mappedFileSizeCommitLog": str(64 << 20),
 }
+PATIENT = {**PROPERTIES, "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
 APACHE_4 = "4.9.7"  # the last 4.9 whose broker Maven Central has
 APACHE_5 = "5.3.3"
 READY_S = 180.0  # Apache's, on a machine with much else to do

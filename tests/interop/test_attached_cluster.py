@@ -24,14 +24,13 @@ from sandbox.kernel.errors import ActionRefused
 from tests.interop.clients import CLIENTS, TOOLS, Unavailable
 from tests.interop.conftest import printed
 from tests.interop.peer import Order, Peer
-from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server, apache_server
+from tests.interop.servers import APACHE_4, APACHE_5, PATIENT, Server, apache_server
 
 SLUG = "k.real"
 WITHIN_S = 30.0
 SLOW_MS = 300_000
 QUEUES = 4
 NUMBERS = itertools.count(1)
-PATIENT = {**PROPERTIES, "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
 JAVA = {APACHE_4: "java-4.9.8", APACHE_5: "java-5.3.3"}
 Progress = dict[str, tuple[int, int]]  # queue → broker's end, group's offset
 

@@ -56,8 +56,8 @@ def pool(tmp_path: Path) -> Iterator[RayPool]:
     pool.stop()
 
 
-def engines(pool: RayPool, **links: ScriptedLink) -> None:
-    pool._links.update(links)  # type: ignore[arg-type]
+def engines(pool: RayPool, **links: Any) -> None:
+    pool._links.update(links)
     pool._listed.update({name: Listed(name, name, "host", False, 9.0, 0, Figures()) for name in links})
 
 
@@ -71,13 +71,15 @@ def test_what_the_table_names_is_not_asked_unless_it_may_be_wrong(pool: RayPool)
     assert first.held == ["a"]
 
 
-def test_an_older_answer_of_the_table_does_not_cover_what_an_engine_has_said_since(pool: RayPool) -> None:
+def test_an_older_answer_of_the_table_does_not_cover_what_an_engine_has_said_since(
+    pool: RayPool, monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = ScriptedLink()
     engines(pool, first=first)
-    pool._table = SlowTable(lambda: pool.seat("a").result(0), pool._listed["first"])  # type: ignore[assignment]
+    monkeypatch.setattr(pool, "_table", SlowTable(lambda: pool.seat("a").result(0), pool._listed["first"]))
     pool._look()
     assert pool.place_of("a") == "first"
-    pool._table = SlowTable(lambda: None, pool._listed["first"])  # type: ignore[assignment]
+    monkeypatch.setattr(pool, "_table", SlowTable(lambda: None, pool._listed["first"]))
     pool._look()
     assert not pool.place_of("a"), "by now the table would have it"
 

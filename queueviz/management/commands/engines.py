@@ -59,8 +59,9 @@ class Command(BaseCommand):
 
     def drain(self, options: dict[str, Any]) -> None:
         name, table = options["name"], lease_table()
-        demand_listed(name, table)
-        if all(row.name == name or row.is_draining or row.expires_in_s <= 0 for row in table.engines()):
+        rows = [row for row in table.engines() if row.expires_in_s > 0]
+        demand_listed(name, rows)
+        if all(row.name == name or row.is_draining for row in rows):
             raise CommandError(f"{name} is the only engine that takes sandboxes: start another one first.")
         table.drain(name)
         ends_s = time.monotonic() + DRAINED_WITHIN_S
@@ -86,8 +87,8 @@ def lease_table() -> LeaseTable:
     return LeaseRows()
 
 
-def demand_listed(name: str, table: LeaseTable) -> None:
-    names = sorted({row.name for row in table.engines() if row.expires_in_s > 0})
+def demand_listed(name: str, rows: list[Listed]) -> None:
+    names = sorted({row.name for row in rows})
     if name not in names:
         raise CommandError(f"No engine {name} has a lease. There are: {', '.join(names) or 'none'}.")
 

@@ -137,12 +137,20 @@ def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegis
 
 
 def _dropped_s(evidence: Evidence) -> Truth:
-    """Seconds from the hang to the removal."""
-    hang = done_to(evidence, BROKER, "HangBroker")
-    expired = None if hang is None else _changed(evidence, "expired", hang.seq)
-    if hang is None or expired is None:
+    return _removed_s(evidence, "HangBroker", "expired")
+
+
+def _closed_s(evidence: Evidence) -> Truth:
+    return _removed_s(evidence, "KillBroker", "closed")
+
+
+def _removed_s(evidence: Evidence, name: str, why: str) -> Truth:
+    """Seconds from an action on the broker to its removal from the routes."""
+    action = done_to(evidence, BROKER, name)
+    removed = None if action is None else _changed(evidence, why, action.seq)
+    if action is None or removed is None:
         return Truth(0.0)
-    return Truth((expired.at_ms - hang.at_ms) / 1000, (hang.seq, expired.seq))
+    return Truth((removed.at_ms - action.at_ms) / 1000, (action.seq, removed.seq))
 
 
 def _is_the_rule(evidence: Evidence, given: Answer) -> bool:
@@ -185,14 +193,6 @@ def _is_closed(evidence: Evidence) -> Verdict:
     return Verdict.met(_("{broker} was dropped {after_s} s after the kill; the clients learned it {first_s} to "
                          "{last_s} s later."), broker=BROKER, after_s=round((closed.at_ms - kill.at_ms) / 1000),
                        first_s=first_s, last_s=last_s, rests_on=_facts(evidence, kill, closed))
-
-
-def _closed_s(evidence: Evidence) -> Truth:
-    kill = done_to(evidence, BROKER, "KillBroker")
-    closed = None if kill is None else _changed(evidence, "closed", kill.seq)
-    if kill is None or closed is None:
-        return Truth(0.0)
-    return Truth((closed.at_ms - kill.at_ms) / 1000, (kill.seq, closed.seq))
 
 
 def _lost(evidence: Evidence) -> Truth:

@@ -9,11 +9,10 @@ from sandbox import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.notebook.remote import Remote
 from tests.golden.independent_reader import Record
-from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server
+from tests.interop.servers import APACHE_4, APACHE_5, PATIENT, Server
 
 # 5.x notes every 3 s which transactions have ended, and before that asks about them; 4.9 does not know the name.
-QUICK = {**PROPERTIES, "transactionOpBatchInterval": "100",
-         "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
+QUICK = {**PATIENT, "transactionOpBatchInterval": "100"}
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 PATIENCE_S = 60.0
 SEND_MS = 20_000
