@@ -74,15 +74,23 @@ class Holding:
 
     async def _take(self, slug: str, *, new: bool) -> None:
         root = self._registry.root_of(slug)
-        if self._registry.has(slug) or not (new or root.exists()):
+        if self._registry.has(slug):
+            self._keep(slug)
+            return
+        if not (new or root.exists()):
             return
         if self.is_draining:
             raise EngineBusy(DRAINING)
         fence = await self._asked(lambda: self._take_files(slug))
         if root.exists():
             self._registry.adopt(slug, fence)
+            self._keep(slug)
             if self._registry.get(slug).listening:
                 self._woken(slug)
+
+    def _keep(self, slug: str) -> None:
+        """Who had it taken is about to wake it: until then it is not one that rests."""
+        self._registry.get(slug).looked_s = self._environment.wall.monotonic()
 
     def _take_files(self, slug: str) -> int:
         """The number of the claim.  On a worker's thread."""

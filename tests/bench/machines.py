@@ -57,7 +57,7 @@ async def _watched(there: Machines, boxes: list[Box], before_s: float, after_s: 
             hurt = [box for box in boxes if box.slug in row["slugs"]]
             before = await asyncio.to_thread(_counted, there, hurt)
             at_s = time.monotonic()
-            await (asyncio.to_thread(there.cut, 3) if kind == "cut" else asyncio.to_thread(there.kill, row["name"]))
+            await (asyncio.to_thread(there.cut, 3) if kind == "cut" else asyncio.to_thread(there.kill, row))
             await asyncio.sleep(after_s)
             after = await asyncio.to_thread(_counted, there, hurt)
             found[kind] = {"at_s": round(at_s - began_s, 1), **_hurt(seen, hurt, at_s, after_s),

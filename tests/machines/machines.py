@@ -128,10 +128,9 @@ class Machines:
         assert done.returncode == 0, done.stderr
         return [row for row in orjson.loads(done.stdout)["engines"] if row["expires_in_s"] > 0]
 
-    def kill(self, engine: str) -> None:
-        """The engine of that name, by −9."""
-        [pid] = [int(row["host"].split()[-1]) for row in self.engines() if row["name"] == engine]
-        os.kill(pid, signal.SIGKILL)
+    def kill(self, row: dict[str, Any]) -> None:
+        """The engine of that row of `engines`, by −9."""
+        os.kill(int(row["host"].split()[-1]), signal.SIGKILL)
 
     def end(self) -> None:
         for web in self._webs.values():
