@@ -23,6 +23,7 @@ _TEXTS = {
     "rebalance_history": (_("Rebalance history"), _("Which queues moved, who disagreed, who had nothing to do?")),
     "store_audit": (_("Store audit"), _("Do queues and index say what the commit log says, byte for byte?")),
     "hot_keys": (_("Hot keys"), _("Which queues and keys get more than their share?")),
+    "grading": (_("Grading"), _("What is each attempt at a lab worth, and was it graded so?")),
 }
 
 

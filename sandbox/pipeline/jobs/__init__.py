@@ -2,6 +2,7 @@
 
 from sandbox.pipeline.jobs.delivery_audit import DELIVERY_AUDIT
 from sandbox.pipeline.jobs.export import EXPORT
+from sandbox.pipeline.jobs.grading import GRADING
 from sandbox.pipeline.jobs.hot_keys import HOT_KEYS
 from sandbox.pipeline.jobs.import_files import IMPORT
 from sandbox.pipeline.jobs.job import Job
@@ -11,4 +12,4 @@ from sandbox.pipeline.jobs.rebalance_history import REBALANCE_HISTORY
 from sandbox.pipeline.jobs.store_audit import STORE_AUDIT
 
 JOBS: dict[str, Job] = {job.name: job for job in (
-    DELIVERY_AUDIT, EXPORT, HOT_KEYS, IMPORT, LAG_HISTORY, LATENCY, REBALANCE_HISTORY, STORE_AUDIT)}
+    DELIVERY_AUDIT, EXPORT, GRADING, HOT_KEYS, IMPORT, LAG_HISTORY, LATENCY, REBALANCE_HISTORY, STORE_AUDIT)}

@@ -6,8 +6,7 @@ log.  The work is distributed twice: files of the log first, then files of queue
 of the log.
 """
 
-import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.audit.found import Part
@@ -15,17 +14,16 @@ from sandbox.pipeline.audit.plan import Piece, derived_pieces, log_pieces, place
 from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sources.store_options import store_at
+from sandbox.pipeline.spread import spread
 from sandbox.store.config import parse_delay_levels
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 FINDINGS = ("sandbox STRING, store STRING, kind STRING, file STRING, position BIGINT, topic STRING, queue STRING, "
             "queue_offset BIGINT, says STRING")
 CHECKED = "sandbox STRING, store STRING, what STRING, items BIGINT"
 DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
-MAX_TASKS = 1_024
 
 
 def run(given: Given) -> "Mapping[str, DataFrame]":
@@ -33,9 +31,9 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         raise WrongOption("There is no store to audit: no broker of this sandbox has stored anything yet.")
     stores = {name: store_at(path) for name, path in given.source.stores.items()}
     places = places_of(stores, _levels(given.options.get(DELAY_LEVELS)), _slots(given.options.get(INDEX_SLOTS)))
-    first = done(given.session, log_pieces(places))
+    first = spread(given.session, log_pieces(places), _run)
     lost = {place.name: lost_of(place, first) for place in places}
-    second = done(given.session, derived_pieces(places, lost))
+    second = spread(given.session, derived_pieces(places, lost), _run)
     verdicts = [verdict_of(place, first, second) for place in places]
     findings = [row for verdict in verdicts for row in findings_of(verdict)]
     checked = [(sandbox_of(verdict.store), verdict.store, what, items) for verdict in verdicts
@@ -44,20 +42,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
             "checked": given.session.createDataFrame(checked, CHECKED).coalesce(1)}
 
 
-def done(session: "SparkSession", pieces: Sequence[Piece]) -> list[Part]:
-    """All pieces, each in a task of its own up to a limit."""
-
-    def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow
-
-        for batch in batches:
-            for number in batch.column("id").to_pylist():
-                part = pickle.dumps(pieces[number].run())
-                yield pyarrow.RecordBatch.from_pydict({"part": pyarrow.array([part], pyarrow.binary())})
-
-    tasks = min(len(pieces), MAX_TASKS)
-    rows = session.range(0, len(pieces), 1, tasks).mapInArrow(work, "part BINARY").collect() if pieces else []
-    return [pickle.loads(row.part) for row in rows]  # written by our own workers
+def _run(piece: Piece) -> Part:
+    return piece.run()
 
 
 def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
