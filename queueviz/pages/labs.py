@@ -8,15 +8,20 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, acting, engine, forms, owners, refusals, visitor
+from queueviz import access, acting, engine, forms, lab_recordings, owners, ranges, refusals, visitor
 from queueviz.boards import BOARDS
+from queueviz.boards.js_texts import texts
+from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.pages import reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
+from queueviz.pages.share import RECORDING
+from queueviz.refusals import filled
 from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
+from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
@@ -39,14 +44,35 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
     """A sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
-    chosen = LABS.get(lab)
-    if chosen is None:
-        raise Http404
+    chosen = _known(lab)
     who = visitor.of_request(request)
     made = owners.create(who, chosen.template, preset=chosen.preset, name=f"{chosen.number} · {gettext(chosen.title)}",
                          history=False)  # fmt: skip
     acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab})
     return redirect(_address(made.sandbox.slug, lab))
+
+
+@require_GET
+def example(request: HttpRequest, lab: str) -> HttpResponse:
+    """The lab as it happens to somebody else, but for its last step: made when it is first asked for."""
+    chosen = _known(lab)
+    found = lab_recordings.find(chosen)
+    if found is None:
+        lab_recordings.make(chosen)
+    notes = [] if found is None else [{"seq": seq, "text": filled(text, values)} for seq, text, values in found.notes]
+    player = {"url": reverse("lab-recording", args=[lab]), "notes": notes}
+    return render(request, "queueviz/pages/lab_example.html", {
+        "lab": chosen, "title": gettext(chosen.title), "state": "making" if found is None else "ready",
+        "player": player, "texts": texts(PLAYER_WORDS),
+        "lasts_s": None if found is None else round(found.lasts_ms / 1000)})  # fmt: skip
+
+
+@require_GET
+def recording(request: HttpRequest, lab: str) -> HttpResponse:
+    found = lab_recordings.find(_known(lab))
+    if found is None:
+        raise Http404("This recording is being made. Try again in a moment.")
+    return ranges.answer(request, found.path, RECORDING)
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,6 +99,12 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
     context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     return render(request, "queueviz/boards/lab.html", context, status=status)
+
+
+def _known(lab: str) -> Lab:
+    if lab not in LABS:
+        raise Http404
+    return LABS[lab]
 
 
 def _send(who: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:

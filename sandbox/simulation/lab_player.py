@@ -3,11 +3,13 @@
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.actions import Action, AnswerStep, StartLab, TakeHint
 from sandbox.control.questions import Question
+from sandbox.control.readings import Reading
 from sandbox.journal.events import Entry
 from sandbox.labs.attempt import Attempt, Part
 from sandbox.labs.evidence import Evidence, Numbers
@@ -28,10 +30,21 @@ class Played(NamedTuple):
     entries: tuple[Entry, ...]
 
 
+class Ground(Protocol):
+    """What is done to a world while a lab is played in it."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+    def act(self, action: Action, /) -> int: ...
+    def run(self, seconds: float) -> None: ...
+    def read(self, channel: str) -> Reading: ...
+    def ask(self, question: Question, /) -> dict[str, Any]: ...
+
+
 class LabPlayer:
     """The hands of a script in a world that has the lab's template and preset."""
 
-    def __init__(self, world: World, lab: Lab) -> None:
+    def __init__(self, world: Ground, lab: Lab) -> None:
         self._world = world
         self._lab = lab
         self.student_s = 0.0

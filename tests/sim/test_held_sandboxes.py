@@ -47,7 +47,7 @@ def held(tmp_path: Path) -> Held:
     return Held(tmp_path)
 
 
-def test_what_nobody_looks_at_is_given_back(held: Held) -> None:
+def test_what_has_no_view_for_long_is_given_back(held: Held) -> None:
     assert held.holders == []
     with pytest.raises(NotHeld):
         held.wake()

@@ -1,11 +1,13 @@
 """Labs on the web: started by one click, answered in the panel, graded from the journal."""
 
 import html
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from queueviz import lab_recordings
 from queueviz.models import Sandbox
 from queueviz.pages.lab_panel import offered
 from sandbox.labs.catalogue import LABS
@@ -13,6 +15,7 @@ from sandbox.labs.catalogue.packs import PACKS
 from tests.web.test_with_the_engine import HTMX, act, events
 
 LAB = "members-and-queues"
+PATIENCE_S = 60
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -47,6 +50,24 @@ def test_the_list_has_every_lab_and_starts_each_by_a_form(student: Client) -> No
     for lab in LABS.values():
         assert lab.title in page
         assert f'action="/labs/{lab.slug}/"' in page
+
+
+def test_a_lab_is_shown_as_it_happens_to_somebody_else(student: Client, settings: Any, tmp_path: Path) -> None:
+    settings.QUEUEVIZ_HOME = tmp_path
+    page = student.get(f"/labs/{LAB}/example/")
+    assert page.context["state"] == "making"
+    assert student.get(f"/labs/{LAB}/example.qvr").status_code == 404
+    making = lab_recordings.make(LABS[LAB])
+    assert making.over.wait(PATIENCE_S)
+    assert making.state == "done"
+
+    page = student.get(f"/labs/{LAB}/example/")
+    [note] = page.context["player"]["notes"]
+    assert "members have had no queue" in note["text"]
+    assert str(note["text"]) in html.unescape(page.content.decode())
+    part = student.get(page.context["player"]["url"], headers={"Range": "bytes=0-99"})
+    assert (part.status_code, len(part.content)) == (206, 100)
+    assert student.get("/labs/no-such-lab/example/").status_code == 404
 
 
 def test_packs_name_labs_there_are_in_their_order_and_lead_to_them(student: Client) -> None:

@@ -1,0 +1,55 @@
+"""What labs open with: recordings that are made beside the server at first need, and kept in the data home."""
+
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+from django.conf import settings
+
+from queueviz import __version__, plays
+from queueviz.plays import Play
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.lab import Lab
+
+FOLDER = "lab-recordings"
+MAKE = "sandbox.simulation.lab_recording"
+
+
+class LabRecording(NamedTuple):
+    """`notes`: seq, text and values of each step that was met; `lasts_ms`: of the sandbox's clock."""
+
+    path: Path
+    notes: list[tuple[int, str, dict[str, Any]]]
+    lasts_ms: int
+
+
+_makings: dict[str, Play] = {}
+_lock = threading.Lock()
+
+
+def find(lab: Lab) -> LabRecording | None:
+    """None: it is not made yet."""
+    path = _path(lab)
+    try:
+        beside = orjson.loads(path.with_suffix(".json").read_bytes())
+    except FileNotFoundError:
+        return None
+    return LabRecording(path, [tuple(note) for note in beside["notes"]], beside["lasts_ms"]) if path.exists() else None
+
+
+def make(lab: Lab) -> Play:
+    """The play that makes it, perhaps begun before.  Raises ActionRefused: 503 too many plays, 409 it was not made."""
+    with _lock:
+        making = _makings.get(lab.slug)
+        if making is None or making.state == "done":  # what it made is gone
+            order = {"lab": lab.slug, "engine": __version__}
+            making = _makings[lab.slug] = plays.begin(Play("", "lab", [MAKE, str(_path(lab))], order))
+        elif making.is_over:
+            del _makings[lab.slug]
+            raise ActionRefused(409, "This recording could not be made.", "Try again.")
+        return making
+
+
+def _path(lab: Lab) -> Path:
+    return Path(settings.QUEUEVIZ_HOME) / FOLDER / f"{lab.slug}-{__version__}.qvr"
