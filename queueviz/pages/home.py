@@ -4,7 +4,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import access, engine, owners, refusals, visitor
@@ -12,11 +11,12 @@ from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, places, reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
-from queueviz.pages.redirects import go
+from queueviz.pages.redirects import back_of, go
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.labs.catalogue.packs import PACKS
 
 DEMO_GROUP = "gate-display"
 
@@ -26,6 +26,7 @@ def landing(request: HttpRequest) -> HttpResponse:
     who = visitor.of_request(request)
     context = {
         "templates": list(TEMPLATES),
+        "first_lab": PACKS[0].labs[0],
         **places.of_visitor(who, attach=False),
         "first": True,
         "may_attach": access.may_attach(who),
@@ -85,14 +86,8 @@ def claim(request: HttpRequest, token: str) -> HttpResponse:
 def theme(request: HttpRequest) -> HttpResponse:
     """Light, dark or as the system has it; kept in a cookie, so the first paint is right."""
     chosen = request.POST.get("theme", "")
-    answer = go(request, _back(request))
+    answer = go(request, back_of(request))
     if chosen in THEMES:
         answer.set_cookie(THEME_COOKIE, chosen, max_age=settings.LANGUAGE_COOKIE_AGE, samesite="Lax",
                           secure=settings.BEHIND_HTTPS)  # fmt: skip
     return answer
-
-
-def _back(request: HttpRequest) -> str:
-    there = request.POST.get("next") or request.headers.get("Referer", "")
-    own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
-    return there if own else "/"

@@ -1,6 +1,7 @@
 """To another page, however this one was asked for."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def go(request: HttpRequest, url: str) -> HttpResponse:
@@ -17,3 +18,10 @@ def go_again() -> HttpResponse:
     answer = HttpResponse(status=204)
     answer["HX-Refresh"] = "true"
     return answer
+
+
+def back_of(request: HttpRequest) -> str:
+    """Where a form was sent from, if that is a page of ours."""
+    there = request.POST.get("next") or request.headers.get("Referer", "")
+    own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    return there if own else "/"

@@ -13,6 +13,7 @@ from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
 from queueviz.pages import reading, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
+from queueviz.pages.first_steps import first_step
 from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
@@ -39,6 +40,8 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     if context["snapshot"]["sandbox"]["state"] == "branching":
         return redirect("branching", slug)
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
+    if tab == "board" and visit.may("act") and not visit.is_attached:
+        context["first_step"] = first_step(request, context["snapshot"]["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
         context["records"] = owners.records_of(slug)
         context["undo_points"] = undoing.open_points(visit.cluster)
