@@ -36,6 +36,7 @@ ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", 
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
 OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "fidelity/", "theme/",
+        "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/",
         "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
         "healthz/live", "metrics", "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/",
         "v/<slug:secret>/recording.qvr", "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed",
