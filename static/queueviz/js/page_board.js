@@ -23,12 +23,12 @@ import { t } from "./words.js";
 const MANY = 64; // queues with a strip of their own
 const STAYED_MS = 3000; // a link followed so long ago was a download: the page is still here
 let board = null, store = null, heat = null, started = false, leaving = false;
-const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
-const queueName = (key) => rows.shorts.get(key) ?? key;
+export const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
+export const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
 const chart = new LagChart($("#chart"));
 
-const page = startShell({
+export const page = startShell({
   onFacts(facts, { gap, whole }) {
     journal.empty ??= t(whole ? "journal.none" : "journal.only_steps");
     const added = journal.add(facts.filter((fact) => !isStep(fact)));

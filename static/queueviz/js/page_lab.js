@@ -1,6 +1,6 @@
 /* The Board with the panel of a lab: fetched again after facts of the lab, and while a step waits for what happens. */
-import "./page_board.js";
 import { $ } from "./dom.js";
+import { page, queueName, who } from "./page_board.js";
 
 const LAB = new Set(["LabStarted", "PredictionGiven", "HintTaken", "StepMet", "LabFinished"]);
 const EVERY_MS = 2000;
@@ -28,8 +28,15 @@ for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, (
 panel.addEventListener("htmx:afterSettle", () => {
   if (within && document.activeElement === document.body) $("#lab-now, #lab-done", panel)?.focus({ preventScroll: true });
   watch();
+  offer();
 });
 watch();
+offer();
+
+/** What only some questions need is loaded with them. */
+async function offer() {
+  if ($("[data-events]", panel)) (await import("./lab_events.js")).offerEvents(panel, { api: page.config.api, who, queue: queueName });
+}
 
 function watch() {
   const marked = markedBy($(".steps", panel).dataset.mark);
