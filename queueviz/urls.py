@@ -58,6 +58,7 @@ urlpatterns = [
     path("s/<slug:slug>/compare/<slug:play>/", compare.compared, name="compared"),
     path("s/<slug:slug>/share/", share.share, name="share"),
     path("s/<slug:slug>/share/links/", share.links, name="share-links"),
+    path("s/<slug:slug>/share/lab/", share.lab, name="share-lab"),
     path("s/<slug:slug>/share/revoke/", share.revoke, name="share-revoke"),
     path("s/<slug:slug>/audit/", audit.audit, name="audit"),
     path("s/<slug:slug>/history/", history.history, name="history"),

@@ -62,6 +62,7 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/compare/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
     "s/<slug:slug>/share/": [Ask("GET", "share"), Ask("POST", "share")],
     "s/<slug:slug>/share/links/": [Ask("GET", "share")],
+    "s/<slug:slug>/share/lab/": [Ask("GET", "share")],
     "s/<slug:slug>/share/revoke/": [Ask("POST", "share", body={"link": "1"})],
     "s/<slug:slug>/audit/": SEE,
     "s/<slug:slug>/history/": SEE,

@@ -10,7 +10,7 @@ from queueviz.models import Sandbox
 from queueviz.pages.lab_panel import offered
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
-from tests.web.test_with_the_engine import HTMX, act, events
+from tests.web.test_with_the_engine import HTMX, act, events, start
 
 LAB = "members-and-queues"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -133,3 +133,25 @@ def test_the_panel_speaks_chinese(student: Client, begun: str) -> None:
     assert "预测" in page
     assert "How many of the" not in page
     assert "will have no queue" not in page
+
+
+# Saved as a lab.
+
+
+def test_what_was_done_on_a_board_is_saved_as_the_file_of_a_lab(student: Client) -> None:
+    slug = start(student, "orders")
+    empty = student.get(f"/s/{slug}/share/lab/")
+    assert empty.status_code == 422
+    assert "Nothing was done here that students could do in a step." in html.unescape(empty.content.decode())
+    crashed = act(student, slug, action="CrashActor", actor="A")
+    act(student, slug, action="RestartActor", actor="A")
+    answer = student.get(f"/s/{slug}/share/lab/")
+    assert (answer.status_code, answer["Content-Disposition"]) == (200, f'attachment; filename="{slug}_lab.py"')
+    text = answer.content.decode()
+    compile(text, "lab", "exec")
+    assert 'hands.act(RestartActor(actor="A"))' in text
+    assert 'template="orders-bare"' in text
+    assert "RestartActor" not in student.get(f"/s/{slug}/share/lab/?at={crashed}").content.decode()
+    assert student.get(f"/s/{slug}/share/lab/?at=x").status_code == 422
+    assert f'action="/s/{slug}/share/lab/"' in student.get(f"/s/{slug}/share/").content.decode()
+    assert Client().get(f"/s/{slug}/share/lab/").status_code == 403, "and who only watches has no way to it"
