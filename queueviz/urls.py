@@ -35,6 +35,7 @@ urlpatterns = [
     path("claim/<str:token>/", home.claim, name="claim"),
     path("recipe/", recipe.recipe, name="recipe"),
     path("labs/", labs.index, name="labs"),
+    path("labs/exam/<slug:pack>/", labs.exam, name="lab-exam"),
     path("labs/<slug:lab>/", labs.start, name="lab-start"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),

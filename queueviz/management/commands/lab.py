@@ -45,6 +45,7 @@ class Command(BaseCommand):
         plays.add_argument("lab", help="name or number of a lab, its file, or QUEUEVIZ_HOME/sandboxes/<slug>")
         plays.add_argument("--script", default=SOLVE)
         plays.add_argument("--seed", default="1")
+        plays.add_argument("--exam", action="store_true", help="as an exam: no hints, right predictions count")
         plays.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -111,7 +112,7 @@ class Command(BaseCommand):
             if script is None:
                 known = ", ".join(scripts_of(lab))
                 raise CommandError(f"There is no script {options['script']}. Scripts are: {known}.")
-            attempts = [play(lab, script, options["seed"]).attempt]
+            attempts = [play(lab, script, options["seed"], exam=options["exam"]).attempt]
         if options["json"]:
             self.stdout.write(json.dumps([_row(attempt) for attempt in attempts]))
             return
@@ -119,7 +120,8 @@ class Command(BaseCommand):
             self._write_result(attempt)
 
     def _write_result(self, attempt: Attempt) -> None:
-        self.stdout.write(f"Lab {attempt.lab.number}, attempt {attempt.attempt}: {attempt.score} of 100")
+        which = "exam" if attempt.exam else f"attempt {attempt.attempt}"
+        self.stdout.write(f"Lab {attempt.lab.number}, {which}: {attempt.score} of 100")
         for met in attempt.met:
             said = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
             events = ", ".join(map(str, met.rests_on))
@@ -129,7 +131,8 @@ class Command(BaseCommand):
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
-    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "score": attempt.score, "finished": attempt.finished,
+    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "exam": attempt.exam,
+            "score": attempt.score, "finished": attempt.finished,
             "steps": [met._asdict() for met in attempt.met], "verdict": attempt.verdict.sentence(),
             "mistakes": [{"step": step, "seq": seq, "sentence": verdict.sentence()}
                          for step, seq, verdict in attempt.mistakes],
