@@ -1,5 +1,6 @@
 """Guided labs: their list, the start in a sandbox of one's own, and the panel beside the Board."""
 
+import secrets
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,11 +21,14 @@ from queueviz.refusals import filled
 from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
-from sandbox.labs.catalogue.packs import PACKS
+from sandbox.labs.catalogue.packs import PACKS, Pack, exam_of, pack_of
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
+EXAM_SEED = "exams"  # in a session: what its exams are drawn from
+SEED_BYTES = 8
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
+Found = dict[str, list[dict[str, Any]]]  # by lab: the visitor's sandboxes in which it is in progress
 BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has them
 
 
@@ -32,11 +36,13 @@ BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has 
 def index(request: HttpRequest) -> HttpResponse:
     """Packs, and every lab: how far the visitor's own sandboxes are with it, as their journals say."""
     found = _in_progress(visitor.of_request(request))
+    seed = request.session.get(EXAM_SEED)
     labs = [{"lab": lab, "title": gettext(lab.title), "goal": gettext(lab.goal), "mine": found.get(lab.slug, ())}
             for lab in LABS.values()]  # fmt: skip
     packs = [{"title": gettext(pack.title), "minutes": sum(lab.minutes for lab in pack.labs),
               "labs": [{"lab": lab, "title": gettext(lab.title),
-                        "done": any(mine["finished"] for mine in found.get(lab.slug, ()))} for lab in pack.labs]}
+                        "done": any(mine["finished"] for mine in found.get(lab.slug, ()))} for lab in pack.labs],
+              "slug": pack.slug, "exam": None if seed is None else _exam(pack, seed, found)}
              for pack in PACKS]  # fmt: skip
     return render(request, "queueviz/pages/labs.html", {"labs": labs, "packs": packs})
 
@@ -44,12 +50,48 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
     """A sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
-    chosen = _known(lab)
+    return redirect(_begun(visitor.of_request(request), _known(lab), exam=False))
+
+
+@require_POST
+def exam(request: HttpRequest, pack: str) -> HttpResponse:
+    """To the first lab that is not done of the visitor's exam of this pack, which begins as an exam where it has not.
+
+    Once all are done, the list, which shows what came of it.
+    """
+    chosen = pack_of(pack)
+    if chosen is None:
+        raise Http404
+    seed = request.session.setdefault(EXAM_SEED, secrets.token_hex(SEED_BYTES))
     who = visitor.of_request(request)
-    made = owners.create(who, chosen.template, preset=chosen.preset, name=f"{chosen.number} · {gettext(chosen.title)}",
+    taken = _taken(chosen, seed, _in_progress(who))
+    left = [(lab, mine) for lab, mine in taken if mine is None or not mine["finished"]]
+    if not left:
+        return redirect("labs")
+    lab, begun = left[0]
+    return redirect(_begun(who, lab, exam=True) if begun is None else begun["address"])
+
+
+def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
+    """The address of it in a new sandbox of the visitor's."""
+    made = owners.create(who, lab.template, preset=lab.preset, name=f"{lab.number} · {gettext(lab.title)}",
                          history=False)  # fmt: skip
-    acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab})
-    return redirect(_address(made.sandbox.slug, lab))
+    acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam})
+    return _address(made.sandbox.slug, lab.slug)
+
+
+def _taken(pack: Pack, seed: str, found: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
+    """The labs of an exam, and how far each is; None: it has not begun."""
+    return [(lab, next((mine for mine in found.get(lab.slug, ()) if mine["exam"]), None))
+            for lab in exam_of(pack, seed)]  # fmt: skip
+
+
+def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
+    """`score`: of 100, over all of its labs."""
+    taken = _taken(pack, seed, found)
+    done = [mine for _, mine in taken if mine is not None and mine["finished"]]
+    return {"done": len(done), "labs": len(taken), "finished": len(done) == len(taken),
+            "score": round(sum(mine["score"] for mine in done) / len(taken))}  # fmt: skip
 
 
 @require_GET
@@ -125,9 +167,9 @@ def _address(slug: str, lab: str) -> str:
     return reverse("lab", args=[slug, lab])
 
 
-def _in_progress(who: visitor.Visitor) -> dict[str, list[dict[str, Any]]]:
+def _in_progress(who: visitor.Visitor) -> Found:
     """By lab.  A sandbox that sleeps is not woken for this, and left out."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: Found = {}
     for sandbox in access.sandboxes_of(who):
         try:
             row: LabRow | None = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
@@ -137,5 +179,6 @@ def _in_progress(who: visitor.Visitor) -> dict[str, list[dict[str, Any]]]:
             met = sum(step["met"] is not None for step in row["steps"])
             found.setdefault(row["lab"], []).append({
                 "address": _address(sandbox.slug, row["lab"]), "met": met, "steps": len(row["steps"]),
-                "finished": row["finished"], "score": row["score"], "attempt": row["attempt"]})  # fmt: skip
+                "finished": row["finished"], "score": row["score"], "attempt": row["attempt"],
+                "exam": row["exam"]})  # fmt: skip
     return found

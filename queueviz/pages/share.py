@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, branching, making, ranges, recipe_links, refusals, sharing, visitor
+from queueviz import access, acting, branching, lab_files, making, ranges, recipe_links, refusals, sharing, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.models import Sandbox
@@ -49,6 +49,7 @@ WORDS: dict[str, Any] = {
     "share.copied": _("Copied"),
 }
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
+PYTHON = "text/x-python; charset=utf-8"
 RECORDING = "application/vnd.queueviz.recording"
 
 
@@ -77,6 +78,18 @@ def links(request: HttpRequest, slug: str) -> HttpResponse:
     """The list alone, asked for again while a recording is being made."""
     sandbox = access.sandbox_for(visitor.of_request(request), slug, "share")
     return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
+
+
+@require_GET
+def lab(request: HttpRequest, slug: str) -> HttpResponse:
+    """A Python file to be saved: what was done up to event `at`, or up to now, as a lab to be filled in."""
+    sandbox = access.sandbox_for(visitor.of_request(request), slug, "share")
+    at = whole(request.GET.get("at", "")) if request.GET.get("at") else sharing.newest(slug)
+    if at is None:
+        raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field="at")
+    acting.ACTIONS.demand(access.counted_as(visitor.of_request(request)))
+    named = f'attachment; filename="{sandbox.slug}_lab.py"'
+    return HttpResponse(lab_files.text_of(slug, at), content_type=PYTHON, headers={"Content-Disposition": named})
 
 
 @require_POST

@@ -37,14 +37,15 @@ class LabProgress:
         if kept:
             self._cluster.journal_files.show()
             rows = rows_since(self._cluster.directory / DIRECTORY, kept["began"] + 1)
-            self._fold(kept["lab"], kept["seed"], kept["attempts"][kept["lab"]], kept["began"], map(from_row, rows))
+            self._fold(kept["lab"], kept["seed"], kept["attempts"][kept["lab"]], kept["began"], map(from_row, rows),
+                       exam=kept.get("exam", False))
 
-    def begin(self, lab: str, attempt: int, began: int) -> None:
+    def begin(self, lab: str, attempt: int, began: int, *, exam: bool) -> None:
         """`began`: the seq of its LabStarted, which is the journal's newest entry."""
         record = self._cluster.record
         attempts = {**record.lab.get("attempts", {}), lab: attempt}
-        record.lab = {"lab": lab, "seed": record.seed, "began": began, "attempts": attempts}
-        self._fold(lab, record.seed, attempt, began, ())
+        record.lab = {"lab": lab, "seed": record.seed, "began": began, "attempts": attempts, "exam": exam}
+        self._fold(lab, record.seed, attempt, began, (), exam=exam)
 
     def attempts(self, lab: str) -> int:
         """How many were begun here."""
@@ -80,12 +81,13 @@ class LabProgress:
         raise ActionRefused(403, "Lab {lab} does without {action}.", "It needs: {allowed}.", lab=attempt.lab.number,
                             action=action, allowed=", ".join(sorted(attempt.lab.allowed)))
 
-    def _fold(self, lab: str, seed: str, attempt: int, began: int, entries: Iterable[Entry]) -> None:
+    def _fold(self, lab: str, seed: str, attempt: int, began: int, entries: Iterable[Entry], *,
+              exam: bool) -> None:
         known = LABS.get(lab)
         self._cluster.journal.unsubscribe(self._news)
         if known is None:  # of another release
             return
-        self.attempt = Attempt(known, seed, attempt, began)
+        self.attempt = Attempt(known, seed, attempt, began, exam=exam)
         written = 0
         for entry in entries:
             self.attempt.see(entry)

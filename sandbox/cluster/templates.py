@@ -115,10 +115,25 @@ TEMPLATES: dict[str, Template] = {template.name: template for template in (
 )}  # fmt: skip
 
 
+BARE = "-bare"
+
+
 def template_of(name: str) -> Template:
-    """Raises ActionRefused (422) for an unknown name."""
+    """`orders-bare` has the nodes of `orders`, and nothing is built there.
+
+    Raises ActionRefused (422) for an unknown name.
+    """
     template = TEMPLATES.get(name)
+    if template is None and name.endswith(BARE) and (built := TEMPLATES.get(name.removesuffix(BARE))) is not None:
+        template = built._replace(name=name, setup=())
     if template is None:
         raise ActionRefused(422, "There is no template {name}.", "Choose one of: {known}.", field="template", name=name,
                             known=", ".join(TEMPLATES))
     return template
+
+
+def bare(name: str) -> str:
+    """The template with the same nodes in which nothing is built.  Raises ActionRefused (422)."""
+    nodes = template_of(name)._replace(name="", setup=())
+    same = (other.name for other in TEMPLATES.values() if not other.setup and other._replace(name="") == nodes)
+    return next(same, name.removesuffix(BARE) + BARE)

@@ -23,12 +23,14 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     if (cluster.record.template, cluster.record.preset) != (lab.template, lab.preset):
         raise ActionRefused(409, "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
                             "Start it in a new one.", lab=lab.number, template=lab.template, preset=lab.preset)
-    return lambda seq, by: _begin(cluster, lab)
+    return lambda seq, by: _begin(cluster, lab, exam=action.exam)
 
 
 def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
     """The actors of the attempt before are killed and removed; topics and groups of the new one have other names."""
-    lab = cluster.companion(LabProgress).current(action.lab).lab
+    current = cluster.companion(LabProgress).current(action.lab)
+    current.check_restart()
+    lab = current.lab
     _check_time(cluster)
 
     def carry_out(seq: int, by: str) -> None:
@@ -38,7 +40,7 @@ def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
                 cluster.actors.crash(actor)
             cluster.actors.remove(label)
         _mend(cluster, lab)
-        _begin(cluster, lab)
+        _begin(cluster, lab, exam=False)
 
     return carry_out
 
@@ -99,12 +101,12 @@ def _mend(cluster: Cluster, lab: Lab) -> None:
         cluster.nodes.restart()
 
 
-def _begin(cluster: Cluster, lab: Lab) -> None:
+def _begin(cluster: Cluster, lab: Lab, *, exam: bool) -> None:
     """The setup's actions are part of this one: they are in the journal with it as their cause, by `lab`."""
     progress, journal = cluster.companion(LabProgress), cluster.journal
     attempt = progress.attempts(lab.slug) + 1
-    began = journal.write(LabStarted(lab.slug, attempt, cluster.record.seed))
-    progress.begin(lab.slug, attempt, began)
+    began = journal.write(LabStarted(lab.slug, attempt, cluster.record.seed, exam))
+    progress.begin(lab.slug, attempt, began, exam=exam)
     for action in lab.setup(lab.numbers(cluster.record.seed, attempt)):
         _carry_out(cluster, action)
 

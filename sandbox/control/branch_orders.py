@@ -51,7 +51,8 @@ class Came(NamedTuple):
 class RunOrder:
     """A run from its seed up to event `until`, which was written at `until_ms` of its clock.
 
-    `conditions`: digest of the host's settings that the run depends on.
+    `conditions`: digest of the host's settings that the run depends on.  `moments`: of the sandbox's clock, in ms, at
+    each of `came`; none in an order that was read from a text.
     """
 
     template: str
@@ -64,6 +65,7 @@ class RunOrder:
     came: tuple[Came, ...]
     until: int
     until_ms: int
+    moments: tuple[int, ...] = field(default=(), compare=False)
 
 
 AnyOrder = BranchOrder | RecipeOrder | RunOrder

@@ -19,11 +19,17 @@ def describe() -> dict[str, Row]:
 
 
 def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
-    """One flat JSON-ready row.  `longs_as_text` for browsers, where a number has only 53 bits."""
+    """One flat JSON-ready row.  `longs_as_text` for browsers, where a number has only 53 bits.
+
+    A field with a default came to its event later: at that value it is left out, as in the journals before.
+    """
     event: Any = entry.event  # a NamedTuple
     name = type(event).__name__
     row: Row = {"seq": entry.seq, "at_ms": entry.at_ms, "type": name, "cause": entry.cause}
     row.update(zip(event._fields, event, strict=True))
+    for field, value in event._field_defaults.items():
+        if row[field] == value:
+            del row[field]
     if longs_as_text:
         row["seq"], row["cause"] = str(entry.seq), None if entry.cause is None else str(entry.cause)
         for field in _long_fields(name):
@@ -37,7 +43,7 @@ def from_row(row: Row) -> Entry:
     """The entry of a row (with numbers for longs).  Raises CorruptRecord."""
     try:
         kind: Any = BY_NAME[row["type"]]
-        values = {name: _frozen(row[name]) for name in kind._fields}
+        values = {name: _frozen(row[name]) for name in kind._fields if name in row or name not in kind._field_defaults}
         event: Event = kind(**values)
         return Entry(row["seq"], row["at_ms"], row["cause"], event, Position(*row[CAME]) if CAME in row else None)
     except (KeyError, TypeError) as why:

@@ -19,7 +19,7 @@ Phase = Literal["predict", "do", "say", "why", "done"]
 
 CHECK_EVERY_MS = 1_000
 MOST_EVENTS = 200_000  # of one attempt, which are kept in memory; the same wherever it is folded
-FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met, predictions given (right or not)
+FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
 TOO_LONG = _("This attempt has {most} events, and no more are looked at.")
 WAITS_FOR = {
@@ -48,8 +48,9 @@ class Met(NamedTuple):
 class Attempt:
     """`step` counts from 1; `verdict` is about its open phase; `mistakes`: step, seq and verdict of wrong answers."""
 
-    def __init__(self, lab: Lab, seed: str, attempt: int, began: int) -> None:
+    def __init__(self, lab: Lab, seed: str, attempt: int, began: int, *, exam: bool = False) -> None:
         self.lab = lab
+        self.exam = exam
         self.attempt = attempt
         self.began = began
         self.evidence = Evidence(lab.numbers(seed, attempt), began)
@@ -88,9 +89,9 @@ class Attempt:
     @property
     def score(self) -> int:
         steps, asked = len(self.lab.steps), [step for step in self.lab.steps if step.predict is not None]
-        given = sum(met.given is not None for met in self.met)
-        committed = given / len(asked) if asked else len(self.met) / steps
-        return round(FOR_STEPS * len(self.met) / steps + FOR_PREDICTIONS * committed)
+        counted = sum(bool(met.accurate) if self.exam else met.given is not None for met in self.met)
+        predicted = counted / len(asked) if asked else len(self.met) / steps
+        return round(FOR_STEPS * len(self.met) / steps + FOR_PREDICTIONS * predicted)
 
     def take(self) -> list[Event]:
         """Outcomes to be written into the journal, once each."""
@@ -120,12 +121,21 @@ class Attempt:
 
     def check_hint(self, step: int) -> int:
         """The number of the next hint.  Raises ActionRefused (409)."""
+        if self.exam:
+            raise ActionRefused(409, "This is an exam: there are no hints.", "Start lab {lab} in a new sandbox to "
+                                                                             "practise.", lab=self.lab.number)
         if self.open_step is None or step != self.step:
             raise ActionRefused(409, "Hints belong to the open step, {now}.", "", now=self.step)
         taken = self.hints.get(step, 0)
         if taken >= len(self.open_step.hints):
             raise ActionRefused(409, "Step {step} has no more hints.", "", step=step)
         return taken + 1
+
+    def check_restart(self) -> None:
+        """Raises ActionRefused (409)."""
+        if self.exam:
+            raise ActionRefused(409, "This is an exam: it has one attempt.", "Start lab {lab} in a new sandbox to "
+                                                                            "practise.", lab=self.lab.number)
 
     # The fold.
 

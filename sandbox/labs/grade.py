@@ -32,7 +32,8 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
         if isinstance(event, LabStarted):
             close()
             known = LABS.get(event.lab)
-            attempt = None if known is None else Attempt(known, event.seed, event.attempt, entry.seq)
+            attempt = None if known is None else Attempt(
+                known, event.seed, event.attempt, entry.seq, exam=event.exam)
             found, live = [], []
         elif attempt is not None:
             attempt.see(entry)

@@ -17,7 +17,7 @@ from sandbox.labs.verdict import Verdict
 Check = Callable[[Evidence], Verdict]
 
 NAMES = ("topic", "group")
-"""Numbers that are names of things in a cluster: a second attempt has others."""
+"""Numbers that are names of things in a cluster, as are `topic_2` and so on: a second attempt has others."""
 
 
 class Truth(NamedTuple):
@@ -109,7 +109,7 @@ class Lab:
         """The same seed and attempt give the same; another attempt has other names, so that nothing old is in it."""
         drawn = self.draw(Chance(seed).fork(f"lab {self.slug} {attempt}"))
         if attempt > 1:
-            drawn |= {name: f"{drawn[name]}-{attempt}" for name in NAMES if name in drawn}
+            drawn |= {name: f"{value}-{attempt}" for name, value in drawn.items() if name.partition("_")[0] in NAMES}
         return drawn | self.derive(drawn)
 
 

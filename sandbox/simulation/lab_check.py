@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from sandbox.labs.catalogue import LABS
+from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab
 from sandbox.labs.script import Play, nothing
+from sandbox.labs.to_fill_in import unfinished
 from sandbox.labs.verdict import Verdict
+from sandbox.simulation.lab_loader import FILES, lab_of, line_in
 from sandbox.simulation.lab_player import Played, play
 
 Row = dict[str, Any]
@@ -17,13 +19,17 @@ SOLVE, EMPTY = "solve", "empty"
 
 
 class Judged(NamedTuple):
-    """`same`: graded again from the journal's entries alone, it is what was graded live."""
+    """`same`: graded again from the journal's entries alone, it is what was graded live.
+
+    `stopped`: why the script did not come to its end, as a sentence; empty: it did.
+    """
 
     script: str
     solved: bool
     verdict: Verdict
     same: bool
     minutes: float
+    stopped: str = ""
 
 
 def scripts_of(lab: Lab) -> dict[str, Play]:
@@ -31,9 +37,20 @@ def scripts_of(lab: Lab) -> dict[str, Play]:
 
 
 def judge(lab: Lab, script: str, seed: int) -> Judged:
-    played = play(lab, scripts_of(lab)[script], seed)
+    """A script that raises is one that stopped: a teacher who writes it is to read where."""
+    try:
+        played = play(lab, scripts_of(lab)[script], seed)
+    except Exception as why:
+        stopped = _stopped(lab, why)
+        return Judged(script, False, Verdict.wrong("{why}", why=stopped), False, 0.0, stopped)
     attempt = played.attempt
     return Judged(script, attempt.finished, attempt.verdict, graded_the_same(played), played.minutes)
+
+
+def _stopped(lab: Lab, why: Exception) -> str:
+    said = f"{why} {why.hint}".strip() if isinstance(why, ActionRefused) else f"{type(why).__name__}: {why}"
+    line = line_in(FILES[lab.slug], why) if lab.slug in FILES else 0
+    return f"line {line}: {said}" if line else said
 
 
 def graded_the_same(played: Played) -> bool:
@@ -54,22 +71,25 @@ def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
                    "fails": texts.count(wrong.sentence) == 1 and all(
                        not one.solved and one.same and one.verdict.text == wrong.sentence for one in found[wrong.name]),
                    "sentence": found[wrong.name][0].verdict.sentence()} for wrong in lab.wrong],
-        "seeds": len(found[SOLVE]), "minutes": lab.minutes,
+        "stopped": {script: judged[0].stopped for script, judged in found.items() if judged[0].stopped},
+        "to_fill_in": unfinished(lab), "seeds": len(found[SOLVE]), "minutes": lab.minutes,
         "played_minutes": round(max(one.minutes for one in found[SOLVE]), 1),
     }  # fmt: skip
 
 
 def is_whole(row: Row) -> bool:
     """Whether it may be given to students: it is solved, and at least three usual mistakes are answered."""
-    return bool(row["solved"] and row["empty_fails"] and len(row["wrong"]) >= 3
+    return bool(row["solved"] and row["empty_fails"] and not row["stopped"] and not row["to_fill_in"]
                 and all(wrong["fails"] for wrong in row["wrong"]))
 
 
-def check_labs(slugs: list[str], seeds: range, workers: int) -> Iterator[Row]:
-    """In order, as they are done."""
-    with ProcessPoolExecutor(min(workers, len(slugs))) as pool:
-        yield from pool.map(_check, slugs, [seeds] * len(slugs))
+def check_labs(names: list[str], seeds: range, workers: int) -> Iterator[Row]:
+    """In order, as they are done; `names`: slugs, or paths of files, which each worker loads itself."""
+    with ProcessPoolExecutor(min(workers, len(names))) as pool:
+        yield from pool.map(_check, names, [seeds] * len(names))
 
 
-def _check(slug: str, seeds: range) -> Row:
-    return check_lab(LABS[slug], seeds)
+def _check(name: str, seeds: range) -> Row:
+    lab = lab_of(name)
+    assert lab is not None, name
+    return check_lab(lab, seeds)

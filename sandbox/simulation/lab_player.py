@@ -44,11 +44,11 @@ class Ground(Protocol):
 class LabPlayer:
     """The hands of a script in a world that has the lab's template and preset."""
 
-    def __init__(self, world: Ground, lab: Lab) -> None:
+    def __init__(self, world: Ground, lab: Lab, *, exam: bool = False) -> None:
         self._world = world
         self._lab = lab
         self.student_s = 0.0
-        world.act(StartLab(lab=lab.slug))
+        world.act(StartLab(lab=lab.slug, exam=exam))
 
     @property
     def attempt(self) -> Attempt:
@@ -102,13 +102,13 @@ class LabPlayer:
         self._world.run(0.001)  # the turn that writes what the answer completes
 
 
-def play(lab: Lab, script: Play, seed: int | str) -> Played:
+def play(lab: Lab, script: Play, seed: int | str, *, exam: bool = False) -> Played:
     home = Path(tempfile.mkdtemp(prefix="lab-", dir=MEMORY if MEMORY.is_dir() else None))
     try:
         with World(home, lab.template, seed=seed, preset=lab.preset, changes=lab.changes) as world:
             kept: list[Entry] = []
             world.cluster.journal.subscribe(lambda: kept.extend(world.cluster.journal.since(_next(kept))))
-            player = LabPlayer(world, lab)
+            player = LabPlayer(world, lab, exam=exam)
             script(player)
             return Played(player.attempt, player.student_s / 60, tuple(kept))
     finally:

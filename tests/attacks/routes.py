@@ -35,8 +35,8 @@ ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", 
        for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
-OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "fidelity/", "theme/",
-        "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/",
+OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "labs/exam/<slug:pack>/",
+        "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/", "fidelity/", "theme/",
         "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
         "healthz/live", "metrics", "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/",
         "v/<slug:secret>/recording.qvr", "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed",
@@ -63,6 +63,7 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/compare/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
     "s/<slug:slug>/share/": [Ask("GET", "share"), Ask("POST", "share")],
     "s/<slug:slug>/share/links/": [Ask("GET", "share")],
+    "s/<slug:slug>/share/lab/": [Ask("GET", "share")],
     "s/<slug:slug>/share/revoke/": [Ask("POST", "share", body={"link": "1"})],
     "s/<slug:slug>/audit/": SEE,
     "s/<slug:slug>/history/": SEE,

@@ -100,7 +100,7 @@ class FakePort:
             came = (Came(40, 9_000, "CrashActor", {"actor": "A"}), Came(70, 12_000, "idle", None, 1_795_000_090_000))
             return RunOrder(template="orders", preset="sandbox", seed="7", wall_ms=1_795_000_000_000,
                             memory_bytes=2**34, first_port=20_000, conditions="abc", came=came, until=at,
-                            until_ms=1_795_000_095_000)
+                            until_ms=1_795_000_095_000, moments=(1_795_000_009_000, 1_795_000_012_000))
 
         return self._do("recipe", work)
 

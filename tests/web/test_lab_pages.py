@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.translation import override
 
 from queueviz import lab_recordings
+from queueviz.boards.fact_texts import FACTS
 from queueviz.models import Sandbox
 from queueviz.pages.lab_panel import offered
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
-from tests.web.test_with_the_engine import HTMX, act, events
+from tests.web.test_with_the_engine import HTMX, act, events, start
 
 LAB = "members-and-queues"
 PATIENCE_S = 60
@@ -148,9 +150,69 @@ def test_a_lab_that_is_not_in_progress_and_other_actions_are_refused(student: Cl
     assert student.post(begun, {"action": "DeleteTopic", "topic": "x"}, headers=HTMX).status_code == 422
 
 
+def test_the_journal_s_line_of_a_step_has_no_english_sentence_in_it() -> None:
+    """`why` is in English, and no texts of labs go to the browser: the panel says it in the reader's language."""
+    with override("zh-hans"):
+        said = FACTS["StepMet"].text.form(3)
+    assert said == "第 {step} 步完成，依据 {evidence} 个事件"
+
+
 def test_the_panel_speaks_chinese(student: Client, begun: str) -> None:
     student.cookies["django_language"] = "zh-hans"
     page = student.get(begun).content.decode()
     assert "预测" in page
     assert "How many of the" not in page
     assert "will have no queue" not in page
+
+
+# Saved as a lab.
+
+
+def test_what_was_done_on_a_board_is_saved_as_the_file_of_a_lab(student: Client) -> None:
+    slug = start(student, "orders")
+    empty = student.get(f"/s/{slug}/share/lab/")
+    assert empty.status_code == 422
+    assert "Nothing was done here that students could do in a step." in html.unescape(empty.content.decode())
+    crashed = act(student, slug, action="CrashActor", actor="A")
+    act(student, slug, action="RestartActor", actor="A")
+    answer = student.get(f"/s/{slug}/share/lab/")
+    assert (answer.status_code, answer["Content-Disposition"]) == (200, f'attachment; filename="{slug}_lab.py"')
+    text = answer.content.decode()
+    compile(text, "lab", "exec")
+    assert 'hands.act(RestartActor(actor="A"))' in text
+    assert 'template="orders-bare"' in text
+    assert "RestartActor" not in student.get(f"/s/{slug}/share/lab/?at={crashed}").content.decode()
+    assert student.get(f"/s/{slug}/share/lab/?at=x").status_code == 422
+    assert f'action="/s/{slug}/share/lab/"' in student.get(f"/s/{slug}/share/").content.decode()
+    assert Client().get(f"/s/{slug}/share/lab/").status_code == 403, "and who only watches has no way to it"
+
+
+# Exams.
+
+
+def test_an_exam_begins_its_first_lab_and_leads_back_to_it(student: Client) -> None:
+    assert student.post("/labs/exam/none/").status_code == 404
+    assert 'action="/labs/exam/store-and-index/"' in student.get("/labs/").content.decode()
+    begun = student.post("/labs/exam/store-and-index/")
+    assert begun.status_code == 302
+    address = str(begun["Location"])
+    lab = address.split("/")[4]
+    assert lab in {one.slug for one in next(pack for pack in PACKS if pack.slug == "store-and-index").labs}
+    [started] = [event for event in events(student, slug_of(address)) if event["type"] == "LabStarted"]
+    assert started["exam"] is True
+    page = student.get(address)
+    assert page.context["lab"]["exam"]
+    text = page.content.decode()
+    assert "An exam: no hints, one attempt, and right predictions count." in html.unescape(text)
+    assert 'value="TakeHint"' not in text
+    assert 'value="RestartLab"' not in text
+    refused = student.post(address, {"action": "TakeHint", "step": 1}, headers=HTMX)
+    assert refused.status_code == 409
+    assert "This is an exam: there are no hints." in html.unescape(refused.content.decode())
+    assert student.post("/labs/exam/store-and-index/")["Location"] == address, "it is not done"
+
+
+def test_a_practised_lab_is_no_exam(student: Client, begun: str) -> None:
+    assert not student.get(begun).context["lab"]["exam"]
+    answer = student.post("/labs/exam/first-hour/")
+    assert slug_of(str(answer["Location"])) != slug_of(begun)

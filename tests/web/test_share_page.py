@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from queueviz import making, owners, sharing
 from queueviz.models import Grant, Sandbox
+from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
 FORM = {"first": "10", "last": "400", "at": "300", "days": "30", "label": "Slow message", "notes": "#350 Who takes q6?"}
@@ -106,6 +107,15 @@ def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: 
     assert answer.status_code == 422
     assert sentence in answer.content.decode()
     assert not Grant.objects.filter(kind="share").exists()
+
+
+def test_a_run_that_cannot_be_executed_again_is_no_lab_and_says_why(visitor: Client, mine: str, port: FakePort) -> None:
+    assert visitor.get(f"/s/{mine}/share/lab/").status_code == 200
+    port.refuse["recipe"] = ActionRefused(409, "At event {seq} this run cannot be executed again.",
+                                          "Choose an event before that.", seq=500)
+    answer = visitor.get(f"/s/{mine}/share/lab/")
+    assert answer.status_code == 409
+    assert "At event 500 this run cannot be executed again." in answer.content.decode()
 
 
 def test_a_sandbox_has_only_so_many_links(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:

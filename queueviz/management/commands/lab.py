@@ -15,10 +15,11 @@ from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import SandboxError
 from sandbox.labs.attempt import Attempt
-from sandbox.labs.catalogue import LABS, named
+from sandbox.labs.catalogue import LABS
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab, Question
 from sandbox.simulation.lab_check import SOLVE, check_lab, check_labs, is_whole, scripts_of
+from sandbox.simulation.lab_loader import SUFFIX, LabFileError, lab_of
 from sandbox.simulation.lab_player import play
 
 
@@ -34,15 +35,17 @@ class Command(BaseCommand):
         show.add_argument("--seed", default="1")
         check = does.add_parser("check", help="play every script of a lab, and see that each is answered as it "
                                               "should be")
-        check.add_argument("labs", nargs="*", metavar="LAB", help="by name or number")
+        check.add_argument("labs", nargs="*", metavar="LAB", help="by name or number, or a file that ends with .py, "
+                                                                  "which is executed")
         check.add_argument("--all", action="store_true")
         check.add_argument("--seeds", type=int, default=1, help="how many (default 1)")
         check.add_argument("--workers", type=int, default=os.cpu_count() or 1)
         check.add_argument("--json", action="store_true")
         plays = does.add_parser("play", help="play one script, or grade the attempts in a sandbox's directory")
-        plays.add_argument("lab", help="name or number of a lab, or QUEUEVIZ_HOME/sandboxes/<slug>")
+        plays.add_argument("lab", help="name or number of a lab, its file, or QUEUEVIZ_HOME/sandboxes/<slug>")
         plays.add_argument("--script", default=SOLVE)
         plays.add_argument("--seed", default="1")
+        plays.add_argument("--exam", action="store_true", help="as an exam: no hints, right predictions count")
         plays.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -66,13 +69,15 @@ class Command(BaseCommand):
                     self.stdout.write(f"   ? {_asked(question, numbers)}")
 
     def _check(self, options: dict[str, Any]) -> None:
-        slugs = list(LABS) if options["all"] else [_lab(name).slug for name in options["labs"]]
-        if not slugs or options["seeds"] < 1 or options["workers"] < 1:
+        names = list(LABS) if options["all"] else [
+            name if name.endswith(SUFFIX) else _lab(name).slug for name in options["labs"]]
+        labs = [_lab(name) for name in names]  # before anything is played: what is no lab is said at once
+        if not names or options["seeds"] < 1 or options["workers"] < 1:
             raise CommandError("Name a lab, or give --all; --seeds and --workers are above 0.")
         seeds = range(1, options["seeds"] + 1)
         rows = []
-        found = (check_lab(LABS[slug], seeds) for slug in slugs) if options["workers"] == 1 else (
-            check_labs(slugs, seeds, options["workers"]))
+        found = (check_lab(lab, seeds) for lab in labs) if options["workers"] == 1 else (
+            check_labs(names, seeds, options["workers"]))
         for row in found:
             rows.append(row)
             if not options["json"]:
@@ -89,6 +94,10 @@ class Command(BaseCommand):
         for wrong in row["wrong"]:
             mark = "  " if wrong["fails"] else "NO"
             self.stdout.write(f"  {mark} {wrong['misconception']}: {wrong['sentence']}")
+        for script, why in row["stopped"].items():
+            self.stdout.write(f"  NO script {script} stopped: {why}")
+        for sentence in row["to_fill_in"]:
+            self.stdout.write(f"  .. {sentence}")
 
     def _play(self, options: dict[str, Any]) -> None:
         directory = Path(options["lab"])
@@ -103,7 +112,7 @@ class Command(BaseCommand):
             if script is None:
                 known = ", ".join(scripts_of(lab))
                 raise CommandError(f"There is no script {options['script']}. Scripts are: {known}.")
-            attempts = [play(lab, script, options["seed"]).attempt]
+            attempts = [play(lab, script, options["seed"], exam=options["exam"]).attempt]
         if options["json"]:
             self.stdout.write(json.dumps([_row(attempt) for attempt in attempts]))
             return
@@ -111,7 +120,8 @@ class Command(BaseCommand):
             self._write_result(attempt)
 
     def _write_result(self, attempt: Attempt) -> None:
-        self.stdout.write(f"Lab {attempt.lab.number}, attempt {attempt.attempt}: {attempt.score} of 100")
+        which = "exam" if attempt.exam else f"attempt {attempt.attempt}"
+        self.stdout.write(f"Lab {attempt.lab.number}, {which}: {attempt.score} of 100")
         for met in attempt.met:
             said = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
             events = ", ".join(map(str, met.rests_on))
@@ -121,7 +131,8 @@ class Command(BaseCommand):
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
-    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "score": attempt.score, "finished": attempt.finished,
+    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "exam": attempt.exam,
+            "score": attempt.score, "finished": attempt.finished,
             "steps": [met._asdict() for met in attempt.met], "verdict": attempt.verdict.sentence(),
             "mistakes": [{"step": step, "seq": seq, "sentence": verdict.sentence()}
                          for step, seq, verdict in attempt.mistakes],
@@ -129,7 +140,10 @@ def _row(attempt: Attempt) -> dict[str, Any]:
 
 
 def _lab(name: str) -> Lab:
-    found = named(name)
+    try:
+        found = lab_of(name)
+    except LabFileError as why:
+        raise CommandError(str(why)) from why
     if found is None:
         raise CommandError(f"There is no lab {name}. Labs are: {', '.join(LABS)}.")
     return found

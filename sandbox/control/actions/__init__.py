@@ -45,7 +45,8 @@ def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10 and not whole:
         values["rows"] = len(action.rows)
-    return {name: _plain(value) for name, value in values.items()}
+    left_out = {name for name in action.added if values[name] == getattr(type(action), name)}
+    return {name: _plain(value) for name, value in values.items() if name not in left_out}
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from sandbox.kernel.sentences import Sentence
 @dataclass(frozen=True, kw_only=True)
 class Action:
     """`verb`: the right it needs.  `only`: the one role that has it.  `said`: its sentence in the journal.
+    `added`: fields that journals have only at other values than their default, as those before had none.
 
     Of several sentences the key "" is the general one; "slow_key" is taken when that field was given, "rate=0" when it
     had that value.  Sentences name fields, and the site translates them.
@@ -18,6 +19,7 @@ class Action:
 
     verb: ClassVar[Verb]
     only: ClassVar[Role | None] = None
+    added: ClassVar[frozenset[str]] = frozenset()
     said: ClassVar[Sentence | Mapping[str, Sentence]]
 
     @classmethod

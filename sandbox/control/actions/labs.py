@@ -11,11 +11,16 @@ StepNumber = Annotated[int, Between(1, 99)]
 
 @dataclass(frozen=True, kw_only=True)
 class StartLab(Action):
-    """Build the lab's setup in a new sandbox and open its first step."""
+    """Build the lab's setup in a new sandbox and open its first step.
+
+    As an `exam` there are no hints and one attempt, and of predictions the right ones count.
+    """
 
     verb = "act"
-    said = "lab {lab} started"
+    said = {"": "lab {lab} started", "exam=true": "lab {lab} started as an exam"}
+    added = frozenset({"exam"})
     lab: Name
+    exam: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

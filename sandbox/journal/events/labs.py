@@ -4,15 +4,20 @@ from typing import NamedTuple
 
 from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Long
+from sandbox.kernel.sentences import Plural
 
 
 @said("ok", "lab", "lab {lab} begins, attempt {attempt}", "act")
+@said("ok", "exam", "lab {lab} begins as an exam", "act", when="exam=true")
 class LabStarted(NamedTuple):
-    """With `seed` and `attempt` the lab's names and numbers can be drawn again"""
+    """With `seed` and `attempt` the lab's names and numbers can be drawn again; `exam`: without hints, and graded by
+    right predictions
+    """
 
     lab: str
     attempt: int
     seed: str
+    exam: bool = False
 
 
 @said("ok", "lab", "lab {lab} done: {score} of 100", "act")
@@ -38,9 +43,10 @@ class HintTaken(NamedTuple):
     value: str
 
 
-@said("ok", "step", "step {step} done: {why}")
+@said("ok", "step", Plural("evidence", "step {step} done, resting on {evidence} event",
+                          "step {step} done, resting on {evidence} events"))
 class StepMet(NamedTuple):
-    """`evidence`: the events it rests on"""
+    """`evidence`: the events it rests on; `why`: in English, and on the lab's panel in the reader's language"""
 
     lab: str
     step: int

@@ -1,7 +1,8 @@
-"""Labs that belong together, in the order in which they are done."""
+"""Labs that belong together, in the order in which they are done; an exam is drawn from one of them."""
 
 from typing import NamedTuple
 
+from sandbox.kernel.chance import Chance
 from sandbox.labs.catalogue import named
 from sandbox.labs.lab import Lab
 from sandbox.labs.marking import _
@@ -10,6 +11,7 @@ from sandbox.labs.marking import _
 class Pack(NamedTuple):
     """`numbers`: of its labs."""
 
+    slug: str
     title: str
     numbers: tuple[str, ...]
 
@@ -19,8 +21,20 @@ class Pack(NamedTuple):
 
 
 PACKS = (
-    Pack(_("First hour"), ("N0", "3", "2", "4")),
-    Pack(_("At least once"), ("N5", "N2", "N4", "N1")),
-    Pack(_("Operations"), ("1", "13", "5", "6", "8", "N9")),
-    Pack(_("Store and index"), ("10", "9", "14")),
+    Pack("first-hour", _("First hour"), ("N0", "3", "2", "4")),
+    Pack("at-least-once", _("At least once"), ("N5", "N2", "N4", "N1")),
+    Pack("operations", _("Operations"), ("1", "13", "5", "6", "8", "N9")),
+    Pack("store-and-index", _("Store and index"), ("10", "9", "14")),
 )
+
+EXAM_LABS = 5
+
+
+def exam_of(pack: Pack, seed: str) -> tuple[Lab, ...]:
+    """Five of its labs in an order of their own, all of a smaller pack; the same seed draws the same."""
+    chance, left = Chance(seed).fork(f"exam {pack.slug}"), list(pack.labs)
+    return tuple(left.pop(chance.below(len(left))) for _ in range(min(EXAM_LABS, len(left))))
+
+
+def pack_of(slug: str) -> Pack | None:
+    return next((pack for pack in PACKS if pack.slug == slug), None)

@@ -24,7 +24,7 @@ def _row(attempt: Attempt) -> LabRow:
     met = {one.step: one for one in attempt.met}
     return {
         "lab": lab.slug, "number": lab.number, "title": lab.title, "goal": lab.goal, "minutes": lab.minutes,
-        "attempt": attempt.attempt, "score": attempt.score, "finished": attempt.finished,
+        "attempt": attempt.attempt, "exam": attempt.exam, "score": attempt.score, "finished": attempt.finished,
         "numbers": dict(attempt.evidence.numbers), "allowed": sorted(lab.allowed),
         "steps": [_step(step.title, number, attempt.step, met.get(number))
                   for number, step in enumerate(lab.steps, start=1)],
@@ -56,7 +56,7 @@ def _open(attempt: Attempt) -> OpenStepRow | None:
         "mark": step.mark.format(**attempt.evidence.numbers), "rate": step.rate,
         "predict": _asked(step.predict), "say": _asked(step.say), "why": _asked(step.why),
         "prediction": None if attempt.prediction is None else shown(attempt.prediction),
-        "hints": list(step.hints[:taken]), "hints_left": len(step.hints) - taken,
+        "hints": list(step.hints[:taken]), "hints_left": 0 if attempt.exam else len(step.hints) - taken,
         "verdict": _verdict(attempt.verdict),
     }  # fmt: skip
 

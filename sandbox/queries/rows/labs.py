@@ -75,6 +75,7 @@ class LabRow(TypedDict):
     goal: str
     minutes: int
     attempt: int
+    exam: bool
     score: int
     finished: bool
     numbers: dict[str, Any]

@@ -1,0 +1,247 @@
+"""A run as the file of a lab: its setup, a step for each later action, scripts that play it, texts to be filled in."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import MISSING, fields, replace
+from typing import Any
+
+from sandbox.control.actions import Action, CreateTopic, ResetOffsets, StartConsumer, fields_of, name_of
+from sandbox.labs.python_text import Call, call_of, literal, names_in
+from sandbox.labs.saved import Later, SavedRun
+from sandbox.labs.to_fill_in import MARK
+
+WAIT_MS_MAX = 600_000  # longer ones are cut: a lab is done in about ten minutes
+SHOWN_CHARS = 60  # of a value in a text
+ANSWER_MIN = 1  # of a step, besides its wait
+OF_SYSTEM = re.compile(r"%(RETRY|DLQ)%")
+
+HEAD = '''"""Lab {slug}, made from a board: what was done there is played again by `_solve`.
+
+Replace every text that begins with {mark}; then `manage.py lab check` this file until it says nothing more.{notes}
+"""
+
+from sandbox.control.actions import {actions}
+from sandbox.kernel.chance import Chance
+from sandbox.labs.asked import Number
+from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.lab import Lab, Question, Step, WrongScript
+from sandbox.labs.marking import _
+from sandbox.labs.script import Hands
+from sandbox.labs.to_fill_in import carried_out, truth
+from sandbox.labs.verdict import Verdict
+
+
+def _draw(chance: Chance) -> dict[str, object]:
+{draw}
+
+
+def _setup(n: Numbers) -> tuple[Action, ...]:
+{setup}
+
+'''
+
+CHECK = '''
+def _step_{number}(evidence: Evidence) -> Verdict:
+    """{mark}: say what is to be seen.  So far the step is met once its action was carried out."""
+{check}
+
+'''
+
+SCRIPTS = '''
+def _solve(hands: Hands) -> None:
+{solve}
+
+
+def _nothing(hands: Hands) -> None:
+    """{mark}: do what students do who have the misconception."""
+    hands.predict(0)
+    hands.wait(60)
+
+
+'''
+
+STEP = '''        Step(
+            title=_("{mark}: the title of step {number}"),
+            do=_({do}),
+            check=_step_{number},
+            predict=Question(text=_("{mark}: what will happen?"), kind=Number(_("{mark}: the unit")), right=truth),
+            say=Question(
+                text=_("{mark}: what is to be read from the board?"),
+                kind=Number(_("{mark}: the unit")),
+                right=truth,
+                again=_("{mark}: the sentence after a wrong answer"),
+            ),
+        ),
+'''
+
+LAB = '''LAB = Lab(
+    slug={slug},
+    number="T1",
+    minutes={minutes},
+    title=_("{mark}: the title of the lab"),
+    goal=_("{mark}: what it is for, in a sentence"),
+    template={template},
+    preset={preset},{changes}
+    draw=_draw,
+    setup=_setup,
+{allowed}
+    steps=(
+{steps}    ),
+    solve=_solve,
+    wrong=(
+        WrongScript(
+            "nothing",
+            "{mark}: the misconception",
+            _("{mark}: the sentence that answers it"),
+            _nothing,
+        ),
+    ),
+)
+'''
+
+
+def lab_program(run: SavedRun) -> str:
+    """The text of a Python file.  Names of topics and groups are numbers of the lab, so a second attempt has others."""
+    names = _Names(run)
+    setup = [call_of(action, names.in_setup) for action in run.setup]
+    acts = [call_of(_repeatable(one.action), names.at(one)) for one in run.later]
+    used = sorted({"Action"} | names_in([*setup, *acts]), key=str.casefold)
+    steps = "".join(STEP.format(mark=MARK, number=number, do=literal(_done(one.action)))
+                    for number, one in enumerate(run.later, start=1))
+    checks = "".join(CHECK.format(mark=MARK, number=number, check=_returned(_check(one.action, names)))
+                     for number, one in enumerate(run.later, start=1))
+    head = HEAD.format(slug=run.name, mark=MARK, notes=_notes(run), actions=_imported(used),
+                       draw=_returned(names.drawn()), setup=_returned(Call("", tuple(setup))))
+    allowed = tuple(map(literal, sorted({name_of(one.action) for one in run.later})))
+    lab = LAB.format(
+        slug=literal(run.name), mark=MARK, minutes=_minutes(run.later), template=literal(run.template),
+        preset=literal(run.preset), changes=f"\n    changes={run.changes!r}," if run.changes else "", steps=steps,
+        allowed="\n".join(Call("frozenset", (Call("", allowed, "", "{}"),), "allowed=").lines(4, ",")))
+    return head + checks + SCRIPTS.format(mark=MARK, solve="\n".join(_solve(run.later, acts))) + lab
+
+
+class _Names:
+    """Of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
+
+    def __init__(self, run: SavedRun) -> None:
+        self._of: dict[tuple[str, str], str] = {}
+        for action in (*run.setup, *(one.action for one in run.later)):
+            for kind, name in _named(fields_of(action)):
+                count = sum(of_kind == kind for of_kind, _ in self._of) + 1
+                self._of.setdefault((kind, name), kind if count == 1 else f"{kind}_{count}")
+
+    def drawn(self) -> Call:
+        items = tuple(f"{literal(number)}: {literal(name)}" for (_, name), number in self._of.items())
+        return Call("", items, "", "{}")
+
+    def in_setup(self, field: str, value: Any) -> str | None:
+        return self.rewritten(field, value, "n")
+
+    def at(self, one: Later) -> Any:
+        """Moments are differences from that of the action."""
+
+        def rewrite(field: str, value: Any) -> str | None:
+            if isinstance(value, int) and _is_moment(one.action, field):
+                difference = value - one.at_ms
+                return f"hands.evidence.now_ms {'-' if difference < 0 else '+'} {literal(abs(difference))}"
+            return self.rewritten(field, value, "n")
+
+        return rewrite
+
+    def rewritten(self, field: str, value: Any, numbers: str) -> str | None:
+        """`numbers`: how they are called where it stands."""
+        if field not in KINDS or not isinstance(value, str):
+            return None
+        plain = OF_SYSTEM.sub("", value)
+        kind = "group" if plain != value else KINDS[field]
+        number = self._of.get((kind, plain))
+        if number is None:
+            return None
+        found = f'{numbers}["{number}"]'
+        return found if plain == value else f"f\"{value.removesuffix(plain)}{{{numbers}['{number}']}}\""
+
+
+KINDS = {"topic": "topic", "group": "group", "source_group": "group", "confirm": "group"}
+"""Fields that name a topic or a group."""
+
+
+def _named(values: Any, field: str = "") -> Iterable[tuple[str, str]]:
+    """Kind and name of what an action's fields name, in their order."""
+    if isinstance(values, dict):
+        for key, value in values.items():
+            yield from _named(value, key)
+    elif isinstance(values, list):
+        for value in values:
+            yield from _named(value, field)
+    elif isinstance(values, str) and field in KINDS and values:
+        plain = OF_SYSTEM.sub("", values)
+        yield "group" if plain != values else KINDS[field], plain
+
+
+def _is_moment(action: Action, field: str) -> bool:
+    return (isinstance(action, ResetOffsets) and action.target == "time" and field == "value") or (
+        isinstance(action, StartConsumer) and field == "timestamp")
+
+
+def _repeatable(action: Action) -> Action:
+    """Without what a preview showed: in another run it is another."""
+    if isinstance(action, ResetOffsets):
+        return replace(action, expected=(), fingerprint=None, confirm=action.group)
+    return action
+
+
+def _needed(action: Action) -> dict[str, Any]:
+    """The fields that say what it is about: those without a default, of texts and numbers."""
+    given = {spec.name: getattr(action, spec.name) for spec in fields(action) if spec.default is MISSING}
+    return {name: value for name, value in given.items() if isinstance(value, str | int | float)}
+
+
+def _check(action: Action, names: _Names) -> Call:
+    items = [f"{field}={names.rewritten(field, value, 'evidence.numbers') or literal(value)}"
+             for field, value in _needed(action).items()]
+    return Call("carried_out", ("evidence", literal(name_of(action)), *items))
+
+
+def _done(action: Action) -> str:
+    said = ", ".join(f"{field} {str(value)[:SHOWN_CHARS]}" for field, value in _needed(action).items())
+    return f"{MARK}: ask for what was done here, {name_of(action)}: {said}".replace("{", "{{").replace("}", "}}")
+
+
+def _solve(later: tuple[Later, ...], acts: list[Call]) -> Iterable[str]:
+    body = []
+    for one, act in zip(later, acts, strict=True):
+        body.append("    hands.predict(0)")
+        if one.waited_ms > 0:
+            cut = f"  # there it was {one.waited_ms / 1000:g} s" if one.waited_ms > WAIT_MS_MAX else ""
+            body.append(f"    hands.wait({min(one.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
+        body += Call("hands.act", (act,)).lines(4)
+        body += ["    hands.see()", "    hands.say(0)"]
+    needs_numbers = any('n["' in line or "{n['" in line for line in body)
+    return ["    n = hands.numbers", *body] if needs_numbers else body
+
+
+def _minutes(later: tuple[Later, ...]) -> int:
+    waits_ms = sum(min(one.waited_ms, WAIT_MS_MAX) for one in later)
+    return round(waits_ms / 60_000 + ANSWER_MIN * len(later) + 0.5)
+
+
+def _notes(run: SavedRun) -> str:
+    """What is other than it was on the board."""
+    found = ""
+    if run.left_out:
+        found += (f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}.")
+    if not any(isinstance(action, CreateTopic) for action in run.setup):
+        found += "\nNo topic is created in its setup."
+    return f"\n{found}" if found else ""
+
+
+def _imported(names: list[str]) -> str:
+    """In parentheses where they do not fit on the line."""
+    line = ", ".join(names)
+    if len(f"from sandbox.control.actions import {line}") <= 120:
+        return line
+    return "(\n" + "".join(f"    {name},\n" for name in names) + ")"
+
+
+def _returned(value: Call) -> str:
+    return "\n".join(value._replace(before="return ").lines(4))

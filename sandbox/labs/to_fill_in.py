@@ -1,0 +1,73 @@
+"""Where a lab made from a board begins, and what in a lab is still to be written by its teacher."""
+
+from collections.abc import Callable
+
+from sandbox.control.actions import BY_NAME
+from sandbox.labs.asked import Number
+from sandbox.labs.evidence import Evidence
+from sandbox.labs.lab import Lab, Step, Truth
+from sandbox.labs.marking import _
+from sandbox.labs.verdict import Verdict
+
+MARK = "FILL IN"
+"""Begins every text, and every docstring of a check, that its teacher replaces."""
+
+WRONG_SCRIPTS = 3  # the least a lab has
+
+
+def truth(evidence: Evidence) -> Truth:
+    """FILL IN: read the right answer from the evidence."""
+    return Truth(0.0)
+
+
+def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
+    """Whether an action with these fields was carried out in the open step."""
+    for seen in evidence.actions(action):
+        if fields.items() <= seen.event.fields.items():
+            return Verdict.met(_("{action} was carried out."), action=action, rests_on=[seen.seq])
+    return Verdict.not_yet(_("{action} was not carried out yet."), action=action)
+
+
+def unfinished(lab: Lab) -> list[str]:
+    """What stands between it and students, a sentence each; none of a lab that is whole."""
+    found = [f"{place} is to be filled in: {', '.join(parts)}." for place, parts in _places(lab, _is_marked).items()]
+    found += [f"{place} has an empty text: {', '.join(parts)}. Write one, and mark it with _()."
+              for place, parts in _places(lab, lambda value: value == "").items()]
+    unknown = ", ".join(sorted(lab.allowed - BY_NAME.keys()))
+    if unknown:
+        found.append(f"allowed names actions that there are not: {unknown}. docs/actions.md has all of them.")
+    if not lab.steps:
+        found.append("There is no step: add a Step(...) to steps.")
+    if len(lab.wrong) < WRONG_SCRIPTS:
+        found.append(f"Wrong scripts: {len(lab.wrong)} of at least {WRONG_SCRIPTS}. Write more, each for one "
+                     "misconception, and answered by a sentence of its own.")
+    return found
+
+
+def _is_marked(value: object) -> bool:
+    """A text by its beginning, a function by that of its docstring."""
+    if isinstance(value, str):
+        return value.startswith(MARK)
+    return (getattr(value, "__doc__", None) or "").startswith(MARK)
+
+
+def _places(lab: Lab, holds: Callable[[object], bool]) -> dict[str, list[str]]:
+    """Place → its parts of which that holds."""
+    parts: dict[str, dict[str, object]] = {"The lab": {"title": lab.title, "goal": lab.goal}}
+    parts |= {f"Step {number}": _parts(step) for number, step in enumerate(lab.steps, start=1)}
+    parts |= {f"Wrong script {wrong.name}": {"misconception": wrong.misconception, "sentence": wrong.sentence,
+                                             "play": wrong.play} for wrong in lab.wrong}
+    found = {place: [part for part, value in of_place.items() if holds(value)] for place, of_place in parts.items()}
+    return {place: names for place, names in found.items() if names}
+
+
+def _parts(step: Step) -> dict[str, object]:
+    found: dict[str, object] = {"title": step.title, "do": step.do, "check": step.check}
+    for name, question in (("predict", step.predict), ("say", step.say), ("why", step.why)):
+        if question is not None:
+            found |= {f"{name}.text": question.text, f"{name}.right": question.right}
+            if isinstance(question.kind, Number) and question.kind.unit:
+                found[f"{name}.kind"] = question.kind.unit
+            if name != "predict":
+                found[f"{name}.again"] = question.again
+    return found

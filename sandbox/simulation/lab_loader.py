@@ -1,0 +1,88 @@
+"""Labs by name: those of the catalogue, and files of Python on the disk of who calls.
+
+A file is executed: only `manage.py lab` does that, for a person at this machine's terminal.  The server loads none.
+"""
+
+import re
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from traceback import extract_tb
+
+from sandbox.cluster.presets import preset_of
+from sandbox.cluster.templates import template_of
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.labs.catalogue import LABS, named
+from sandbox.labs.lab import Lab
+
+SUFFIX = ".py"
+LACKS = re.compile(r"(\w+)\.__(?:init|new)__\(\) missing \d+ required [\w-]+ arguments?: (.*)")
+REPEAT = "Correct it, and check again."
+FILES: dict[str, Path] = {}  # slug → where it was loaded from, in this process
+
+
+class LabFileError(SandboxError):
+    """A file that is no lab; the sentence says where, and what to do."""
+
+
+def lab_of(name: str) -> Lab | None:
+    """By slug, number or the path of a file, which is then one of LABS in this process.  Raises LabFileError."""
+    return load(Path(name)) if name.endswith(SUFFIX) else named(name)
+
+
+def load(path: Path) -> Lab:
+    """Raises LabFileError."""
+    try:
+        source = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as why:
+        said = why.strerror if isinstance(why, OSError) else "it is not UTF-8"
+        raise LabFileError(f"{path} cannot be read: {said}. Give the path of a lab's file.") from why
+    lab = getattr(_executed(path, source), "LAB", None)
+    if not isinstance(lab, Lab):
+        raise LabFileError(f"{path} has no lab. Name it so: LAB = Lab(...).")
+    _check(path, lab)
+    LABS[lab.slug] = lab
+    FILES[lab.slug] = path
+    return lab
+
+
+def _executed(path: Path, source: str) -> object:
+    spec = spec_from_loader(f"lab_file_{path.stem}", loader=None, origin=str(path))
+    assert spec is not None
+    module = module_from_spec(spec)
+    try:
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except SyntaxError as why:
+        raise LabFileError(f"{path}, line {why.lineno}: this is not Python ({why.msg}). {REPEAT}") from why
+    except (Exception, SystemExit) as why:
+        raise LabFileError(f"{path}, line {line_in(path, why)}: {_said(why)} {REPEAT}") from why
+    return module
+
+
+def line_in(path: Path, why: BaseException) -> int:
+    """The last of the file's lines that led to it; 0: none did."""
+    return next((frame.lineno or 0 for frame in reversed(extract_tb(why.__traceback__))
+                 if frame.filename == str(path)), 0)
+
+
+def _said(why: BaseException) -> str:
+    lacks = LACKS.match(str(why))
+    if lacks is None:
+        return f"{type(why).__name__}, {str(why).rstrip('.')}."
+    kind, names = lacks.groups()
+    return f"{kind} lacks {names.replace(chr(39), '')}. docs/labs.md says what it is for."
+
+
+def _check(path: Path, lab: Lab) -> None:
+    others = [other for slug, other in LABS.items() if FILES.get(slug, Path()).resolve() != path.resolve()]
+    for other in others:
+        if lab.slug == other.slug or lab.number.lower() == other.number.lower():
+            raise LabFileError(f"{path}: there is a lab {other.number}, {other.slug}, already. Choose another slug and "
+                               "another number.")
+    for number, step in enumerate(lab.steps, start=1):
+        if not callable(step.check):
+            raise LabFileError(f"{path}: step {number} has no check. Give it a function from Evidence to Verdict.")
+    try:
+        template_of(lab.template)
+        preset_of(lab.preset, lab.changes)
+    except ActionRefused as why:
+        raise LabFileError(f"{path}: {why} {why.hint}") from why
