@@ -78,9 +78,10 @@ def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Create
     return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
-def from_run(visitor: Visitor, order: RunOrder) -> Created:
+def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
     """A new sandbox of the visitor's: a run that was handed on as a text.  Raises as `branch`, without 404."""
-    sandbox = Sandbox(name=f"{order.template} · {order.seed[:18]}", template=order.template, preset=order.preset)
+    sandbox = Sandbox(name=name or f"{order.template} · {order.seed[:18]}", template=order.template,
+                      preset=order.preset)  # fmt: skip
     return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 

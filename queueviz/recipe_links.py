@@ -6,6 +6,7 @@ Nothing of them is kept here: what a link holds is all that there is of it.
 from typing import NamedTuple
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from queueviz import access, acting, engine, owners
 from queueviz.visitor import Visitor
@@ -16,6 +17,7 @@ from sandbox.control.recipe_program import program_of
 from sandbox.control.recipe_text import pack, unpack
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.incidents import with_seed
 
 LIMITS = HostLimits()
 
@@ -53,4 +55,5 @@ def read(visitor: Visitor, text: str) -> RunOrder:
 
 def open_it(visitor: Visitor, order: RunOrder) -> owners.Created:
     """A sandbox of the visitor's own; its making has begun.  Raises as `owners.branch`."""
-    return owners.from_run(visitor, order)
+    incident = with_seed(order.seed)
+    return owners.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

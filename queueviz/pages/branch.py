@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, engine, owners, visitor
+from queueviz import access, engine, incidents, owners, visitor
 from queueviz import branching as branches
 from queueviz.boards.js_texts import texts
 from queueviz.numbers import event_number
@@ -47,7 +47,7 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(back)
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):
-        return go(request, reverse("sandbox", args=[slug]))
+        return go(request, incidents.first_address(slug) if not sandbox.branch_of else reverse("sandbox", args=[slug]))
     why = gettext(state["failed"]) if state.get("failed") else ""
     context: dict[str, Any] = {"sandbox": sandbox, "state": state, "back": back, "why": why,
                                "percent": int((state.get("progress") or 0) * 100)}

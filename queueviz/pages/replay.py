@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import access, engine, moments, refusals, replaying, visitor
+from queueviz import access, engine, incidents, moments, refusals, replaying, visitor
 from queueviz.boards.js_texts import words
 from queueviz.boards.page import BoardPage, Part
 from queueviz.boards.player_texts import PLAYER_WORDS
@@ -23,7 +23,7 @@ CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is onl
 def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
     """`shell`: what every page of the sandbox shows, as it is now; `where`: what the path says beside the tab."""
     at, slug = _event(request, shell), shell["sandbox"].slug
-    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board}
+    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_story(slug, at)}
     if board.name == FOLLOWS:
         found = replaying.state(visitor.of_request(request), slug, at)
         drawn = context_at(shell["snapshot"], found, request.GET.dict())
@@ -49,6 +49,13 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: di
         return HttpResponse(status=202)  # it is not kept any more, and is executed again
     drawn = _drawn(board, shell, moment, request.GET.dict())
     return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
+
+
+def _story(slug: str, at: int) -> dict[str, Any]:
+    """Of the incident that the sandbox is a run of: its markers, and the newest of them that is not after the event."""
+    story = incidents.story(slug)
+    notes = story["notes"] if story is not None else []
+    return {"story": story, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
 
 
 def _event(request: HttpRequest, shell: dict[str, Any]) -> int:

@@ -49,7 +49,7 @@ class Came(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOrder:
-    """A run from its seed up to event `until`, which was written at `until_ms` of its clock.
+    """A run from its seed up to event `until`, which was written at `until_ms` of its clock; 0: up to that time.
 
     `conditions`: digest of the host's settings that the run depends on.  `moments`: of the sandbox's clock, in ms, at
     each of `came`; none in an order that was read from a text.

@@ -4,6 +4,7 @@ The run of a recipe is the recorded one to the last byte, but for names: who act
 run began in, whose address its keyframes have, is `recipe`.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import Origin, conditions_of, load_origin
 from sandbox.cluster.record import values_of
 from sandbox.cluster.templates import template_of
-from sandbox.control.branch_orders import Came, RunOrder
+from sandbox.control.actions import fields_of, name_of
+from sandbox.control.branch_orders import Came, Done, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.branching import Run
 from sandbox.hosting.stretches import line_of
@@ -28,6 +30,8 @@ RUN = "recipe"  # the sandbox's name in the run's keyframes
 BY = "owner"
 LOWEST_PORT = 1_024  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"')
+WRITTEN_MEMORY_BYTES = 8 * 1024**3  # of the machine that a recipe without a run assumes
+WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no port is opened there
 
 
 def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
@@ -62,6 +66,16 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
                     memory_bytes=origin.memory_bytes, first_port=int(port),
                     conditions=conditions_of(origin.config, host), came=_came(rows, wakes), until=at, until_ms=until_ms,
                     moments=tuple(row["at_ms"] for row in rows if CAME in row))
+
+
+def written(template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int,
+            config: HostConfig) -> RunOrder:
+    """A recipe that nobody has recorded: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
+    came = tuple(Came(0, one.at_ms, name_of(one.action), fields_of(one.action, whole=True))
+                 for one in sorted(done, key=lambda one: one.at_ms))
+    return RunOrder(template=template, preset=preset, seed=seed, wall_ms=begin_ms, memory_bytes=WRITTEN_MEMORY_BYTES,
+                    first_port=WRITTEN_FIRST_PORT, conditions=conditions_of(config, config.node_host), came=came,
+                    until=0, until_ms=begin_ms + until_ms)
 
 
 def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
@@ -107,7 +121,8 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
     record.repeatable = True
     rows = [{"seq": seq, "at_ms": order.wall_ms, **row} for seq, row in enumerate(_journal(order))]
     rows[-1]["at_ms"] = order.until_ms
-    return Run(Origin(values_of(record), config, order.memory_bytes), [], rows, until=order.until)
+    until = order.until or config.limits.branch_events - 1
+    return Run(Origin(values_of(record), config, order.memory_bytes), [], rows, until=until)
 
 
 def _journal(order: RunOrder) -> list[Row]:

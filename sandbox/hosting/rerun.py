@@ -43,7 +43,8 @@ class Rerun:
     `changes`: seq of an action → what is done instead, None: nothing.  From the first of them on nothing is compared,
     and what came later comes at the same millisecond of the loop, until the sandbox's clock shows the last row's time.
     `free`: so from the beginning on; for another seed, or actions that no journal holds.
-    `until`: nothing is compared either, but everything comes in the turn in which it came, up to this seq.
+    `until`: nothing is compared either, but everything comes in the turn in which it came, up to this seq; what has
+    turn 0 comes at its millisecond.
     `awake_from`: after this seq it is not closed where it slept, and ends there.
     Without a `directory` it has one of its own, which goes when the context is left.
     """
@@ -188,7 +189,7 @@ class Rerun:
 
     def _to(self, environment: PacedEnvironment, came: Position) -> Iterator[None]:
         """To where something came from outside: the same turn, or in a changed run the same millisecond."""
-        if self._until is not None:
+        if self._until is not None and came.turn:
             while environment.sim.turns < came.turn and environment.sim.time() * 1000 <= came.ms + STOOD_MS:
                 yield from self._turn(environment)
             environment.run_to(came, lambda: False)

@@ -14,8 +14,8 @@ OPEN_TO_WEB = ("sandbox.hosting", "sandbox.control", "sandbox.kernel", "sandbox.
          "sandbox.journal.event_filter", "sandbox.attached.settings", "sandbox.attached.confirmation",
          "sandbox.cluster.config", "sandbox.cluster.disk_full", "sandbox.cluster.templates",
          "sandbox.cluster.actors.feeds", "sandbox.cluster.actors.table_feed",
-         "sandbox.queries.rows", "sandbox.labs.catalogue", "sandbox.labs.lab", "sandbox.labs.lab_program",
-         "sandbox.labs.saved",
+         "sandbox.queries.rows", "sandbox.labs.catalogue", "sandbox.labs.incidents", "sandbox.labs.lab",
+         "sandbox.labs.lab_program", "sandbox.labs.saved",
          "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.undo",
          "sandbox.pipeline.launch", "sandbox.pipeline.results", "sandbox.pipeline.jobs")
 

@@ -6,7 +6,7 @@ import { markOf, sign } from "./marks.js";
 import { grouped, nearest, seqAt, xOf } from "./timeline_plan.js";
 import { sentence, t } from "./words.js";
 
-const LANES = { upper: 12, lower: 34, track: 54 }, HEIGHT = 72;
+const LANES = { upper: 12, lower: 34, track: 54, notes: 65 }, HEIGHT = 72;
 
 export class Timeline {
   seq = 0;
@@ -15,6 +15,8 @@ export class Timeline {
   facts = [];
   /** @type {any[]} */
   marks = [];
+  /** @type {{ seq: number, text: string }[]} markers of an incident, which [ and ] go to instead of marks */
+  notes = [];
   past = svg("rect", { class: "past", y: LANES.track - 4, height: 8, rx: 2 });
 
   /**
@@ -63,7 +65,8 @@ export class Timeline {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: 100, PageDown: -100 };
-    const near = { ",": [this.facts, -1], ".": [this.facts, 1], "[": [this.marks, -1], "]": [this.marks, 1] }[event.key];
+    const stops = this.notes.length ? this.notes : this.marks;
+    const near = { ",": [this.facts, -1], ".": [this.facts, 1], "[": [stops, -1], "]": [stops, 1] }[event.key];
     if (event.key === " ") this.onPlay();
     else if (event.key in steps) this.#go(this.seq + steps[event.key]);
     else if (event.key === "Home") this.#go(this.first);
@@ -116,6 +119,7 @@ export class Timeline {
     nodes.push(this.past);
     const lanes = { upper: this.marks.filter(({ mark }) => mark === "act"), lower: this.marks.filter(({ mark }) => mark !== "act") };
     for (const [lane, marks] of Object.entries(lanes)) for (const group of grouped(marks, first, last, width)) nodes.push(this.#mark(group, LANES[lane]));
+    this.notes.forEach((note, place) => nodes.push(this.#note(note, place + 1)));
     this.root.replaceChildren(...nodes, this.head);
     this.#place();
   }
@@ -126,6 +130,13 @@ export class Timeline {
     if (facts.length > 1) node.append(svg("rect", { class: "pill", x: -9, y: -9, width: 31, height: 18, rx: 9 }));
     node.append(sign(mark), svg("title", {}, facts.slice(0, 5).map((fact) => `#${number(fact.seq)} ${this.say(fact)}`).join("\n")));
     if (facts.length > 1) node.append(svg("text", { x: 9, y: 3.5 }, facts.length));
+    return node;
+  }
+
+  #note({ seq, text: said }, place) {
+    const at = Math.max(7, Math.min(this.width - 7, xOf(seq, this.first, this.last, this.width)));
+    const node = svg("g", { class: "note", transform: `translate(${at.toFixed(1)} ${LANES.notes})`, "data-seq": seq });
+    node.append(svg("path", { d: `M0 -7V${4 - LANES.notes}` }), svg("circle", { r: 6.5 }), svg("text", { y: 3.5 }, place), svg("title", {}, `#${number(seq)} ${said}`));
     return node;
   }
 

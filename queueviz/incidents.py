@@ -1,0 +1,102 @@
+"""Incidents of the gallery as sandboxes: their recipes, and their markers in a sandbox's replay.
+
+Nothing of them is kept in the database.  Which incident a sandbox is a run of follows from its seed, and where the
+markers stand from its journal; for a while that is remembered here, since a journal does not change.
+"""
+
+import time
+from collections import OrderedDict
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from queueviz import access, engine, recipe_links
+from queueviz.refusals import filled
+from queueviz.slugs import root_of
+from queueviz.visitor import Visitor
+from sandbox.control.branch_orders import RunOrder
+from sandbox.control.recipe_text import pack
+from sandbox.hosting.incident_notes import Noted, incident_of, noted, order_of
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.incidents import INCIDENTS
+from sandbox.labs.incidents.incident import Incident
+
+REMEMBERED = 200  # sandboxes
+UNFINISHED_S = 5.0  # that the notes of a run are remembered which has not come to its end
+
+
+class Remembered(NamedTuple):
+    incident: Incident
+    noted: Noted
+    at_s: float
+
+
+_remembered: OrderedDict[str, Remembered] = OrderedDict()
+
+
+def order(incident: Incident) -> RunOrder:
+    return order_of(incident, engine.config_of())
+
+
+def cards(visitor: Visitor) -> list[dict[str, Any]]:
+    """All of the gallery, in the reader's language; `mine`: the address of a sandbox in which it was opened."""
+    mine: dict[str, str] = {}
+    for sandbox in access.sandboxes_of(visitor):
+        if not sandbox.branch_of and (found := incident_of(engine.directory_of(sandbox.slug))) is not None:
+            mine.setdefault(found.slug, reverse("branching", args=[sandbox.slug]))
+    return [{**said(incident), "mine": mine.get(incident.slug),
+             "recipe": f"{reverse('recipe')}#{pack(order(incident), recipe_links.LIMITS)}"}
+            for incident in INCIDENTS.values()]  # fmt: skip
+
+
+def said(incident: Incident) -> dict[str, Any]:
+    """Its texts in the reader's language, and the lab that explains it."""
+    lab = LABS[incident.lab]
+    return {"slug": incident.slug, "title": gettext(incident.title), "symptom": gettext(incident.symptom),
+            "cause": gettext(incident.cause), "mend": gettext(incident.mend), "until_ms": incident.until_ms,
+            "lab": {"address": f"{reverse('labs')}#lab-{lab.slug}", "number": lab.number, "title": gettext(lab.title)},
+            "markers": len(incident.markers)}  # fmt: skip
+
+
+def story(slug: str) -> dict[str, Any] | None:
+    """What the replay of a sandbox shows of its incident, with the markers found so far; None: it is of none."""
+    found = _recall(slug)
+    if found is None:
+        return None
+    notes = [{"seq": note.seq, "number": number, "title": gettext(note.title), "text": filled(note.text, note.values),
+              "question": gettext(note.question) if note.question else "",
+              "address": _address(slug, found.incident, note.seq)}
+             for number, note in enumerate(found.noted.notes, start=1)]  # fmt: skip
+    return {**said(found.incident), "notes": notes}
+
+
+def first_address(slug: str) -> str:
+    """The replay of a sandbox at its first marker; the sandbox, where there is none."""
+    found = _recall(slug)
+    if found is None or not found.noted.notes:
+        return reverse("sandbox", args=[slug])
+    return _address(slug, found.incident, found.noted.notes[0].seq)
+
+
+def _address(slug: str, incident: Incident, seq: int) -> str:
+    return f"{root_of(slug)}?{urlencode({'group': incident.group, 'topic': incident.topic, 'at': seq})}"
+
+
+def _recall(slug: str) -> Remembered | None:
+    known, now_s = _remembered.get(slug), time.monotonic()
+    if known is not None and (known.noted.whole or now_s - known.at_s < UNFINISHED_S):
+        return known
+    directory = engine.directory_of(slug)
+    incident = incident_of(directory)
+    if incident is None:
+        return None
+    try:
+        _remembered[slug] = known = Remembered(incident, noted(directory, incident), now_s)
+    except (CorruptRecord, OSError):  # it is shown without its markers
+        return None
+    if len(_remembered) > REMEMBERED:
+        _remembered.popitem(last=False)
+    return known

@@ -1,0 +1,50 @@
+"""Which incident a sandbox is a run of, and where its markers stand, from its files alone.
+
+The seed says which one it is: that of the recipe, and of every branch.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.control.branch_orders import RunOrder
+from sandbox.hosting.recipes import written
+from sandbox.journal.schema import from_row
+from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import SandboxError
+from sandbox.labs.evidence import Evidence
+from sandbox.labs.incidents import with_seed
+from sandbox.labs.incidents.incident import BEGIN_MS, Incident, Note
+
+
+class Noted(NamedTuple):
+    """`whole`: the journal has come to the incident's end, so the notes stay as they are."""
+
+    notes: tuple[Note, ...]
+    whole: bool
+
+
+def order_of(incident: Incident, config: HostConfig) -> RunOrder:
+    """Its recipe, for a server with this configuration."""
+    return written(incident.template, incident.preset, incident.seed, incident.done, begin_ms=BEGIN_MS,
+                   until_ms=incident.until_ms, config=config)
+
+
+def incident_of(directory: Path) -> Incident | None:
+    """Of a sandbox's directory; None: of another sandbox, or it cannot be read."""
+    try:
+        return with_seed(records.load(directory).seed)
+    except (SandboxError, OSError):
+        return None
+
+
+def noted(directory: Path, incident: Incident) -> Noted:
+    """What its journal shows so far.  Raises CorruptRecord and OSError."""
+    evidence, whole = Evidence({}), False
+    for row in rows_since(directory / DIRECTORY, 0):
+        if whole := incident.is_after(entry := from_row(row)):
+            break
+        evidence.add(entry)
+    return Noted(incident.notes(evidence), whole)

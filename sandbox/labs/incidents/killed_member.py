@@ -1,0 +1,67 @@
+"""Duplicates after a restart: a member is killed before it has committed what it finished."""
+
+from sandbox.control.actions import (
+    CrashActor,
+    CreateTopic,
+    RestartActor,
+    SendMessages,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+    Subscription,
+)
+from sandbox.journal.events import CrashRepeated
+from sandbox.labs.evidence import Evidence
+from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
+from sandbox.labs.incidents.moments import act, fact, given_again
+from sandbox.labs.marking import _
+
+GROUP, TOPIC = "mailer", "receipts"
+BURST = 120
+FIRST_S, SECOND_S, UNTIL_ACT_S, AWAY_S, END_S = 40, 90, 4.5, 12, 125
+
+
+def _first_again(evidence: Evidence) -> Moment | None:
+    """After the kill."""
+    killed = act("CrashActor")(evidence)
+    again = [] if killed is None else [row for row in given_again(evidence, GROUP, TOPIC) if row.seq > killed.seq]
+    return Moment(again[0].seq, {"key": again[0].key}) if again else None
+
+
+KILLED_MEMBER = Incident(
+    slug="duplicates-after-a-restart",
+    title=_("Duplicates after a restart"),
+    symptom=_("Customers got the same receipt twice, all within one minute, after one node of mailer was replaced."),
+    cause=_("The process was killed. What it had finished since its last commit, at most five seconds, was not "
+            "committed, and whoever took its queues began at the committed offsets."),
+    mend=_("Let members stop: they commit first. A kill cannot be ruled out, so the handler must not mind: keep "
+           "the keys that are done."),
+    lab="crash-and-stop", group=GROUP, topic=TOPIC,
+    done=timed(
+        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+             *(StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2,
+                             work_ms=(80, 160)) for label in ("A", "B")),
+             StartProducer(actor="till", topic=TOPIC, rate_per_s=1.0, key="receipt-{n}"))),
+        (FIRST_S, (SendMessages(topic=TOPIC, count=BURST, key="evening-{n}"),)),
+        (FIRST_S + UNTIL_ACT_S, (CrashActor(actor="A"),)),
+        (FIRST_S + UNTIL_ACT_S + AWAY_S, (RestartActor(actor="A"),)),
+        (SECOND_S, (SendMessages(topic=TOPIC, count=BURST, key="morning-{n}"),)),
+        (SECOND_S + UNTIL_ACT_S, (StopActor(actor="B"),)),
+        (SECOND_S + UNTIL_ACT_S + AWAY_S, (RestartActor(actor="B"),)),
+    ),
+    until_ms=END_S * 1000,
+    markers=(
+        Marker(title=_("The kill"), find=act("CrashActor"),
+               text=_("A is killed. The amber part of its strips is done and not committed."),
+               question=_("How many messages will come again?")),
+        Marker(title=_("First duplicate"), find=_first_again,
+               text=_("{key} is finished for the second time, by B.")),
+        Marker(title=_("The count"), find=fact(CrashRepeated, says=lambda event: {"count": event.count}),
+               text=_("{count} messages of the killed process came again, and no more will.")),
+        Marker(title=_("A clean stop"), find=act("StopActor"),
+               text=_("Now B is stopped, not killed: it commits before it leaves."),
+               question=_("What comes again this time?")),
+        Marker(title=_("B is back"), find=act("RestartActor", actor="B"),
+               text=_("B is back. Delivered again in the header stands where it stood.")),
+    ),
+)  # fmt: skip

@@ -1,0 +1,95 @@
+"""A master dies with asynchronous replication: answered messages that the slave did not have yet are gone."""
+
+from sandbox.control.actions import (
+    CreateTopic,
+    CutLink,
+    HealLink,
+    PowerCut,
+    PromoteSlave,
+    RestartActor,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+    Subscription,
+)
+from sandbox.journal.events import BrokerStopped, MessagesStored
+from sandbox.labs.evidence import Evidence, Seen, queue_of
+from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
+from sandbox.labs.incidents.moments import act, given_keys
+from sandbox.labs.marking import _
+
+GROUP, TOPIC, BROKER, SLAVE = "settlement", "payments", "broker-a", 1
+APART_S, CUT_S, PROMOTE_S, BACK_S, END_S = 35, 45, 60, 66, 100
+PROMOTED = act("PromoteSlave")
+
+
+def given_twice(evidence: Evidence) -> list[Seen[MessagesStored]]:
+    """What was stored at offsets at which there had been other messages before."""
+    ends: dict[str, int] = {}
+    found = []
+    for seen in evidence.of(MessagesStored):
+        queue, first = queue_of(seen.event), seen.event.first_offset
+        if seen.event.topic == TOPIC:
+            if first < ends.get(queue, 0):
+                found.append(seen)
+            ends[queue] = max(ends.get(queue, 0), first + seen.event.count)
+    return found
+
+
+def lost(evidence: Evidence) -> int:
+    return sum(seen.event.count for seen in given_twice(evidence))
+
+
+def missing(evidence: Evidence) -> list[int]:
+    """Numbers of payments that were delivered to no member, among those before the newest that was."""
+    numbers = given_keys(evidence.deliveries_of(GROUP), "payment-")
+    return sorted(set(range(1, max(numbers, default=0))) - numbers)
+
+
+def _first_twice(evidence: Evidence) -> Moment | None:
+    found = given_twice(evidence)
+    return None if not found else Moment(found[0].seq, {
+        "offset": found[0].event.first_offset, "queue": found[0].event.queue_id, "lost": lost(evidence)})
+
+
+def _dead(evidence: Evidence) -> Moment | None:
+    found = [seen for seen in evidence.of(BrokerStopped) if seen.event.broker == BROKER and seen.event.broker_id == 0]
+    return Moment(found[0].seq, {}) if found else None
+
+
+LOST_WITH_THE_MASTER = Incident(
+    slug="lost-with-the-master",
+    title=_("A master that took messages with it"),
+    symptom=_("After the failover of broker-a payments are missing that the producer had been answered SEND_OK "
+              "for."),
+    cause=_("Replication is asynchronous: a master answers before its slave has the message. The link between them"
+            " was cut before the master's machine lost power, and the slave was promoted without the last "
+            "messages."),
+    mend=_("Use SYNC_MASTER and SYNC_FLUSH where an answer must mean that a message stays; watch how far slaves "
+           "are behind. The producer has to send again what is missing."),
+    lab="flush-and-replicate", group=GROUP, topic=TOPIC, template="replicas",
+    done=timed(
+        (0, (CreateTopic(topic=TOPIC, write_queues=2, read_queues=2, scope=BROKER),
+             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(40, 80)),
+             StartProducer(actor="till", topic=TOPIC, rate_per_s=5.0, key="payment-{n}"))),
+        (APART_S, (CutLink(a=BROKER, b=f"{BROKER}.{SLAVE}"), StopActor(actor="A"))),
+        (CUT_S, (PowerCut(broker=BROKER),)),
+        (PROMOTE_S, (HealLink(a=BROKER, b=f"{BROKER}.{SLAVE}"), PromoteSlave(broker=BROKER, broker_id=SLAVE))),
+        (BACK_S, (RestartActor(actor="A"),)),
+    ),
+    until_ms=END_S * 1000,
+    markers=(
+        Marker(title=_("A link is cut"), find=act("CutLink"),
+               text=_("Master and slave do not hear each other, and settlement is down for its release. Sends are "
+                      "answered SEND_OK as before."),
+               question=_("What does SEND_OK promise now?")),
+        Marker(title=_("Power cut"), find=act("PowerCut"), text=_("The master's machine loses power.")),
+        Marker(title=_("Failover"), find=PROMOTED,
+               text=_("The slave is made master by hand. Its log ends where replication stood.")),
+        Marker(title=_("Offsets given twice"), find=_first_twice,
+               text=_("Offset {offset} of q{queue} is given a second time: another payment had it. In all {lost} "
+                      "that were answered SEND_OK are gone, most of them before settlement has read them."),
+               question=_("Branch before the power cut and set replication to SYNC_MASTER: what does the producer "
+                          "see?")),
+    ),
+)  # fmt: skip

@@ -1,0 +1,94 @@
+"""Where the markers of incidents stand: each of these makes a function of the evidence."""
+
+from collections.abc import Callable, Iterator
+from heapq import merge
+from typing import Any, NamedTuple, TypeVar
+
+from sandbox.journal.events import Event, MessagesStored, OffsetCommitted
+from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
+from sandbox.labs.incidents.incident import Find, Moment
+
+E = TypeVar("E", bound=Event)
+
+
+class Lag(NamedTuple):
+    """Messages stored and not committed, from an event on."""
+
+    seq: int
+    at_ms: int
+    messages: int
+
+
+def act(name: str, number: int = 1, **fields: Any) -> Find:
+    """The action of this name with these fields, of several the `number`-th."""
+    def find(evidence: Evidence) -> Moment | None:
+        found = [seen for seen in evidence.actions(name)
+                 if all(seen.event.fields[field] == value for field, value in fields.items())]
+        return Moment(found[number - 1].seq, {}) if len(found) >= number else None
+    return find
+
+
+def fact(kind: type[E], fits: Callable[[E], bool] = lambda event: True, *, number: int = 1,
+         says: Callable[[E], dict[str, Any]] = lambda event: {}) -> Find:
+    """The event of this kind, of several that fit the `number`-th; `says`: the values of its text."""
+    def find(evidence: Evidence) -> Moment | None:
+        found = [seen for seen in evidence.of(kind) if fits(seen.event)]
+        return Moment(found[number - 1].seq, says(found[number - 1].event)) if len(found) >= number else None
+    return find
+
+
+def lags(evidence: Evidence, group: str, topic: str) -> Iterator[Lag]:
+    """At each event that changes it."""
+    stored = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == topic]
+    commits = [seen for seen in evidence.of(OffsetCommitted) if (seen.event.group, seen.event.topic) == (group, topic)]
+    ends: dict[str, int] = {}
+    done: dict[str, int] = {}
+    changes: Iterator[Seen[Any]] = merge(stored, commits, key=lambda seen: seen.seq)
+    for seen in changes:
+        queue = queue_of(seen.event)
+        if isinstance(seen.event, MessagesStored):
+            ends[queue] = seen.event.first_offset + seen.event.count
+        else:
+            done[queue] = seen.event.offset
+        yield Lag(seen.seq, seen.at_ms, sum(end - done.get(queue, 0) for queue, end in ends.items()))
+
+
+def lag_reaches(group: str, topic: str, messages: int) -> Find:
+    """The first event with at least so much; its text may name `lag`."""
+    def find(evidence: Evidence) -> Moment | None:
+        found = next((lag for lag in lags(evidence, group, topic) if lag.messages >= messages), None)
+        return None if found is None else Moment(found.seq, {"lag": found.messages})
+    return find
+
+
+def lag_falls(group: str, topic: str, messages: int, *, after: Find) -> Find:
+    """The first event after another moment with at most so much; its text may name `lag`."""
+    def find(evidence: Evidence) -> Moment | None:
+        since = after(evidence)
+        found = None if since is None else next(
+            (lag for lag in lags(evidence, group, topic) if lag.seq > since.seq and lag.messages <= messages), None)
+        return None if found is None else Moment(found.seq, {"lag": found.messages})
+    return find
+
+
+def given_again(evidence: Evidence, group: str, topic: str) -> list[Delivery]:
+    """Deliveries of messages that a listener of the group had been given before, the oldest first."""
+    given: set[tuple[str, int]] = set()
+    again = []
+    for row in evidence.deliveries_of(group):
+        if row.queue.startswith(f"{topic}/"):
+            if (row.queue, row.offset) in given:
+                again.append(row)
+            given.add((row.queue, row.offset))
+    return again
+
+
+def lag_at(evidence: Evidence, group: str, topic: str, seq: int) -> int:
+    """What it is once this event is written."""
+    found = [lag.messages for lag in lags(evidence, group, topic) if lag.seq <= seq]
+    return found[-1] if found else 0
+
+
+def given_keys(rows: list[Delivery], prefix: str) -> set[int]:
+    """The numbers at the end of keys that begin so."""
+    return {int(row.key.removeprefix(prefix)) for row in rows if row.key.startswith(prefix)}

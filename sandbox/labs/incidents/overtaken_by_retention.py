@@ -1,0 +1,71 @@
+"""Retention overtakes a slow group: the broker deletes by age, and waits for no group."""
+
+from sandbox.control.actions import (
+    AgeFiles,
+    ChangeActor,
+    CleanFiles,
+    CreateTopic,
+    StartConsumer,
+    StartProducer,
+    Subscription,
+)
+from sandbox.journal.events import MinOffsetMoved, OffsetCommitted, OffsetMoved
+from sandbox.labs.evidence import Evidence
+from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
+from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches
+from sandbox.labs.marking import _
+
+GROUP, TOPIC, BROKER = "archiver", "readings", "broker-a"
+SLOW_MS, FAST_MS = (360, 440), (20, 40)
+CLEAN_S, MEND_S, END_S = 60, 90, 130
+FASTER = act("ChangeActor", actor="A")
+
+
+def leap(evidence: Evidence) -> Moment | None:
+    """The commit with which the group goes on where the broker sent it; `lost`: what it passed over."""
+    moved = fact(OffsetMoved, lambda event: event.group == GROUP)(evidence)
+    if moved is None:
+        return None
+    commits = [seen for seen in evidence.of(OffsetCommitted, since=moved.seq) if seen.event.group == GROUP]
+    far = [seen for seen in commits if seen.event.offset - (seen.event.previous or 0) > 40]
+    return None if not far else Moment(far[0].seq, {"lost": far[0].event.offset - (far[0].event.previous or 0)})
+
+
+OVERTAKEN_BY_RETENTION = Incident(
+    slug="retention-overtakes-a-slow-group",
+    title=_("Retention overtakes a slow group"),
+    symptom=_("The lag of archiver fell at a stroke, although it is as slow as before. Readings are missing in the"
+              " archive."),
+    cause=_("The broker deleted a file of its commit log by age, with messages that archiver had not read. Its "
+            "next pull lay below the queue's beginning, and the broker sent it there."),
+    mend=_("Make the group faster than what comes in, or keep files longer. Watch the age of the oldest unread "
+           "message against the retention; what is deleted comes from no reset."),
+    lab="retention", group=GROUP, topic=TOPIC, preset="teaching",
+    done=timed(
+        (0, (CreateTopic(topic=TOPIC, write_queues=1, read_queues=1),
+             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), threads=1, work_ms=SLOW_MS),
+             StartProducer(actor="sensors", topic=TOPIC, rate_per_s=10.0, body_bytes=700))),
+        (CLEAN_S, (AgeFiles(broker=BROKER, hours=2), CleanFiles(broker=BROKER))),
+        (MEND_S, (ChangeActor(actor="A", work_ms=FAST_MS),)),
+    ),
+    until_ms=END_S * 1000,
+    markers=(
+        Marker(title=_("Lag grows"), find=lag_reaches(GROUP, TOPIC, 200),
+               text=_("The lag is {lag}: 10 readings come in a second, and archiver writes 2.5.")),
+        Marker(title=_("Files are old"), find=act("AgeFiles"),
+               text=_("The files' times are set back by two hours here, instead of waiting for them: this broker "
+                      "keeps files for one."),
+               question=_("What will the broker keep for archiver?")),
+        Marker(title=_("Deleted"), find=fact(MinOffsetMoved, lambda event: event.topic == TOPIC,
+                                              says=lambda event: {"offset": event.offset}),
+               text=_("The queue begins at {offset} now. Its committed offset lies before that.")),
+        Marker(title=_("Corrected"), find=fact(OffsetMoved, lambda event: event.group == GROUP,
+                                                says=lambda event: {"asked": event.asked, "given": event.given}),
+               text=_("archiver pulls at {asked} and is sent to {given}.")),
+        Marker(title=_("The leap"), find=leap,
+               text=_("The committed offset leaps: {lost} readings were archived by nobody.")),
+        Marker(title=_("Faster"), find=FASTER, text=_("The repair: archiver writes in bulk, ten times as fast.")),
+        Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 110, after=FASTER),
+               text=_("The lag is {lag}, and what is left is read long before it is old.")),
+    ),
+)  # fmt: skip
