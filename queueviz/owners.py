@@ -47,14 +47,16 @@ class Created(NamedTuple):
     token: str
 
 
-def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "",
-           history: bool = True) -> Created:  # fmt: skip
+def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "", history: bool = True,
+           changes: dict[str, object] | None = None) -> Created:  # fmt: skip
     """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
 
-    `history`: it begins with that of its template; where there is none, one is made for those that come after it.
+    `changes`: keys of the preset.  `history`: it begins with that of its template; where there is none, one is made
+    for those that come after it.
     """
     sandbox = Sandbox(name=name, template=template, preset=preset)
-    made = _make(visitor, sandbox, lambda slug: engine.port().create(slug, template, preset=preset, history=history))
+    made = _make(visitor, sandbox, lambda slug: engine.port().create(
+        slug, template, preset=preset, history=history, changes=changes))
     if history:
         histories.wish(template, preset)
     return made

@@ -1,4 +1,4 @@
-"""One line for who comes to a stage alone: what to try there and what to watch, until it is dismissed.
+"""One line for who comes to a sandbox alone: what to try there and what to watch, until it is dismissed.
 
 Which lines a browser dismissed is in a cookie, so the first paint is right.
 """
@@ -61,7 +61,7 @@ FIRST_STEPS = {
 
 
 def first_step(request: HttpRequest, template: str | None) -> FirstStep | None:
-    """None: it was dismissed, or this stage has none."""
+    """None: it was dismissed, or this template has none."""
     return None if template in _dismissed(request) else FIRST_STEPS.get(template or "")
 
 

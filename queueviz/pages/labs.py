@@ -75,7 +75,7 @@ def exam(request: HttpRequest, pack: str) -> HttpResponse:
 def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
     made = owners.create(who, lab.template, preset=lab.preset, name=f"{lab.number} · {gettext(lab.title)}",
-                         history=False)  # fmt: skip
+                         history=False, changes=dict(lab.changes) or None)  # fmt: skip
     acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam})
     return _address(made.sandbox.slug, lab.slug)
 
@@ -96,7 +96,7 @@ def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
 
 @require_GET
 def example(request: HttpRequest, lab: str) -> HttpResponse:
-    """The lab as it happens to somebody else, but for its last step: made when it is first asked for."""
+    """The lab as it happens to another student, but for its last step: made when it is first asked for."""
     chosen = _known(lab)
     found = lab_recordings.find(chosen)
     if found is None:

@@ -30,7 +30,7 @@ class Played(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-class Ground(Protocol):
+class PlayedWorld(Protocol):
     """What is done to a world while a lab is played in it."""
 
     @property
@@ -44,7 +44,7 @@ class Ground(Protocol):
 class LabPlayer:
     """The hands of a script in a world that has the lab's template and preset."""
 
-    def __init__(self, world: Ground, lab: Lab, *, exam: bool = False) -> None:
+    def __init__(self, world: PlayedWorld, lab: Lab, *, exam: bool = False) -> None:
         self._world = world
         self._lab = lab
         self.student_s = 0.0

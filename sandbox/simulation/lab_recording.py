@@ -1,4 +1,4 @@
-"""What a lab opens with: a recording in which the same thing happens to somebody else, up to the last step.
+"""What a lab opens with: a recording in which the same thing happens to another student, up to the last step.
 
 `python -m sandbox.simulation.lab_recording FILE` reads {"lab", "engine"}, writes the recording to FILE and beside it,
 as JSON, {"notes": [[seq, text, values], …], "lasts_ms"}: the steps that were met in it.  It prints {"progress"} and
@@ -48,8 +48,8 @@ class LastStep(Exception):
     """The rest is left to the student."""
 
 
-class RecordedGround:
-    """A world as a `LabPlayer` uses it (`Ground`), which keeps what its boards show, and ends at the last step."""
+class RecordedWorld:
+    """A world as a `LabPlayer` uses it (`PlayedWorld`), which keeps what its boards show, and ends at the last step."""
 
     def __init__(self, world: World, lab: Lab, progress: Progress) -> None:
         self.cluster = world.cluster
@@ -99,10 +99,10 @@ class RecordedGround:
 
 
 def record_lab(lab: Lab, engine: str, progress: Progress = lambda share: None) -> LabRecording:
-    """By its solving script, with a seed of its own; a lab of one step shows its ground alone, for a minute."""
+    """By its solving script, with a seed of its own; a lab of one step shows its setup alone, for a minute."""
     with tempfile.TemporaryDirectory() as home, World(Path(home), lab.template, seed=SEED, preset=lab.preset,
                                                       changes=lab.changes) as world:  # fmt: skip
-        recorded = RecordedGround(world, lab, progress)
+        recorded = RecordedWorld(world, lab, progress)
         player = LabPlayer(recorded, lab)
         with suppress(LastStep):
             lab.solve(player)

@@ -1,4 +1,4 @@
-"""What a lab opens with: the same thing happens to somebody else, and the last step is left out."""
+"""What a lab opens with: the same thing happens to another student, and the last step is left out."""
 
 import io
 
@@ -13,7 +13,7 @@ SLOW = [pytest.param(slug, marks=pytest.mark.nightly) for slug in LABS if slug n
 
 
 @pytest.mark.parametrize("slug", [*QUICK, *SLOW])
-def test_all_steps_but_the_last_are_met_in_it_by_somebody_with_other_numbers(slug: str) -> None:
+def test_all_steps_but_the_last_are_met_in_it_with_other_numbers(slug: str) -> None:
     lab = LABS[slug]
     made = record_lab(lab, "test")
     recording = Recording(io.BytesIO(made.data))

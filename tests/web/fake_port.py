@@ -75,7 +75,7 @@ class FakePort:
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None,
-               history: bool = False) -> "Future[Any]":
+               history: bool = False, changes: Any = None) -> "Future[Any]":
         def work() -> dict[str, Any]:
             template_of(template)
             self.with_history[slug] = history

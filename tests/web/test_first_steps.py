@@ -1,4 +1,4 @@
-"""A line for who comes to a stage alone, until it is dismissed."""
+"""A line for who comes to a sandbox alone, until it is dismissed."""
 
 import html
 from typing import Any
@@ -17,7 +17,7 @@ def board(client: Client, slug: str) -> str:
     return html.unescape(client.get(f"/s/{slug}/").content.decode())
 
 
-def test_every_stage_has_one_and_a_lab_that_shows_why() -> None:
+def test_every_template_has_one_and_a_lab_that_shows_why() -> None:
     assert FIRST_STEPS.keys() == TEMPLATES.keys()
     assert all(step.lab is not None for step in FIRST_STEPS.values())
 
@@ -29,7 +29,7 @@ def test_the_owner_sees_it_until_this_browser_dismisses_it(real_engine: Any) -> 
     assert line in board(owner, orders)
     assert line not in board(Client(), orders), "who may not act is not asked to"
 
-    for template in ("orders", "no such stage"):
+    for template in ("orders", "no such template"):
         answer = owner.post("/first-steps/dismiss/", {"template": template, "next": f"/s/{orders}/"})
         assert answer["Location"] == f"/s/{orders}/"
     assert line not in board(owner, orders)

@@ -8,10 +8,11 @@ import pytest
 from django.test import Client
 from django.utils.translation import override
 
-from queueviz import lab_recordings
+from queueviz import engine, lab_recordings
 from queueviz.boards.fact_texts import FACTS
 from queueviz.models import Sandbox
 from queueviz.pages.lab_panel import offered
+from sandbox.cluster import record as records
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from tests.web.test_with_the_engine import HTMX, act, events, start
@@ -54,7 +55,7 @@ def test_the_list_has_every_lab_and_starts_each_by_a_form(student: Client) -> No
         assert f'action="/labs/{lab.slug}/"' in page
 
 
-def test_a_lab_is_shown_as_it_happens_to_somebody_else(student: Client, settings: Any, tmp_path: Path) -> None:
+def test_a_lab_is_shown_as_it_happens_to_another_student(student: Client, settings: Any, tmp_path: Path) -> None:
     settings.QUEUEVIZ_HOME = tmp_path
     page = student.get(f"/labs/{LAB}/example/")
     assert page.context["state"] == "making"
@@ -70,6 +71,12 @@ def test_a_lab_is_shown_as_it_happens_to_somebody_else(student: Client, settings
     part = student.get(page.context["player"]["url"], headers={"Range": "bytes=0-99"})
     assert (part.status_code, len(part.content)) == (206, 100)
     assert student.get("/labs/no-such-lab/example/").status_code == 404
+
+
+def test_a_lab_begins_with_its_own_settings(student: Client) -> None:
+    begun = str(student.post("/labs/master-dies/")["Location"])
+    record = records.load(engine.directory_of(slug_of(begun)))
+    assert record.changes["pull_threshold_for_queue"] == LABS["master-dies"].changes["pull_threshold_for_queue"]
 
 
 def test_packs_name_labs_there_are_in_their_order_and_lead_to_them(student: Client) -> None:
