@@ -35,11 +35,11 @@ ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", 
        for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
-OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "fidelity/", "theme/",
-        "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
-        "healthz/live", "metrics", "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/",
-        "v/<slug:secret>/recording.qvr", "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed",
-        "v/<slug:secret>/fork/",
+OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "incidents/",
+        "incidents/<slug:slug>/", "fidelity/", "theme/", "language/", "accounts/login/", "accounts/logout/",
+        "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "metrics", "api/",
+        "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/", "v/<slug:secret>/recording.qvr",
+        "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed", "v/<slug:secret>/fork/",
         "v/<slug:secret>/<path:rest>"}  # fmt: skip
 """Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
