@@ -61,7 +61,7 @@ def said(incident: Incident) -> dict[str, Any]:
             "markers": len(incident.markers)}  # fmt: skip
 
 
-def story(slug: str) -> dict[str, Any] | None:
+def shown(slug: str) -> dict[str, Any] | None:
     """What the replay of a sandbox shows of its incident, with the markers found so far; None: it is of none."""
     found = _recall(slug)
     if found is None:

@@ -23,7 +23,7 @@ CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is onl
 def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
     """`shell`: what every page of the sandbox shows, as it is now; `where`: what the path says beside the tab."""
     at, slug = _event(request, shell), shell["sandbox"].slug
-    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_story(slug, at)}
+    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
     if board.name == FOLLOWS:
         found = replaying.state(visitor.of_request(request), slug, at)
         drawn = context_at(shell["snapshot"], found, request.GET.dict())
@@ -51,11 +51,11 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: di
     return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
 
 
-def _story(slug: str, at: int) -> dict[str, Any]:
+def _incident(slug: str, at: int) -> dict[str, Any]:
     """Of the incident that the sandbox is a run of: its markers, and the newest of them that is not after the event."""
-    story = incidents.story(slug)
-    notes = story["notes"] if story is not None else []
-    return {"story": story, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
+    incident = incidents.shown(slug)
+    notes = incident["notes"] if incident is not None else []
+    return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
 
 
 def _event(request: HttpRequest, shell: dict[str, Any]) -> int:

@@ -70,7 +70,7 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
 
 def written(template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int,
             config: HostConfig) -> RunOrder:
-    """A recipe that nobody has recorded: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
+    """A recipe without a recorded run: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
     came = tuple(Came(0, one.at_ms, name_of(one.action), fields_of(one.action, whole=True))
                  for one in sorted(done, key=lambda one: one.at_ms))
     return RunOrder(template=template, preset=preset, seed=seed, wall_ms=begin_ms, memory_bytes=WRITTEN_MEMORY_BYTES,

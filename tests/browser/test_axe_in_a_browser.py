@@ -42,7 +42,8 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
     assert small_targets(site) == []
 
 
-@pytest.mark.parametrize("path", ["s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/", "recipe/", "labs/"])
+@pytest.mark.parametrize("path", ["s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/", "recipe/", "labs/",
+                                  "incidents/"])
 def test_axe_finds_nothing_on_pages_beside_the_board(site: Site, path: str) -> None:
     site.page.emulate_media(reduced_motion="reduce")
     site.visit("orders")

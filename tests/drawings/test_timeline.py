@@ -9,6 +9,8 @@ from tests.drawings.modules import Modules
 GROUPED = "({ grouped }, facts, first, last, width) => grouped(facts, first, last, width)"
 THERE_AND_BACK = ("({ xOf, seqAt }, seqs, first, last, width) =>"
                   " seqs.map((seq) => seqAt(xOf(seq, first, last, width), first, last, width))")
+MARKER_AT = "({ markerAt }, seqs, seq) => markerAt(seqs, seq)"
+SPREAD = "({ spread }, xs, apart, width) => spread(xs, apart, width)"
 NEAREST = "({ nearest }, seqs, seq, by) => nearest(seqs, seq, by)"
 
 
@@ -42,3 +44,14 @@ def test_the_nearest_fact_before_and_after(modules: Modules) -> None:
     asked = [(5, -1), (5, 1), (1, -1), (9, 1), (4, 1)]
     found = [modules("timeline_plan", NEAREST, [1, 5, 9], seq, by) for seq, by in asked]
     assert found == [1, 9, None, None, 5]
+
+
+def test_markers_stand_at_their_events_and_none_over_another(modules: Modules) -> None:
+    assert modules("timeline_plan", SPREAD, [100, 300, 500], 14, 800) == [100, 300, 500]
+    assert modules("timeline_plan", SPREAD, [100, 101, 102], 14, 800) == [100, 114, 128]
+    assert modules("timeline_plan", SPREAD, [0, 798, 800], 14, 800) == [7, 779, 793]
+
+
+def test_an_event_belongs_to_the_newest_marker_that_is_not_after_it(modules: Modules) -> None:
+    found = [modules("replay_markers", MARKER_AT, [5, 9], seq) for seq in (3, 5, 7, 9, 40)]
+    assert found == [None, 5, 5, 9, 9]

@@ -101,7 +101,7 @@ def test_one_queue_of_an_orderly_group_stands_while_the_others_move() -> None:
     assert out_of_order(run.evidence.deliveries_of("ledger")) == []
 
 
-def test_with_two_subscriptions_messages_reach_nobody_and_are_committed() -> None:
+def test_with_two_subscriptions_messages_reach_no_member_and_are_committed() -> None:
     run = played("lost-subscription")
     numbers = lost_subscription.missing_gifts(run.evidence)
     assert len(numbers) > 100
@@ -171,7 +171,7 @@ def test_a_full_member_stops_pulling_and_goes_on_by_itself() -> None:
     assert not [seen for seen in run.evidence.of(MemberStateChanged) if seen.event.state in ended]
 
 
-def test_a_dead_master_takes_answered_messages_that_nobody_had_read() -> None:
+def test_a_dead_master_takes_answered_messages_that_were_not_read() -> None:
     run = played("lost-with-the-master")
     lost = run.note("Offsets given twice").values["lost"]
     assert lost > 40

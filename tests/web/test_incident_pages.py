@@ -114,18 +114,18 @@ def test_its_replay_has_the_markers_and_says_what_belongs_to_the_event(visitor: 
 
 
 def test_a_sandbox_of_no_incident_has_no_markers(visitor: Client, mine: str) -> None:
-    assert 'id="story"' not in visitor.get(f"/s/{mine}/?at=80").content.decode()
+    assert 'id="incident"' not in visitor.get(f"/s/{mine}/?at=80").content.decode()
     write(mine, (70, "StopActor", {"actor": "A"}), seed="7")
-    assert 'id="story"' not in visitor.get(f"/s/{mine}/?at=80").content.decode()
+    assert 'id="incident"' not in visitor.get(f"/s/{mine}/?at=80").content.decode()
 
 
 def test_what_is_done_after_the_incident_s_end_is_no_marker(mine: str) -> None:
     directory = write(mine, (70, "StopActor", {"actor": "A"}), (INCIDENT.until_ms + 1, "RestartActor", {"actor": "B"}))
-    story = incidents.story(mine)
-    assert story is not None
-    assert [note["seq"] for note in story["notes"]] == [70]
+    shown = incidents.shown(mine)
+    assert shown is not None
+    assert [note["seq"] for note in shown["notes"]] == [70]
     (directory / "journal" / f"{0:020}.ndjson").unlink()
-    assert incidents.story(mine) == story  # whole: it is not read again
+    assert incidents.shown(mine) == shown  # whole: it is not read again
 
 
 def test_a_journal_that_cannot_be_read_leaves_the_replay_as_any(visitor: Client, mine: str) -> None:
@@ -133,7 +133,7 @@ def test_a_journal_that_cannot_be_read_leaves_the_replay_as_any(visitor: Client,
     (directory / "journal" / f"{0:020}.ndjson").write_bytes(b'{"seq": 1, "at_ms": 1, "type": "Nonsense"}\n')
     page = visitor.get(f"/s/{mine}/?at=80")
     assert page.status_code == 200
-    assert 'id="story"' not in page.content.decode()
+    assert 'id="incident"' not in page.content.decode()
 
 
 def test_it_is_said_in_chinese_too(visitor: Client, mine: str) -> None:
@@ -141,3 +141,13 @@ def test_it_is_said_in_chinese_too(visitor: Client, mine: str) -> None:
     visitor.cookies["django_language"] = "zh-hans"
     assert "发布之后的堆积" in visitor.get("/incidents/").content.decode()
     assert "发布开始" in visitor.get(f"/s/{mine}/?at=80").content.decode()
+
+
+def test_its_recipe_link_says_what_is_done_and_how_long_it_lasts(port: FakePort) -> None:
+    page = html.unescape(Client().get("/incidents/").content.decode())
+    link = page.split('href="/recipe/#')[1].split('"')[0]
+    seen = html.unescape(Client().post("/recipe/", {"text": link}).content.decode())
+    assert "Up to event" not in seen
+    assert "2 m 30 s" in seen.replace("\u2009", " ")
+    made = Client().post("/recipe/", {"text": link, "make": "1"})
+    assert Sandbox.objects.get(slug=made["Location"].split("/")[2]).name == "Lag after a deploy"

@@ -73,7 +73,7 @@ HOT_QUEUE = Incident(
                question=_("Will twice as many members help?")),
         Marker(title=_("Scale-out"), find=act("StartConsumer", actor="more"),
                text=_("The group gets four members for four queues. The hot queue still has one.")),
-        Marker(title=_("Still growing"), find=lag_reaches(GROUP, TOPIC, 120),
+        Marker(title=_("Still growing"), find=lag_reaches(GROUP, TOPIC, 150),
                text=_("The lag is {lag}, nearly all of it in one queue. The other members wait for work.")),
         Marker(title=_("Another key"), find=MENDED, text=_("The repair: the key is the parcel.")),
         Marker(title=_("Even"), find=_share_of("intake-3", 120),

@@ -33,7 +33,7 @@ KILLED_MEMBER = Incident(
     title=_("Duplicates after a restart"),
     symptom=_("Customers got the same receipt twice, all within one minute, after one node of mailer was replaced."),
     cause=_("The process was killed. What it had finished since its last commit, at most five seconds, was not "
-            "committed, and whoever took its queues began at the committed offsets."),
+            "committed, and the member that took its queues began at the committed offsets."),
     mend=_("Let members stop: they commit first. A kill cannot be ruled out, so the handler must not mind: keep "
            "the keys that are done."),
     lab="crash-and-stop", group=GROUP, topic=TOPIC,

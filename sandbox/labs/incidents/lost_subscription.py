@@ -68,8 +68,8 @@ LOST_SUBSCRIPTION = Incident(
         Marker(title=_("Replaced"), find=_replaced,
                text=_("The broker had \"{old}\" for this group and keeps \"{new}\" now, for A too.")),
         Marker(title=_("First loss"), find=_first_missing,
-               text=_("After this one, gift-{number} reaches nobody. Its offset is committed with the others: the "
-                      "lag does not show it.")),
+               text=_("After this one, gift-{number} reaches no member. Its offset is committed with the others: "
+                      "the lag does not show it.")),
         Marker(title=_("One subscription"), find=MENDED,
                text=_("The repair: B asks for both tags.")),
         Marker(title=_("Gifts again"), find=_first_after,

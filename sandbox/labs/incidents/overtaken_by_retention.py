@@ -63,7 +63,7 @@ OVERTAKEN_BY_RETENTION = Incident(
                                                 says=lambda event: {"asked": event.asked, "given": event.given}),
                text=_("archiver pulls at {asked} and is sent to {given}.")),
         Marker(title=_("The leap"), find=leap,
-               text=_("The committed offset leaps: {lost} readings were archived by nobody.")),
+               text=_("The committed offset leaps: no member archived {lost} readings.")),
         Marker(title=_("Faster"), find=FASTER, text=_("The repair: archiver writes in bulk, ten times as fast.")),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 110, after=FASTER),
                text=_("The lag is {lag}, and what is left is read long before it is old.")),

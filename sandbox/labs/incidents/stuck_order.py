@@ -60,7 +60,7 @@ STUCK_ORDER = Incident(
                question=_("What does this do to the other accounts of q{queue}, and to the other queues?")),
         Marker(title=_("Pinned"), find=_pinned,
                text=_("{key} is the oldest unfinished message of q{queue} for 15 s. Its committed offset stands.")),
-        Marker(title=_("Lag grows"), find=lag_reaches(GROUP, TOPIC, 100),
+        Marker(title=_("Lag grows"), find=lag_reaches(GROUP, TOPIC, 120),
                text=_("The lag is {lag}, all of it in one queue. An alarm on the sum sees it late; one for each "
                       "queue, at once.")),
         Marker(title=_("Mended"), find=MENDED, text=_("The repair: the handler reads such an amount.")),

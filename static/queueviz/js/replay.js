@@ -8,7 +8,7 @@ import { queueRows } from "./queue_table.js";
 import { changesOf, listed } from "./replay_changes.js";
 import { ExactBoards, endOf } from "./replay_exact.js";
 import { Refused, States, newestWins } from "./replay_states.js";
-import { Story } from "./replay_story.js";
+import { Markers } from "./replay_markers.js";
 import { Timeline } from "./timeline.js";
 import { sentence, t } from "./words.js";
 
@@ -28,14 +28,14 @@ export function startReplay(page, { paint, rows, who }) {
   let at = Number(state.seq), seen = at, drawn = null, facts = [], cause = null, settled = 0, playing = 0;
 
   const line = new Timeline($("#r-line"), { facts, first: 0, last, onChange: (seq, { dragging }) => seek(seq, dragging), onPlay: () => play(), who });
-  const story = new Story((seq) => seek(seq));
-  line.notes = story.notes;
+  const markers = new Markers((seq) => seek(seq));
+  line.notes = markers.notes;
 
   /** The address and the line move at once, the board with the answer. */
   function seek(seq, dragging = false) {
     at = seq;
     line.set(seq);
-    story.show(seq);
+    markers.show(seq);
     clearTimeout(settled);
     draw({ seq, dragging });
   }
@@ -51,7 +51,7 @@ export function startReplay(page, { paint, rows, who }) {
       }
     } catch (error) {
       line.set((at = seen));
-      story.show(at);
+      markers.show(at);
       text($("#r-said"), error instanceof Refused ? error.message : t("replay.failed"));
       text($("#r-cause"), "");
     }

@@ -3,10 +3,11 @@
 import { attr, el, svg, text } from "./dom.js";
 import { clock, number } from "./format.js";
 import { markOf, sign } from "./marks.js";
-import { grouped, nearest, seqAt, xOf } from "./timeline_plan.js";
+import { grouped, nearest, seqAt, spread, xOf } from "./timeline_plan.js";
 import { sentence, t } from "./words.js";
 
 const LANES = { upper: 12, lower: 34, track: 54, notes: 65 }, HEIGHT = 72;
+const NOTE_PX = 14; // a marker is so wide
 
 export class Timeline {
   seq = 0;
@@ -119,7 +120,8 @@ export class Timeline {
     nodes.push(this.past);
     const lanes = { upper: this.marks.filter(({ mark }) => mark === "act"), lower: this.marks.filter(({ mark }) => mark !== "act") };
     for (const [lane, marks] of Object.entries(lanes)) for (const group of grouped(marks, first, last, width)) nodes.push(this.#mark(group, LANES[lane]));
-    this.notes.forEach((note, place) => nodes.push(this.#note(note, place + 1)));
+    const places = spread(this.notes.map(({ seq }) => xOf(seq, first, last, width)), NOTE_PX, width);
+    this.notes.forEach((note, place) => nodes.push(this.#note(note, place + 1, places[place])));
     this.root.replaceChildren(...nodes, this.head);
     this.#place();
   }
@@ -133,10 +135,10 @@ export class Timeline {
     return node;
   }
 
-  #note({ seq, text: said }, place) {
-    const at = Math.max(7, Math.min(this.width - 7, xOf(seq, this.first, this.last, this.width)));
+  #note({ seq, text: said }, place, at) {
     const node = svg("g", { class: "note", transform: `translate(${at.toFixed(1)} ${LANES.notes})`, "data-seq": seq });
-    node.append(svg("path", { d: `M0 -7V${4 - LANES.notes}` }), svg("circle", { r: 6.5 }), svg("text", { y: 3.5 }, place), svg("title", {}, `#${number(seq)} ${said}`));
+    const stem = xOf(seq, this.first, this.last, this.width) - at;
+    node.append(svg("path", { d: `M${stem.toFixed(1)} -7V${4 - LANES.notes}` }), svg("circle", { r: 6.5 }), svg("text", { y: 3.5 }, place), svg("title", {}, `#${number(seq)} ${said}`));
     return node;
   }
 

@@ -6,10 +6,10 @@ export function markerAt(seqs, seq) {
   return seqs.findLast((one) => one <= seq) ?? null;
 }
 
-export class Story {
+export class Markers {
   /** @param {(seq: number) => void} onGo */
   constructor(onGo) {
-    this.root = $("#story");
+    this.root = $("#incident");
     this.links = this.root ? $$("a[data-seq]", this.root) : [];
     this.notes = this.links.map((link) => ({ seq: Number(link.dataset.seq), text: link.textContent.trim().replace(/\s+/g, " ") }));
     this.root?.addEventListener("click", (event) => {
