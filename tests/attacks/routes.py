@@ -37,7 +37,8 @@ RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
 OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "labs/exam/<slug:pack>/",
         "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/", "fidelity/", "theme/",
-        "incidents/", "incidents/<slug:slug>/", "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
+        "incidents/", "incidents/<slug:slug>/",
+        "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
         "healthz/live", "metrics", "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/",
         "v/<slug:secret>/recording.qvr", "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed",
         "v/<slug:secret>/fork/",
