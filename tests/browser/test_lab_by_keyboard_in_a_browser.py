@@ -9,8 +9,7 @@ from tests.browser.keyboard import Keyboard
 from tests.browser.lab_hands import KeyboardHands
 
 CHEAPEST = "start-offset"
-FIRST_TEN = [pytest.param(slug, marks=[] if slug == CHEAPEST else [pytest.mark.nightly])
-             for slug in list(LABS)[:10]]
+FIRST_TEN = [pytest.param(slug, marks=[] if slug == CHEAPEST else [pytest.mark.nightly]) for slug in list(LABS)[:10]]
 
 
 def begin(site: Site, lab: str) -> KeyboardHands:

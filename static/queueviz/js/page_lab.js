@@ -47,11 +47,39 @@ panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
   else if (begun) detail.shouldSwap = false;
 });
 
+/* An answer that found no server stays in this browser, and goes out with the connection: unless it had arrived. */
+const KEPT = `queueviz:kept ${location.pathname}`;
+const received = () => $(".steps", panel).dataset.received;
+panel.addEventListener("htmx:sendError", (event) => {
+  const { elt, requestConfig } = event.detail, form = around(elt, "form");
+  if (requestConfig.verb === "post" && !form?.elements.value) return; // a hint, a new attempt: pressed again, or not
+  event.stopPropagation(); // the head says that the connection is lost
+  if (requestConfig.verb !== "post") return;
+  sessionStorage.setItem(KEPT, JSON.stringify({ form: form.id, value: form.elements.value.value, received: received() }));
+  hide($("[data-kept]", form), false);
+});
+page.live.addEventListener("reopened", () => {
+  if (sessionStorage.getItem(KEPT)) begun = false;
+  fetchAgain();
+});
+addEventListener("load", sendKept);
+
+function sendKept() {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+  if (!kept || page.live.status === "offline") return;
+  sessionStorage.removeItem(KEPT);
+  const form = /** @type {HTMLFormElement | null} */ (document.getElementById(kept.form));
+  if (!form || received() !== kept.received) return;
+  form.elements.value.value = kept.value;
+  htmx.trigger(form, "submit");
+}
+
 let within = false; // the reader was last at work in the panel, whose field with the focus may be gone
 for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, ({ target }) => (within = panel.contains(target)));
 panel.addEventListener("htmx:afterSettle", () => {
   if (within && document.activeElement === document.body) $("#lab-now, #lab-done", panel)?.focus({ preventScroll: true });
   pace();
+  sendKept();
   watch();
 });
 watch();
