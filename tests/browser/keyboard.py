@@ -9,7 +9,8 @@ WAY = """(wanted) => {
     if (now === wanted) return ["there", 0];
     if (now?.type === "radio" && now.name === wanted.name && now.form === wanted.form) return ["ArrowDown", 1];
     const all = "a[href], button:enabled, input:enabled, select:enabled, textarea:enabled, summary, [tabindex='0']";
-    const stops = [...document.querySelectorAll(all)].filter((it) => [wanted, now].includes(it) || it.checkVisibility());
+    const ends = [wanted, now];
+    const stops = [...document.querySelectorAll(all)].filter((it) => ends.includes(it) || it.checkVisibility());
     const before = Boolean(now.compareDocumentPosition(wanted) & Node.DOCUMENT_POSITION_PRECEDING);
     return [before ? "Shift+Tab" : "Tab", Math.abs(stops.indexOf(wanted) - stops.indexOf(now))];
 }"""

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, TimeoutError, expect
 
 from sandbox.control.actions import Action, SendMessages
 from sandbox.control.questions import Question
@@ -13,6 +13,7 @@ from sandbox.journal.schema import describe, from_row
 from sandbox.labs.attempt import Attempt
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.lab import Step
 from tests.browser.conftest import Site
 from tests.browser.keyboard import Keyboard
 from tests.browser.lab_actions import DONE, Ways
@@ -20,6 +21,7 @@ from tests.browser.lab_actions import DONE, Ways
 LONG_MS = 8 * 60_000  # of a step whose clock runs fast on a machine that others use
 FAST = 20
 LONG_S = 5
+PAUSED_WITHIN_MS = 3_000
 
 
 class KeyboardHands(Ways):
@@ -91,7 +93,7 @@ class KeyboardHands(Ways):
     # Time.
 
     def wait(self, seconds: float) -> None:
-        """Of the sandbox's clock; what is long at 20×.  After a short time it is stopped, to act in just that moment."""
+        """Of the sandbox's clock; what is long at 20×.  After a short time it stands, to act in just that moment."""
         is_long = seconds >= LONG_S
         until_ms = self._now() + seconds * 1000
         self.pace(FAST if is_long else 1)
@@ -102,16 +104,28 @@ class KeyboardHands(Ways):
             self.stop()
 
     def see(self, within_s: float = 180) -> None:
-        """At the step's pace, by the button of the panel.  The page stops the clock where something is to be read."""
+        """At the step's pace.  The page stops the clock where something is to be read."""
         doing = self.panel.locator(".steps[data-phase=do]")
-        faster = doing.locator("[data-pace]")
-        if faster.count():
-            self.keys.push(faster)
-        elif doing.count():
-            self.pace(1)
+        if doing.count():
+            self._go_at(self.attempt.open_step)
         expect(doing).to_have_count(0, timeout=LONG_MS)
         if self.panel.locator(".steps[data-phase=say]").count():
-            expect(self.panel.locator("[data-paused]")).to_be_visible()
+            self._see_it_stand()
+
+    def _see_it_stand(self) -> None:
+        """It goes on where the pace was chosen just after the step had happened; then it is stopped by hand."""
+        try:
+            self.panel.locator("[data-paused]").wait_for(timeout=PAUSED_WITHIN_MS)
+        except TimeoutError:
+            self.stop()
+
+    def _go_at(self, step: Step | None) -> None:
+        """By a button of the panel where it alone has the pace: what takes so long is not over before it is reached."""
+        rate = 1 if step is None else step.rate
+        if self._button(rate).count():
+            self.pace(rate)
+        else:
+            self.keys.push(self.panel.locator(f"[data-pace='{rate:g}']"))
 
     def stop(self) -> None:
         """By its key, which belongs to no field."""
@@ -120,11 +134,14 @@ class KeyboardHands(Ways):
             self.keys.press("Shift+Space")
         self.site.until("queueviz.clock.rate === 0")
 
-    def pace(self, rate: int) -> None:
+    def pace(self, rate: float) -> None:
+        """By a button of the time bar."""
         if self._rate() != rate:
-            button = self.page.locator(f"footer.time [data-rate='{rate}']")
-            self.keys.push(button)
-            expect(button).to_have_attribute("aria-pressed", "true")
+            self.keys.push(self._button(rate))
+            expect(self._button(rate)).to_have_attribute("aria-pressed", "true")
+
+    def _button(self, rate: float) -> Locator:
+        return self.page.locator(f"footer.time [data-rate='{rate:g}']")
 
     def _now(self) -> float:
         return float(self.page.evaluate("queueviz.clock.now()"))

@@ -4,7 +4,6 @@ Whatever comes between, the step is met once, each answer is received once, and 
 """
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -154,8 +153,8 @@ def post(page: Page, address: str, given: object = None) -> tuple[int, str]:
 
 
 @pytest.fixture(params=["stop", pytest.param("kill", marks=pytest.mark.nightly)])
-def ended(request: pytest.FixtureRequest) -> Iterator[str]:
-    yield request.param
+def ended(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def test_a_restart_of_the_server_keeps_step_seal_and_receipts(page: Page, own_server: Server, ended: str) -> None:
