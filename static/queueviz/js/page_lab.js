@@ -12,7 +12,7 @@ page.live.addEventListener("facts", ({ detail }) => {
   if (detail.some((fact) => LAB.has(fact.type) || fact.action === "AnswerStep")) fetchAgain();
 });
 setInterval(() => {
-  if ($("[data-phase=do]", panel) && !document.hidden) fetchAgain();
+  if (($("[data-phase=do]", panel) || sessionStorage.getItem(KEPT)) && !document.hidden) fetchAgain();
   watch();
 }, EVERY_MS);
 
@@ -43,7 +43,10 @@ function pace() {
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.requestConfig.verb !== "get") begun = false;
+  if (!detail.serverResponse.includes("data-received")) { // no panel: the sandbox is asleep, or about to wake
+    detail.shouldSwap = false;
+    if (detail.requestConfig.verb === "post") keep(detail.requestConfig.elt);
+  } else if (detail.requestConfig.verb !== "get") begun = false;
   else if (begun) detail.shouldSwap = false;
 });
 
@@ -51,17 +54,21 @@ panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
 const KEPT = `queueviz:kept ${location.pathname}`;
 const received = () => $(".steps", panel).dataset.received;
 panel.addEventListener("htmx:sendError", (event) => {
-  const { elt, requestConfig } = event.detail, form = around(elt, "form");
-  if (requestConfig.verb === "post" && !form?.elements.value) return; // a hint, a new attempt: pressed again, or not
-  event.stopPropagation(); // the head says that the connection is lost
-  if (requestConfig.verb !== "post") return;
+  const { elt, requestConfig } = event.detail;
+  if (requestConfig.verb === "get" || keep(elt)) event.stopPropagation(); // the head says that the connection is lost
+});
+
+/** False for a hint and a new attempt: they are asked for again, or not. */
+function keep(elt) {
+  const form = around(elt, "form");
+  if (!form?.elements.value) return false;
   sessionStorage.setItem(KEPT, JSON.stringify({ form: form.id, value: form.elements.value.value, received: received() }));
   hide($("[data-kept]", form), false);
-});
-page.live.addEventListener("reopened", () => {
-  if (sessionStorage.getItem(KEPT)) begun = false;
-  fetchAgain();
-});
+  begun = false;
+  return true;
+}
+
+page.live.addEventListener("reopened", fetchAgain);
 addEventListener("load", sendKept);
 
 function sendKept() {
@@ -70,7 +77,7 @@ function sendKept() {
   sessionStorage.removeItem(KEPT);
   const form = /** @type {HTMLFormElement | null} */ (document.getElementById(kept.form));
   if (!form || received() !== kept.received) return;
-  form.elements.value.value = kept.value;
+  /** @type {any} */ (form.elements).value.value = kept.value;
   htmx.trigger(form, "submit");
 }
 
