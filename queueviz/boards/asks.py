@@ -80,12 +80,22 @@ def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
                             if member["actor"] and member["state"] == "running")}
 
 
+def _change(place: Place, readings: Readings) -> dict[str, Any]:
+    """Whom it is about: a producer with its rate, or a member with what its group subscribes to."""
+    actor, group = place.query.get("actor", ""), place.group()
+    return {"actor": actor,
+            "producer": next((row for row in place.snapshot.get("producers", ()) if row["actor"] == actor), None),
+            "expressions": [f"{one['topic']} {one['expression']}" for one in (group["subscription"] if group else ())
+                            if one["expression"] and not one["topic"].startswith("%")]}
+
+
 MORE: Mapping[str, Callable[[Place, Readings], dict[str, Any]]] = {
     "fault": lambda place, readings: {"faults": faults_of(place.snapshot)},
     "strategy": _strategy,
     "locks": _locks,
     "slow": _slow,
     "consumer": _consumer,
+    "change": _change,
 }
 
 

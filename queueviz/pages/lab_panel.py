@@ -7,7 +7,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.refusals import filled
-from queueviz.templatetags.pages import speeds
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say": _("Say what you saw"), "why": _("Why")}
@@ -40,17 +39,11 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any]) -> dict[str, Any]:
         "do": filled(step["do"], numbers), "watch": filled(step["watch"], numbers),
         "hints": [filled(hint, numbers) for hint in step["hints"]],
         "verdict": _verdict(step["verdict"]),
-        "rate": offered(step["rate"]),
         "phases": [{"name": name, "title": PHASES[name], "number": number + 1,
                     "asked": _asked(questions.get(name), numbers),
                     "state": "past" if number < now else "now" if number == now else "later"}
                    for number, name in enumerate(there)],
     }  # fmt: skip
-
-
-def offered(rate: float) -> float:
-    """The nearest below it that has a button."""
-    return max(value for value, _text in speeds() if value <= rate)
 
 
 def _verdict(verdict: VerdictRow) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from queueviz.pages.first_steps import first_step
 from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.snapshot import SandboxRow
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
@@ -114,6 +115,7 @@ def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = T
     snapshot["sandbox"] = row
     return {"sandbox": visit.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot,
             "can": visit.can, "role": visit.role, "tab": tab, "attached": visit.is_attached,
+            "begun_lab": LABS.get(row.get("lab", "")),
             "expires_at": expires_at}  # fmt: skip
 
 

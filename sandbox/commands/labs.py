@@ -78,6 +78,9 @@ def _check_time(cluster: Cluster) -> None:
     if cluster.wire_clients():
         raise ActionRefused(409, "A client on the wire is connected, so a lab cannot be repeated here.",
                             "Disconnect it, or start the lab in a new sandbox.")
+    if cluster.listeners.is_open:  # one may come in mid-step
+        raise ActionRefused(409, "The ports of this sandbox are open, so a lab beside a client on the wire could not "
+                            "be repeated here.", "Close them, or start the lab in a new sandbox.")
 
 
 def _mend(cluster: Cluster, lab: Lab) -> None:

@@ -11,7 +11,6 @@ from django.utils.translation import override
 from queueviz import engine, lab_recordings
 from queueviz.boards.fact_texts import FACTS
 from queueviz.models import Sandbox
-from queueviz.pages.lab_panel import offered
 from sandbox.cluster import record as records
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
@@ -86,11 +85,6 @@ def test_packs_name_labs_there_are_in_their_order_and_lead_to_them(student: Clie
         links = [page.index(f'<a href="#lab-{lab.slug}">') for lab in pack.labs]
         assert links == sorted(links)
     assert "First hour" in page
-
-
-def test_the_panel_names_rates_that_have_a_button() -> None:
-    assert {offered(step.rate) for lab in LABS.values() for step in lab.steps} <= {1, 4, 20}
-    assert [offered(rate) for rate in (1, 2, 10, 60)] == [1, 1, 4, 20]
 
 
 def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Client, begun: str) -> None:

@@ -64,6 +64,8 @@ def _sandbox_row(cluster: Cluster) -> SandboxRow:
         "client_rebalance_interval_ms": cluster.preset.client_rebalance_interval_ms}
     if record.history_until:
         row["history_until"] = str(record.history_until)
+    if record.lab:
+        row["lab"] = record.lab["lab"]
     return row
 
 

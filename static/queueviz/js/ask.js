@@ -16,7 +16,7 @@ export function setUpActions({ root, can, time = null }) {
   document.body.addEventListener("click", (event) => {
     const button = around(event.target, "button, a");
     if (!button || button.getAttribute("aria-disabled") === "true") return button && event.preventDefault();
-    if (button.dataset.ask) openAsk(button.dataset.ask, button);
+    if (button.dataset.ask) openAsk(button.dataset.ask, button, button.dataset.actor ?? null);
     else if (button.dataset.act) actOn(button, url);
     else if (button.dataset.close !== undefined) button.closest("dialog").close();
     else if (button.dataset.copy !== undefined) import("./ask_dialog.js").then(({ copy }) => copy(button));
@@ -39,7 +39,7 @@ export function setUpActions({ root, can, time = null }) {
 /** A card's button: the verb is on it, the actor on its card. */
 function actOn(button, url) {
   const card = button.closest("[data-actor]"), actor = card?.dataset.actor;
-  if (button.dataset.act === "slow") openAsk("slow", button, actor);
+  if (["slow", "change"].includes(button.dataset.act)) openAsk(button.dataset.act, button, actor);
   else if (button.dataset.act === "CrashActor") openAsk("crash", button, actor);
   else if (button.dataset.act === "CutConnection") post(url, { action: "CutConnection", client_id: card.dataset.client ?? card.dataset.key }, button);
   else post(url, { action: button.dataset.act, actor }, button);

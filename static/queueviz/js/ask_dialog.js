@@ -5,7 +5,7 @@ import { $, $$, json } from "./dom.js";
 export async function openDialog(name, { actor, clock }) {
   const dialog = $("#ask");
   if (!dialog || dialog.open) return true;
-  const html = await formOf(name);
+  const html = await formOf(name, actor);
   if (!html) return false;
   if (dialog.open) return true;
   dialog.innerHTML = html;
@@ -28,8 +28,8 @@ export async function openDialog(name, { actor, clock }) {
   return true;
 }
 
-async function formOf(form) {
-  const { root, group, topic } = json("live"), known = Object.entries({ form, group, topic }).filter(([, value]) => value);
+async function formOf(form, actor) {
+  const { root, group, topic } = json("live"), known = Object.entries({ form, group, topic, actor }).filter(([, value]) => value);
   try {
     const answer = await fetch(`${root}part/ask/?${new URLSearchParams(known)}`);
     return answer.ok ? (await answer.text()).trim() : "";

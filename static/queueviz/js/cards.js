@@ -8,7 +8,7 @@ import { t } from "./words.js";
 const MANY = 4; // members from which on cards are compact
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
 const BUTTONS = {
-  running: ["slow", "HangActor", "StopActor", "CrashActor"],
+  running: ["slow", "change", "HangActor", "StopActor", "CrashActor"],
   starting: ["CrashActor"],
   stopping: ["CrashActor"],
   hung: ["ResumeActor", "CrashActor"],

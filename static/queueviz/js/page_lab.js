@@ -1,32 +1,92 @@
 /* The Board with the panel of a lab: fetched again after facts of the lab, and while a step waits for what happens. */
-import { $ } from "./dom.js";
+import { $, around, hide } from "./dom.js";
 import { page, queueName, who } from "./page_board.js";
 
 const LAB = new Set(["LabStarted", "PredictionGiven", "HintTaken", "StepMet", "LabFinished"]);
 const EVERY_MS = 2000;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io" };
-const panel = $("#lab");
+const panel = $("#lab"), page = /** @type {any} */ (globalThis).queueviz;
 const fetchAgain = () => document.body.dispatchEvent(new CustomEvent("queueviz:lab"));
 
-/** @type {any} */ (globalThis).queueviz.live.addEventListener("facts", ({ detail }) => {
+page.live.addEventListener("facts", ({ detail }) => {
   if (detail.some((fact) => LAB.has(fact.type) || fact.action === "AnswerStep")) fetchAgain();
 });
 setInterval(() => {
-  if ($("[data-phase=do]", panel) && !document.hidden) fetchAgain();
+  if (($("[data-phase=do]", panel) || sessionStorage.getItem(KEPT)) && !document.hidden) fetchAgain();
   watch();
 }, EVERY_MS);
+
+panel.addEventListener("click", ({ target }) => {
+  const button = around(target, "[data-pace]:not([aria-disabled=true])");
+  if (button) page.actions.act({ action: "SetRate", rate: button.dataset.pace }, button);
+});
+
+/* What is to be read from the Board stands still while it is read: where a step has just happened before the reader's
+   eyes, and until the answer is right. */
+let before = phase();
+page.painter.every(() => {
+  const said = $("[data-paused]", panel);
+  if (said) hide(said, page.clock.rate !== 0);
+});
+
+function phase() {
+  return $(".steps", panel).dataset.phase;
+}
+
+function pace() {
+  const now = phase();
+  const rate = before === "do" && now === "say" ? 0 : before === "say" && now !== "say" && page.clock.rate === 0 ? 1 : null;
+  before = now;
+  if (rate !== null && page.actions.can("time")) page.actions.act({ action: "SetRate", rate }, $("#world"));
+}
 
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.requestConfig.verb !== "get") begun = false;
+  if (!detail.serverResponse.includes("data-received")) { // no panel: the sandbox is asleep, or about to wake
+    detail.shouldSwap = false;
+    if (detail.requestConfig.verb === "post") keep(detail.requestConfig.elt);
+  } else if (detail.requestConfig.verb !== "get") begun = false;
   else if (begun) detail.shouldSwap = false;
 });
+
+/* An answer that found no server stays in this browser, and goes out with the connection: unless it had arrived. */
+const KEPT = `queueviz:kept ${location.pathname}`;
+const received = () => $(".steps", panel).dataset.received;
+panel.addEventListener("htmx:sendError", (event) => {
+  const { elt, requestConfig } = event.detail;
+  if (requestConfig.verb === "get" || keep(elt)) event.stopPropagation(); // the head says that the connection is lost
+});
+
+/** False for a hint and a new attempt: they are asked for again, or not. */
+function keep(elt) {
+  const form = around(elt, "form");
+  if (!form?.elements.value) return false;
+  sessionStorage.setItem(KEPT, JSON.stringify({ form: form.id, value: form.elements.value.value, received: received() }));
+  hide($("[data-kept]", form), false);
+  begun = false;
+  return true;
+}
+
+page.live.addEventListener("reopened", fetchAgain);
+addEventListener("load", sendKept);
+
+function sendKept() {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+  if (!kept || page.live.status === "offline") return;
+  sessionStorage.removeItem(KEPT);
+  const form = /** @type {HTMLFormElement | null} */ (document.getElementById(kept.form));
+  if (!form || received() !== kept.received) return;
+  /** @type {any} */ (form.elements).value.value = kept.value;
+  htmx.trigger(form, "submit");
+}
 
 let within = false; // the reader was last at work in the panel, whose field with the focus may be gone
 for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, ({ target }) => (within = panel.contains(target)));
 panel.addEventListener("htmx:afterSettle", () => {
   if (within && document.activeElement === document.body) $("#lab-now, #lab-done", panel)?.focus({ preventScroll: true });
+  pace();
+  sendKept();
   watch();
   offer();
 });
@@ -47,7 +107,7 @@ function watch() {
 function markedBy(mark) {
   const [kind, ...rest] = mark.split(":"), name = rest.join(":");
   if (kind === "queue") return $(`[data-queue="${CSS.escape(name)}"]`);
-  if (kind === "member" || kind === "lock") return $(`.cons[aria-label="${CSS.escape(name)}"]`);
+  if (kind === "member" || kind === "lock") return $(`.cons[data-actor="${CSS.escape(name)}"]`);
   if (kind === "header") return HEADER[name] ? $(HEADER[name])?.closest(".kpi, .side") : $(".ghead");
   if (kind === "lanes") return $("#consumers");
   return kind === "journal" ? $("#journal")?.closest(".panel") : null;

@@ -1,0 +1,32 @@
+"""The ten first labs from the link to the receipt without a mouse: each lab's own script plays it with keys."""
+
+import pytest
+from playwright.sync_api import expect
+
+from sandbox.labs.catalogue import LABS
+from tests.browser.conftest import Site
+from tests.browser.keyboard import Keyboard
+from tests.browser.lab_hands import KeyboardHands
+
+CHEAPEST = "start-offset"
+FIRST_TEN = [pytest.param(slug, marks=[] if slug == CHEAPEST else [pytest.mark.nightly]) for slug in list(LABS)[:10]]
+
+
+def begin(site: Site, lab: str) -> KeyboardHands:
+    """From the list of labs, by the link of its pack and the button of its card."""
+    page, keys = site.page, Keyboard(site.page)
+    page.goto(f"{site.base_url}/labs/")
+    keys.push(page.locator(f"#lab-{lab} form button"))
+    page.wait_for_url(f"**/labs/{lab}/")
+    site.adopt()
+    return KeyboardHands(site)
+
+
+@pytest.mark.parametrize("slug", FIRST_TEN)
+def test_a_lab_is_played_by_keyboard_from_its_link_to_its_receipt(site: Site, slug: str) -> None:
+    hands = begin(site, slug)
+    LABS[slug].solve(hands)
+    panel = hands.panel
+    expect(panel.locator("#lab-done")).to_contain_text("100 of 100")
+    expect(panel.locator(".dots .met")).to_have_count(len(LABS[slug].steps))
+    expect(panel.locator("footer")).to_contain_text("Answer received")

@@ -1,0 +1,169 @@
+"""A lab over troubles in mid-step: its prediction is sealed, and what the step asks for has not happened yet.
+
+Whatever comes between, the step is met once, each answer is received once, and the open page shows it by itself.
+"""
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sandbox.control.actions import StartConsumer
+from sandbox.journal.events import ActionTaken, PredictionGiven, StepMet
+from tests.browser.conftest import PATIENCE_MS, Site, Wire
+from tests.browser.lab_hands import KeyboardHands
+from tests.browser.test_lab_by_keyboard_in_a_browser import begin
+from tests.server.server import Server
+
+LAB = "members-and-queues"
+PARTS = ("predict", "say", "why")
+
+
+@pytest.fixture
+def hands(site: Site) -> KeyboardHands:
+    return in_mid_step(site)
+
+
+def in_mid_step(site: Site) -> KeyboardHands:
+    """The prediction of the first step is given, and all members it asks for are started; the queues are not divided
+    for long enough yet."""
+    hands = begin(site, LAB)
+    n = hands.numbers
+    hands.predict(n["idle"])
+    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+    assert hands.attempt.phase == "do"
+    return hands
+
+
+def finish(hands: KeyboardHands) -> None:
+    hands.see()
+    hands.say(hands.numbers["idle"])
+    hands.why("one_owner")
+
+
+def assert_whole(hands: KeyboardHands) -> None:
+    """Nothing is lost and nothing is doubled, in the journal and on the page."""
+    entries = hands.entries
+    seqs = [entry.seq for entry in entries]
+    assert seqs == sorted(set(seqs)), "no event is there twice; after a kill their numbers begin further on"
+    events = [entry.event for entry in entries]
+    assert [event.step for event in events if isinstance(event, PredictionGiven)] == [1]
+    assert [event.step for event in events if isinstance(event, StepMet)] == [1]
+    assert answered(hands) == list(PARTS)
+    receipts = hands.attempt.receipts.kept
+    assert [receipt.part for receipt in receipts] == list(PARTS)
+    expect(hands.panel.locator(".dots .met")).to_have_count(1)
+    expect(hands.panel.locator(f"footer a[href$='?at={receipts[-1].seq}']")).to_be_visible()
+
+
+def answered(hands: KeyboardHands) -> list[str]:
+    return [entry.event.fields["part"] for entry in hands.entries
+            if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep"]  # fmt: skip
+
+
+def test_a_reload_at_twenty_times_the_speed_and_a_double_enter_change_nothing(hands: KeyboardHands) -> None:
+    hands.pace(20)
+    hands.page.reload()
+    hands.site.wait_connected()
+    expect(hands.panel.locator(".seal strong")).to_have_text(str(hands.numbers["idle"]))
+    hands.see()
+    hands.page.reload()
+    hands.site.wait_connected()
+    field = hands.panel.get_by_label("Count on the board")
+    hands.keys.write(field, hands.numbers["idle"])
+    hands.keys.press_twice("Enter")
+    expect(field).to_have_count(0)
+    hands.why("one_owner")
+    assert_whole(hands)
+
+
+def test_a_closed_laptop_loses_no_step_and_no_answer(site: Site, wire: Wire) -> None:
+    """For a minute of the sandbox, in which the step happens."""
+    hands = in_mid_step(site)
+    close(hands, wire)
+    held = hands.page.evaluate("queueviz.clock.now()")
+    assert site.act(action="SetRate", rate="20") == 204  # beside the page, which hears nothing
+    begun = site.snapshot()["at_ms"]
+    while site.snapshot()["at_ms"] - begun < 60_000:
+        hands.page.evaluate("new Promise(requestAnimationFrame)")
+    assert hands.page.evaluate("queueviz.clock.now()") == held, "no countdown runs while nothing is heard"
+    assert site.act(action="SetRate", rate="1") == 204
+    open_again(hands, wire)
+    field = hands.panel.get_by_label("Count on the board")
+    field.wait_for()
+    close(hands, wire)
+    hands.keys.write(field, hands.numbers["idle"])
+    hands.keys.press("Enter")
+    expect(hands.panel.locator("[data-kept]")).to_be_visible()
+    assert answered(hands) == ["predict"]
+    open_again(hands, wire)
+    expect(field).to_have_count(0)
+    hands.why("one_owner")
+    assert_whole(hands)
+
+
+def close(hands: KeyboardHands, wire: Wire) -> None:
+    hands.page.context.set_offline(True)
+    wire.cut()
+    expect(hands.page.locator(".app")).to_have_attribute("data-conn", "offline")
+
+
+def open_again(hands: KeyboardHands, wire: Wire) -> None:
+    hands.page.context.set_offline(False)
+    wire.mend()
+    hands.site.wait_connected()
+
+
+def test_a_second_tab_follows_and_only_one_of_two_answers_counts(hands: KeyboardHands) -> None:
+    other = hands.page.context.new_page()
+    other.goto(hands.page.url)
+    other.locator(".app[data-conn=connected]").wait_for()
+    expect(other.locator("#lab .seal strong")).to_have_text(str(hands.numbers["idle"]))
+    hands.see()
+    second = other.locator("#lab").get_by_label("Count on the board")
+    second.wait_for()
+    second.fill(str(hands.numbers["idle"]))  # begun there, sent here
+    hands.say(hands.numbers["idle"])
+    second.press("Enter")
+    expect(other.locator("#lab .refusal")).to_contain_text("This question of step 1 is not open.")
+    hands.why("one_owner")
+    assert_whole(hands)
+    expect(other.locator("#lab .dots .met")).to_have_count(1)
+    other.close()
+
+
+def test_a_client_on_the_wire_is_refused_with_the_reason_and_the_lab_goes_on(hands: KeyboardHands) -> None:
+    status, said = post(hands.page, f"{hands.site.base_url}/api/sandboxes/{hands.site.slug}/listen")
+    assert (status, "with a client on the wire it could not be repeated" in said) == (409, True)
+    finish(hands)
+    assert_whole(hands)
+
+
+def test_no_lab_begins_where_a_client_on_the_wire_could_come_in_mid_step(site: Site) -> None:
+    site.start("empty")
+    api = f"{site.base_url}/api/sandboxes/{site.slug}"
+    assert post(site.page, f"{api}/listen")[0] == 200
+    status, said = post(site.page, f"{api}/actions", {"action": "StartLab", "lab": LAB})
+    assert (status, "beside a client on the wire" in said) == (409, True)
+
+
+def post(page: Page, address: str, given: object = None) -> tuple[int, str]:
+    headers = json.loads(page.locator("body").get_attribute("hx-headers") or "{}")
+    answer = page.request.post(address, data=given or {}, headers={**headers, "Referer": page.url})
+    return answer.status, answer.text()
+
+
+@pytest.fixture(params=["stop", pytest.param("kill", marks=pytest.mark.nightly)])
+def ended(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_a_restart_of_the_server_keeps_step_seal_and_receipts(page: Page, own_server: Server, ended: str) -> None:
+    hands = in_mid_step(Site(page, own_server.url, {}))
+    getattr(own_server, ended)()
+    expect(page.locator("#conn")).to_contain_text("Offline")
+    own_server.start()
+    page.locator(".app[data-conn=connected]").wait_for(timeout=2 * PATIENCE_MS)
+    expect(hands.panel.locator(".seal strong")).to_have_text(str(hands.numbers["idle"]))
+    finish(hands)
+    assert_whole(hands)
