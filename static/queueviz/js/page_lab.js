@@ -5,7 +5,7 @@ import { page, queueName, who } from "./page_board.js";
 const LAB = new Set(["LabStarted", "PredictionGiven", "HintTaken", "StepMet", "LabFinished"]);
 const EVERY_MS = 2000;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io" };
-const panel = $("#lab"), page = /** @type {any} */ (globalThis).queueviz;
+const panel = $("#lab");
 const fetchAgain = () => document.body.dispatchEvent(new CustomEvent("queueviz:lab"));
 
 page.live.addEventListener("facts", ({ detail }) => {
