@@ -18,6 +18,7 @@ from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
 from queueviz.refusals import filled
+from queueviz.slugs import root_of
 from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
@@ -132,12 +133,14 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
             if not alone:
                 return redirect(_address(slug, lab))
     access.note_visit(visit)
-    context = shell(request, visit, "board", wake=not alone)
+    # The panel is asked for every two seconds: alone it needs no snapshot.
+    context = {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can} if alone else (
+        shell(request, visit, "board"))
     row = _row(slug, lab)
-    numbers = row["numbers"]
     context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
     if alone:
         return render(request, "queueviz/partials/lab.html", context, status=status)
+    numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
     context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     return render(request, "queueviz/boards/lab.html", context, status=status)
