@@ -95,6 +95,8 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "groups": place.groups,
         "group_row": group,
         "topics": topics_of(group),
+        "expression": next((one["expression"] or EVERYTHING for one in (group["subscription"] if group else ())
+                            if one["topic"] == place.topic(group)), EVERYTHING),
         "header": header or {},
         "age_ms": now_ms - oldest_ms if oldest_ms else None,
         "orderly": header is not None and header.get("listener") == "orderly",
@@ -119,6 +121,7 @@ def _selected(place: Place, data: Board | None) -> str | None:
     return asked if asked and data and asked in data["queues"] else None
 
 
+EVERYTHING = "*"  # the expression of who wants every message
 STRIPS = 64  # queues with a strip of their own; above that a heat map shows all
 EXPANDED = 12  # and these many worst ones keep theirs
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")

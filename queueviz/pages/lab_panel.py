@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.refusals import filled
+from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say": _("Say what you saw"), "why": _("Why")}
@@ -19,23 +20,35 @@ def panel(lab: LabRow) -> dict[str, Any]:
     return {
         **lab,
         "title": gettext(lab["title"]), "goal": filled(lab["goal"], numbers),
-        "steps": [{**step, "number": number, "title": filled(step["title"], numbers), "met": _met(step["met"])}
+        "steps": [{**step, "number": number, "title": filled(step["title"], numbers),
+                   "met": _met(step["met"], _choices(lab, number))}
                   for number, step in enumerate(lab["steps"], start=1)],
-        "open": None if found is None else _open(found, numbers),
+        "open": None if found is None else _open(found, numbers, _choices(lab, found["step"])),
         "receipt": receipts[-1] if receipts else None,
     }  # fmt: skip
 
 
-def _met(met: MetRow | None) -> dict[str, Any] | None:
-    return None if met is None else {**met, "text": filled(met["text"], met["values"])}
+def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
+    """What may be chosen for its prediction: value → text.  Empty where it is no choice."""
+    asked = LABS[lab["lab"]].steps[step - 1].predict
+    options = () if asked is None else asked.options
+    return {value: filled(text, lab["numbers"]).rstrip(".。") for value, text in options}
 
 
-def _open(step: OpenStepRow, numbers: Mapping[str, Any]) -> dict[str, Any]:
+def _met(met: MetRow | None, choices: Mapping[str | None, str]) -> dict[str, Any] | None:
+    return None if met is None else {**met, "text": filled(met["text"], met["values"]),
+                                     "given": choices.get(met["given"], met["given"]),
+                                     "truth": choices.get(met["truth"], met["truth"]),
+                                     "chosen": bool(choices)}  # fmt: skip
+
+
+def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:
     questions = {"predict": step["predict"], "say": step["say"], "why": step["why"]}
     there = [name for name in PHASES if name == "do" or questions[name] is not None]
     now = there.index(step["phase"])
     return {
         **step,
+        "prediction": choices.get(step["prediction"], step["prediction"]), "chosen": bool(choices),
         "do": filled(step["do"], numbers), "watch": filled(step["watch"], numbers),
         "hints": [filled(hint, numbers) for hint in step["hints"]],
         "verdict": _verdict(step["verdict"]),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sandbox.control.actions import Action
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Kind
+from sandbox.labs.asked import Answer, Choice, Kind
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.script import Play
 from sandbox.labs.verdict import Verdict
@@ -41,6 +41,11 @@ class Question:
     right: Callable[[Evidence], Truth]
     again: str = ""
     misreadings: tuple[Misreading, ...] = ()
+
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """Value and text of what may be chosen; empty of any other kind."""
+        return self.kind.options if isinstance(self.kind, Choice) else ()
 
     def judge(self, evidence: Evidence, given: Answer) -> Verdict:
         truth = self.right(evidence)

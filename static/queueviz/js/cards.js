@@ -19,6 +19,8 @@ const BUTTONS = {
 
 /** Messages finished behind one that is not. */
 const doneBehind = (cells) => runs(cells).reduce((sum, [state, count]) => (state === "d" ? sum + count : sum), 0);
+/** By whoever made it, not by the next free letter and the number of a copy. */
+const named = ({ actor }) => (actor ?? "").length > 1 && !actor.includes(".");
 const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
 export class Cards {
@@ -99,7 +101,7 @@ export class Cards {
     attr(card.node, "aria-label", `${member.letter ?? ""} ${shortId(id)}`);
     attr(card.node, "data-actor", member.actor ?? "");
     text(card.badge, member.letter ?? "?");
-    text(card.who, shortId(id));
+    text(card.who, named(member) ? member.actor : shortId(id));
     if (card.who.localName === "a") attr(card.who, "href", `${clientsOf()}${encodeURIComponent(member.actor || id)}/`);
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");

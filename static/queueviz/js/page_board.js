@@ -2,7 +2,7 @@
 import { openAsk, post } from "./ask.js";
 import { Cards } from "./cards.js";
 import { LagChart } from "./chart.js";
-import { $, $$, around, attr, text } from "./dom.js";
+import { $, $$, around, attr, hide, text } from "./dom.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
@@ -33,7 +33,7 @@ export const page = startShell({
     journal.empty ??= t(whole ? "journal.none" : "journal.only_steps");
     const added = journal.add(facts.filter((fact) => !isStep(fact)));
     if (gap) journal.gap(added, gap.before);
-    for (const fact of facts) bend(fact);
+    for (const fact of facts) bend(fact), subscribed(fact);
     if (facts.some(isFirst)) again();
   },
   keys: {
@@ -195,6 +195,14 @@ function bend(fact) {
   if (fact.type === "MemberStateChanged" && fact.state === "crashed") chart.mark(at, t("chart.crashed", { who: who(fact.client_id) }));
   else if (fact.type === "MemberStateChanged" && fact.state === "hung") chart.mark(at, t("chart.silent", { who: who(fact.client_id) }));
   else if (fact.type === "OffsetsReset") chart.mark(at, t("chart.reset"), true);
+}
+
+/** What the broker keeps for the group: the newest subscription of any member. */
+function subscribed({ type, group, topic, expression }) {
+  const shown = $("#k-subscription");
+  if (past || !shown || type !== "SubscriptionChanged" || group !== config.group || topic !== config.topic) return;
+  text(shown, expression);
+  hide(shown, expression === "*");
 }
 
 /** The fact behind a row's last change, in the journal. */

@@ -4,7 +4,7 @@ import { page, queueName, who } from "./page_board.js";
 
 const LAB = new Set(["LabStarted", "PredictionGiven", "HintTaken", "StepMet", "LabFinished"]);
 const EVERY_MS = 2000;
-const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io" };
+const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io", subscription: "#k-subscription" };
 const panel = $("#lab");
 const fetchAgain = () => document.body.dispatchEvent(new CustomEvent("queueviz:lab"));
 
@@ -37,7 +37,7 @@ function pace() {
   const now = phase();
   const rate = before === "do" && now === "say" ? 0 : before === "say" && now !== "say" && page.clock.rate === 0 ? 1 : null;
   before = now;
-  if (rate !== null && page.actions.can("time")) page.actions.act({ action: "SetRate", rate }, $("#world"));
+  if (rate !== null && page.actions.can("time")) page.actions.act({ action: "SetRate", rate }, $(".dots", panel)); // no button was pressed
 }
 
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
@@ -101,14 +101,16 @@ async function offer() {
 function watch() {
   const marked = markedBy($(".steps", panel).dataset.mark);
   for (const old of document.querySelectorAll(".lab-watch")) if (old !== marked) old.classList.remove("lab-watch");
-  marked?.classList.add("lab-watch");
+  if (!marked || marked.classList.contains("lab-watch")) return;
+  marked.classList.add("lab-watch");
+  if (!marked.contains(document.activeElement)) marked.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function markedBy(mark) {
   const [kind, ...rest] = mark.split(":"), name = rest.join(":");
   if (kind === "queue") return $(`[data-queue="${CSS.escape(name)}"]`);
   if (kind === "member" || kind === "lock") return $(`.cons[data-actor="${CSS.escape(name)}"]`);
-  if (kind === "header") return HEADER[name] ? $(HEADER[name])?.closest(".kpi, .side") : $(".ghead");
+  if (kind === "header") return HEADER[name] ? $(HEADER[name])?.closest(".kpi, .side, .pill") : $(".ghead");
   if (kind === "lanes") return $("#consumers");
   return kind === "journal" ? $("#journal")?.closest(".panel") : null;
 }
