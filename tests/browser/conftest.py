@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, WebSocketRoute, expect, sync_playwright
 
+from queueviz.pages.first_steps import COOKIE, FIRST_STEPS
 from tests import ports
 from tests.server.server import Server, forget_creations
 
@@ -190,6 +191,8 @@ def kept() -> Kept:
 @pytest.fixture
 def site(page: Page, base_url: str, home: Path, kept: Kept) -> Iterator[Site]:
     forget_creations(home)
+    # Who has dismissed the line that says what to try; `test_axe_finds_nothing` shows it.
+    page.context.add_cookies([{"name": COOKIE, "value": ".".join(FIRST_STEPS), "url": base_url}])
     made = Site(page, base_url, kept)
     yield made
     made.end()

@@ -4,6 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ViewportSize
 
+from queueviz.pages.first_steps import COOKIE
 from tests.browser.conftest import DESKTOP, PHONE, Site
 
 PAGES = {
@@ -34,6 +35,10 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
     for viewport in (DESKTOP, PHONE):
         site.page.set_viewport_size(viewport)
         site.visit(template, path)
+        if not path:  # the Board of who comes for the first time
+            site.page.context.clear_cookies(name=COOKIE)
+            site.page.reload()
+            site.page.locator(".tip").wait_for()
         site.page.locator(ready).first.wait_for()
         for theme in ("light", "dark"):
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
