@@ -96,7 +96,7 @@ def test_with_sixteen_queues_every_card_keeps_its_buttons(site: Site) -> None:
     expect(site.page.locator(".q")).to_have_count(16, timeout=PATIENCE_MS)
     site.until("document.querySelectorAll('.cons[data-client] [data-act=CrashActor]').length === 3")
     buttons = site.page.locator(".cons[data-client] [data-act]:visible")
-    assert buttons.count() == 3 * len(("Slow", "Hang", "Stop", "Crash"))
+    assert buttons.count() == 3 * len(("Slow", "Hang", "Stop", "Crash", "⋯"))
     inside = """(button) => {
         const inner = button.getBoundingClientRect(), outer = button.closest('.cons').getBoundingClientRect();
         return inner.height >= 20 && inner.top >= outer.top && inner.bottom <= outer.bottom;

@@ -17,7 +17,7 @@ def goes_on(page: Page, after: int) -> None:
     page.wait_for_function(MOVED, arg=after, timeout=2 * PATIENCE_MS)
     expect(page.locator("#conn")).to_contain_text("Connected")
     expect(page.locator("#livepill")).to_contain_text("LIVE")
-    expect(page.locator("#notice .banner:visible")).to_have_count(0)
+    expect(page.locator("#notice .banner:not(.tip):visible")).to_have_count(0)
 
 
 def test_an_open_page_goes_on_after_a_stop_and_after_a_kill_of_the_server(page: Page, own_server: Server) -> None:

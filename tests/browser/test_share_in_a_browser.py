@@ -34,7 +34,7 @@ def link(site: Site, kept: Kept) -> str:
     page = site.page
     page.goto(f"{site.base_url}/s/{site.slug}/share/")
     for name, value in {"first": "300", "last": "900", "at": "300"}.items():
-        page.locator(f"[name={name}]").fill(value)
+        page.locator(f"form[method=post] [name={name}]").fill(value)
     page.get_by_role("button", name="Add a note").click()
     page.get_by_label("Event of the note").fill("700")
     page.get_by_label("Note", exact=True).fill("Who takes its queues?")

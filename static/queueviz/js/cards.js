@@ -19,7 +19,7 @@ const BUTTONS = {
 
 /** Messages finished behind one that is not. */
 const doneBehind = (cells) => runs(cells).reduce((sum, [state, count]) => (state === "d" ? sum + count : sum), 0);
-/** By whoever made it, not by the next free letter and the number of a copy. */
+/** With a name of its own, not the next free letter or the number of a copy. */
 const named = ({ actor }) => (actor ?? "").length > 1 && !actor.includes(".");
 const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
