@@ -134,8 +134,8 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
                 return redirect(_address(slug, lab))
     access.note_visit(visit)
     # The panel is asked for every two seconds: alone it needs no snapshot.
-    context = {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can} if alone else (
-        shell(request, visit, "board"))
+    context: dict[str, Any] = shell(request, visit, "board") if not alone else {
+        "sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     row = _row(slug, lab)
     context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
     if alone:

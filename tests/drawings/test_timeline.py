@@ -47,9 +47,9 @@ def test_the_nearest_fact_before_and_after(modules: Modules) -> None:
 
 
 def test_markers_stand_at_their_events_and_none_over_another(modules: Modules) -> None:
-    assert modules("timeline_plan", SPREAD, [100, 300, 500], 14, 800) == [100, 300, 500]
-    assert modules("timeline_plan", SPREAD, [100, 101, 102], 14, 800) == [100, 114, 128]
-    assert modules("timeline_plan", SPREAD, [0, 798, 800], 14, 800) == [7, 779, 793]
+    assert modules("timeline_notes", SPREAD, [100, 300, 500], 14, 800) == [100, 300, 500]
+    assert modules("timeline_notes", SPREAD, [100, 101, 102], 14, 800) == [100, 114, 128]
+    assert modules("timeline_notes", SPREAD, [0, 798, 800], 14, 800) == [7, 779, 793]
 
 
 def test_an_event_belongs_to_the_newest_marker_that_is_not_after_it(modules: Modules) -> None:

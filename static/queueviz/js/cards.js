@@ -19,8 +19,6 @@ const BUTTONS = {
 
 /** Messages finished behind one that is not. */
 const doneBehind = (cells) => runs(cells).reduce((sum, [state, count]) => (state === "d" ? sum + count : sum), 0);
-/** With a name of its own, not the next free letter or the number of a copy. */
-const named = ({ actor }) => (actor ?? "").length > 1 && !actor.includes(".");
 const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
 export class Cards {
@@ -101,7 +99,7 @@ export class Cards {
     attr(card.node, "aria-label", `${member.letter ?? ""} ${shortId(id)}`);
     attr(card.node, "data-actor", member.actor ?? "");
     text(card.badge, member.letter ?? "?");
-    text(card.who, named(member) ? member.actor : shortId(id));
+    text(card.who, member.actor?.match(/^[^.]{2,}$/)?.[0] ?? shortId(id));
     if (card.who.localName === "a") attr(card.who, "href", `${clientsOf()}${encodeURIComponent(member.actor || id)}/`);
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");

@@ -9,6 +9,7 @@ import { changesOf, listed } from "./replay_changes.js";
 import { ExactBoards, endOf } from "./replay_exact.js";
 import { Refused, States, newestWins } from "./replay_states.js";
 import { Markers } from "./replay_markers.js";
+import { notesOf } from "./timeline_notes.js";
 import { Timeline } from "./timeline.js";
 import { sentence, t } from "./words.js";
 
@@ -29,7 +30,7 @@ export function startReplay(page, { paint, rows, who }) {
 
   const line = new Timeline($("#r-line"), { facts, first: 0, last, onChange: (seq, { dragging }) => seek(seq, dragging), onPlay: () => play(), who });
   const markers = new Markers((seq) => seek(seq));
-  line.notes = markers.notes;
+  line.notes = notesOf(markers.notes);
 
   /** The address and the line move at once, the board with the answer. */
   function seek(seq, dragging = false) {

@@ -5,6 +5,7 @@ import { clock as clockText, duration, number } from "./format.js";
 import { shortId } from "./names.js";
 import { States } from "./replay_states.js";
 import { Markers } from "./replay_markers.js";
+import { notesOf } from "./timeline_notes.js";
 import { Timeline } from "./timeline.js";
 import { sentence, t } from "./words.js";
 
@@ -24,7 +25,7 @@ export function startReplayView({ config, clock, keys }) {
     text($("#r-at"), t("replay.at", { seq: number(seq) }));
     if (!dragging && seq !== at) leaving = setTimeout(() => go(seq), SETTLED_MS);
   } });
-  line.notes = new Markers(go).notes;
+  line.notes = notesOf(new Markers(go).notes);
   line.set(at);
   text($("#r-of"), at >= last ? t("replay.of_newest", { newest: number(last) }) : t("replay.of", { newest: number(last), age: duration(Math.max(0, newest_ms - clock.now())) }));
   text($("#r-clock"), clockText(clock.now()));

@@ -1,13 +1,11 @@
-/* A slider over events: what people did in the upper lane, the rest in the lower one; solid where the run can be executed
-   again, hatched where it cannot. */
+/* A slider over events: actions above, the rest below; solid where it can be executed again. */
 import { attr, el, svg, text } from "./dom.js";
 import { clock, number } from "./format.js";
 import { markOf, sign } from "./marks.js";
-import { grouped, nearest, seqAt, spread, xOf } from "./timeline_plan.js";
+import { grouped, nearest, seqAt, xOf } from "./timeline_plan.js";
 import { sentence, t } from "./words.js";
 
-const LANES = { upper: 12, lower: 34, track: 54, notes: 65 }, HEIGHT = 72;
-const NOTE_PX = 14; // a marker is so wide
+const LANES = { upper: 12, lower: 34, track: 54 }, HEIGHT = 72;
 
 export class Timeline {
   seq = 0;
@@ -16,8 +14,8 @@ export class Timeline {
   facts = [];
   /** @type {any[]} */
   marks = [];
-  /** @type {{ seq: number, text: string }[]} markers of an incident, which [ and ] go to instead of marks */
-  notes = [];
+  /** @type {any} */
+  notes = null;
   past = svg("rect", { class: "past", y: LANES.track - 4, height: 8, rx: 2 });
 
   /**
@@ -48,7 +46,7 @@ export class Timeline {
     });
   }
 
-  /** More facts, behind those there are. */
+  /** Later facts. */
   extend(facts, last) {
     const known = facts.map((fact) => ({ ...fact, seq: Number(fact.seq), at_ms: Number(fact.at_ms), mark: markOf(fact) }));
     this.facts = this.facts.concat(known);
@@ -62,11 +60,11 @@ export class Timeline {
     this.#place();
   }
 
-  /** True when the key was one of ours. */
+  /** True: the key was ours. */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: 100, PageDown: -100 };
-    const stops = this.notes.length ? this.notes : this.marks;
+    const stops = this.notes?.all ?? this.marks;
     const near = { ",": [this.facts, -1], ".": [this.facts, 1], "[": [stops, -1], "]": [stops, 1] }[event.key];
     if (event.key === " ") this.onPlay();
     else if (event.key in steps) this.#go(this.seq + steps[event.key]);
@@ -120,8 +118,7 @@ export class Timeline {
     nodes.push(this.past);
     const lanes = { upper: this.marks.filter(({ mark }) => mark === "act"), lower: this.marks.filter(({ mark }) => mark !== "act") };
     for (const [lane, marks] of Object.entries(lanes)) for (const group of grouped(marks, first, last, width)) nodes.push(this.#mark(group, LANES[lane]));
-    const places = spread(this.notes.map(({ seq }) => xOf(seq, first, last, width)), NOTE_PX, width);
-    this.notes.forEach((note, place) => nodes.push(this.#note(note, place + 1, places[place])));
+    if (this.notes) nodes.push(...this.notes.draw(this));
     this.root.replaceChildren(...nodes, this.head);
     this.#place();
   }
@@ -132,13 +129,6 @@ export class Timeline {
     if (facts.length > 1) node.append(svg("rect", { class: "pill", x: -9, y: -9, width: 31, height: 18, rx: 9 }));
     node.append(sign(mark), svg("title", {}, facts.slice(0, 5).map((fact) => `#${number(fact.seq)} ${this.say(fact)}`).join("\n")));
     if (facts.length > 1) node.append(svg("text", { x: 9, y: 3.5 }, facts.length));
-    return node;
-  }
-
-  #note({ seq, text: said }, place, at) {
-    const node = svg("g", { class: "note", transform: `translate(${at.toFixed(1)} ${LANES.notes})`, "data-seq": seq });
-    const stem = xOf(seq, this.first, this.last, this.width) - at;
-    node.append(svg("path", { d: `M${stem.toFixed(1)} -7V${4 - LANES.notes}` }), svg("circle", { r: 6.5 }), svg("text", { y: 3.5 }, place), svg("title", {}, `#${number(seq)} ${said}`));
     return node;
   }
 

@@ -20,14 +20,6 @@ export function grouped(facts, first, last, width, apart = APART_PX) {
   return groups;
 }
 
-/** Rising places moved apart, so that each has room of its own within the width: none is drawn over another. */
-export function spread(xs, apart, width) {
-  const placed = xs.map((x) => Math.max(apart / 2, Math.min(width - apart / 2, x)));
-  for (let one = 1; one < placed.length; one += 1) placed[one] = Math.max(placed[one], placed[one - 1] + apart);
-  for (let one = placed.length - 1, most = width - apart / 2; one >= 0; one -= 1, most -= apart) placed[one] = Math.min(placed[one], most);
-  return placed;
-}
-
 /** The nearest of rising numbers below (`by` -1) or above (1) one; null: there is none. */
 export function nearest(seqs, seq, by) {
   const found = by < 0 ? seqs.findLast((one) => one < seq) : seqs.find((one) => one > seq);
