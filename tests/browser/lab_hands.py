@@ -170,7 +170,7 @@ class KeyboardHands(Ways):
         return self.page.evaluate("(name) => queueviz.live.channels.get(name).data", name)
 
     def ask(self, question: Question) -> dict[str, Any]:
-        raise NotImplementedError(question)
+        raise AssertionError(f"none of the ten first labs asks {question}")
 
 
 SHAPES = describe()
