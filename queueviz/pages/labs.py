@@ -133,7 +133,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
             if not alone:
                 return redirect(_address(slug, lab))
     access.note_visit(visit)
-    # The panel is asked for every two seconds: alone it needs no snapshot.
+    # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
     context: dict[str, Any] = shell(request, visit, "board") if not alone else {
         "sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     row = _row(slug, lab)

@@ -127,6 +127,13 @@ class Site:
     def wait_connected(self) -> None:
         self.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
 
+    def hear_three_beats(self) -> None:
+        """Long enough for several frames, if there were any."""
+        self.page.evaluate("""() => new Promise((done) => {
+            let heard = 0;
+            queueviz.live.addEventListener("beat", () => ++heard === 3 && done());
+        })""")
+
     def act(self, **action: str) -> int:
         """Post an action the way a button does, but beside the page, which may open anew; returns the status."""
         headers = json.loads(self.page.locator("body").get_attribute("hx-headers") or "{}")

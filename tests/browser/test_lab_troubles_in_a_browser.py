@@ -132,6 +132,18 @@ def test_a_second_tab_follows_and_only_one_of_two_answers_counts(hands: Keyboard
     other.close()
 
 
+def test_a_panel_is_fetched_only_where_something_has_changed(hands: KeyboardHands) -> None:
+    hands.stop()
+    hands.site.hear_three_beats()
+    fetched: list[str] = []
+    path = hands.page.url.partition("?")[0]
+    hands.page.on("request", lambda request: fetched.append(request.url) if request.url.startswith(path) else None)
+    hands.site.hear_three_beats()
+    assert fetched == []
+    hands.see()
+    assert fetched, "met by itself, once time goes on"
+
+
 def test_a_client_on_the_wire_is_refused_with_the_reason_and_the_lab_goes_on(hands: KeyboardHands) -> None:
     status, said = post(hands.page, f"{hands.site.base_url}/api/sandboxes/{hands.site.slug}/listen")
     assert (status, "with a client on the wire it could not be repeated" in said) == (409, True)

@@ -20,14 +20,6 @@ def links(site: Site) -> dict[str, Any]:
     return dict(site.page.evaluate(script))
 
 
-def three_beats(site: Site) -> None:
-    """Long enough for several frames, if there were any."""
-    site.page.evaluate("""() => new Promise((done) => {
-        let heard = 0;
-        queueviz.live.addEventListener("beat", () => ++heard === 3 && done());
-    })""")
-
-
 def violations(site: Site) -> list[str]:
     found = Axe().run(site.page).response["violations"]
     return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
@@ -151,13 +143,13 @@ def test_a_dash_runs_only_when_something_was_heard_and_never_for_those_who_want_
         }))).observe(document.querySelector(".lines"), {childList: true});
     }""")
     assert site.act(action="SetRate", rate="0") == 204
-    three_beats(site)
+    site.hear_three_beats()
     assert site.page.evaluate("ran") == 0, "the world stands still"
     assert site.act(action="SetRate", rate="20") == 204
     site.until("ran > 0")
     site.page.emulate_media(reduced_motion="reduce")
     before = site.page.evaluate("ran")
-    three_beats(site)
+    site.hear_three_beats()
     assert site.page.evaluate("ran") == before
     assert site.act(action="SetRate", rate="1") == 204
 

@@ -10,16 +10,19 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 
 import pytest
 
+from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.board import Board
 from sandbox.queries.rows.clients import Client
 from sandbox.queries.rows.connect import Connect
 from sandbox.queries.rows.group_states import Groups
+from sandbox.queries.rows.labs import LabView
 from sandbox.queries.rows.locks import Locks
 from sandbox.queries.rows.rebalance import Rebalance
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.rows.storage import Disk, Index, Store
 from sandbox.queries.rows.topics import Topics
 from sandbox.queries.rows.topology import Topology
+from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 from tests.sim.attached_stage import Office
 
@@ -76,7 +79,8 @@ EVERYWHERE = {"topics": Topics, "groups": Groups, "topology": Topology}
 def wrong_in(world: World) -> list[str]:
     snapshot = world.snapshot()
     clients = {f"client/{label}": Client for label in world.cluster.actors.by_label}
-    channels = {**of_groups(snapshot), **of_nodes(snapshot), **clients, **EVERYWHERE, "connect": Connect}
+    channels = {**of_groups(snapshot), **of_nodes(snapshot), **clients, **EVERYWHERE, "connect": Connect,
+                "lab": LabView}  # fmt: skip
     return [*wrong(snapshot, Snapshot, "snapshot"),
             *(said for name, shape in channels.items() for said in wrong(world.read(name).data, shape, name))]
 
@@ -85,6 +89,16 @@ def wrong_in(world: World) -> list[str]:
 def test_a_sandbox_fills_the_declared_rows(tmp_path: Path, template: str) -> None:
     with World(tmp_path, template) as world:
         world.run(8)
+        assert wrong_in(world) == []
+
+
+def test_a_lab_in_progress_fills_the_declared_rows(tmp_path: Path) -> None:
+    lab = LABS["members-and-queues"]
+    with World(tmp_path, lab.template) as world:
+        player = LabPlayer(world, lab)
+        assert wrong_in(world) == []
+        lab.solve(player)
+        assert player.attempt.finished
         assert wrong_in(world) == []
 
 

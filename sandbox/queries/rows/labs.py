@@ -83,3 +83,9 @@ class LabRow(TypedDict):
     steps: list[StepRow]
     open: OpenStepRow | None
     receipts: list[ReceiptRow]
+
+
+class LabView(TypedDict):
+    """Channel `lab/<slug>` and the question `lab-state`; None: no lab was started here."""
+
+    lab: LabRow | None

@@ -1,18 +1,26 @@
-/* The Board with the panel of a lab: fetched again after facts of the lab, and while a step waits for what happens. */
+/* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
 import { $, around, hide } from "./dom.js";
 import { page, queueName, who } from "./page_board.js";
 
-const LAB = new Set(["LabStarted", "PredictionGiven", "HintTaken", "StepMet", "LabFinished"]);
 const EVERY_MS = 2000;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io", subscription: "#k-subscription" };
 const panel = $("#lab");
 const fetchAgain = () => document.body.dispatchEvent(new CustomEvent("queueviz:lab"));
 
-page.live.addEventListener("facts", ({ detail }) => {
-  if (detail.some((fact) => LAB.has(fact.type) || fact.action === "AnswerStep")) fetchAgain();
+/* Figures of a verdict may change with each message: they alone are not fetched more often than they are read. */
+let shown = "", later = 0, fetched = performance.now();
+page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
+  changed(channel) {
+    page.live.painted(channel);
+    const { lab } = channel.data, now = [lab?.attempt, lab?.open?.step, lab?.open?.phase, lab?.open?.hints.length, lab?.receipts.length].join();
+    clearTimeout(later);
+    later = setTimeout(fetchAgain, now === shown ? Math.max(0, fetched + EVERY_MS - performance.now()) : 0);
+    shown = now;
+  },
 });
+document.body.addEventListener("queueviz:lab", () => (fetched = performance.now()));
 setInterval(() => {
-  if (($("[data-phase=do]", panel) || sessionStorage.getItem(KEPT)) && !document.hidden) fetchAgain();
+  if (sessionStorage.getItem(KEPT) && !document.hidden) fetchAgain();
   watch();
 }, EVERY_MS);
 
