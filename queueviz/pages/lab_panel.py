@@ -1,12 +1,15 @@
 """The panel of a lab in progress, in the reader's language."""
 
 from collections.abc import Mapping
+from itertools import dropwhile, islice
 from typing import Any
 
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.refusals import filled
+from queueviz.refusals import SPOKEN
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
@@ -14,29 +17,50 @@ PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say":
 
 
 def panel(lab: LabRow) -> dict[str, Any]:
-    """As `LabRow`, its texts filled in; `phases`: of the open step, those it has."""
+    """As `LabRow`, its texts filled in; `phases`: of the open step, those it has; `next`: after a finished lab."""
     numbers, found = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
     return {
         **lab,
-        "title": gettext(lab["title"]), "goal": filled(lab["goal"], numbers),
-        "steps": [{**step, "number": number, "title": filled(step["title"], numbers),
+        "title": gettext(lab["title"]), "goal": marked(lab["goal"], numbers),
+        "steps": [{**step, "number": number, "title": marked(step["title"], numbers),
                    "met": _met(step["met"], _choices(lab, number))}
                   for number, step in enumerate(lab["steps"], start=1)],
         "open": None if found is None else _open(found, numbers, _choices(lab, found["step"])),
         "receipt": receipts[-1] if receipts else None,
+        "next": _next(lab) if lab["finished"] else None,
     }  # fmt: skip
+
+
+def marked(text: str, values: Mapping[str, Any]) -> SafeString:
+    """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
+    said = escape(gettext(text)) if text else SafeString()
+    return format_html(said, **{name: _marked(name, value) for name, value in values.items()}) if values else said
+
+
+def _marked(name: str, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return gettext(value) if name in SPOKEN and value else format_html("<code>{}</code>", value)
+
+
+def _next(lab: LabRow) -> dict[str, str] | None:
+    """The lab after it; None after the last."""
+    following = next(islice(dropwhile(lambda slug: slug != lab["lab"], LABS), 1, None), None)
+    if following is None:
+        return None
+    return {"slug": following, "number": LABS[following].number, "title": gettext(LABS[following].title)}
 
 
 def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
     """What may be chosen for its prediction: value → text.  Empty where it is no choice."""
     asked = LABS[lab["lab"]].steps[step - 1].predict
     options = () if asked is None else asked.options
-    return {value: filled(text, lab["numbers"]).rstrip(".。") for value, text in options}
+    return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}
 
 
 def _met(met: MetRow | None, choices: Mapping[str | None, str]) -> dict[str, Any] | None:
-    return None if met is None else {**met, "text": filled(met["text"], met["values"]),
+    return None if met is None else {**met, "text": marked(met["text"], met["values"]),
                                      "given": choices.get(met["given"], met["given"]),
                                      "truth": choices.get(met["truth"], met["truth"]),
                                      "chosen": bool(choices)}  # fmt: skip
@@ -49,8 +73,8 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
     return {
         **step,
         "prediction": choices.get(step["prediction"], step["prediction"]), "chosen": bool(choices),
-        "do": filled(step["do"], numbers), "watch": filled(step["watch"], numbers),
-        "hints": [filled(hint, numbers) for hint in step["hints"]],
+        "do": marked(step["do"], numbers), "watch": marked(step["watch"], numbers),
+        "hints": [marked(hint, numbers) for hint in step["hints"]],
         "verdict": _verdict(step["verdict"]),
         "phases": [{"name": name, "title": PHASES[name], "number": number + 1,
                     "asked": _asked(questions.get(name), numbers),
@@ -60,11 +84,11 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
 
 
 def _verdict(verdict: VerdictRow) -> dict[str, Any]:
-    return {**verdict, "text": filled(verdict["text"], verdict["values"])}
+    return {**verdict, "text": marked(verdict["text"], verdict["values"])}
 
 
 def _asked(asked: AskedRow | None, numbers: Mapping[str, Any]) -> dict[str, Any] | None:
     if asked is None:
         return None
-    return {**asked, "text": filled(asked["text"], numbers), "unit": filled(asked["unit"], {}),
-            "options": [(value, filled(text, numbers)) for value, text in asked["options"]]}  # fmt: skip
+    return {**asked, "text": marked(asked["text"], numbers), "unit": marked(asked["unit"], {}),
+            "options": [(value, marked(text, numbers)) for value, text in asked["options"]]}  # fmt: skip

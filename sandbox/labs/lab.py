@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sandbox.control.actions import Action
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, Kind
+from sandbox.labs.asked import Answer, Choice, EventClick, Kind
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.script import Play
 from sandbox.labs.verdict import Verdict
@@ -52,10 +52,11 @@ class Question:
         values = {**evidence.numbers, "given": shown(given)}
         if self.kind.fits(given, truth.value):
             return Verdict("met", self.text, values, truth.rests_on)
+        rests_on = () if isinstance(self.kind, EventClick) else truth.rests_on  # there they are the answer itself
         for misreading in self.misreadings:
             if misreading.fits(evidence, given):
-                return Verdict("wrong", misreading.text, values, truth.rests_on)
-        return Verdict("wrong", self.again, values, truth.rests_on)
+                return Verdict("wrong", misreading.text, values, rests_on)
+        return Verdict("wrong", self.again, values, rests_on)
 
 
 @dataclass(frozen=True, kw_only=True)

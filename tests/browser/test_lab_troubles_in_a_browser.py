@@ -69,6 +69,8 @@ def test_a_reload_at_twenty_times_the_speed_and_a_double_enter_change_nothing(ha
     hands.see()
     hands.page.reload()
     hands.site.wait_connected()
+    expect(hands.panel.locator("[data-paused]")).to_be_visible()
+    expect(hands.page.locator("#chart canvas")).to_be_visible()
     field = hands.panel.get_by_label("Count on the board")
     hands.keys.write(field, hands.numbers["idle"])
     hands.keys.press_twice("Enter")

@@ -11,6 +11,7 @@ from django.utils.translation import override
 from queueviz import engine, lab_recordings
 from queueviz.boards.fact_texts import FACTS
 from queueviz.models import Sandbox
+from queueviz.pages.lab_panel import marked
 from sandbox.cluster import record as records
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
@@ -72,6 +73,14 @@ def test_a_lab_is_shown_as_it_happens_to_another_student(student: Client, settin
     assert student.get("/labs/no-such-lab/example/").status_code == 404
 
 
+def test_names_in_a_text_are_marked_and_nothing_else_is_html() -> None:
+    said = marked("{one} & <b> hold {count}", {"one": "left<i>", "count": 5})
+    assert said == "<code>left&lt;i&gt;</code> &amp; &lt;b&gt; hold 5"
+    assert marked("", {"one": "left"}) == ""
+    with override("zh-hans"):
+        assert marked("{one} still runs.", {"one": "left"}) == "<code>left</code> 还在运行。"
+
+
 def test_a_lab_begins_with_its_own_settings(student: Client) -> None:
     begun = str(student.post("/labs/master-dies/")["Location"])
     record = records.load(engine.directory_of(slug_of(begun)))
@@ -99,7 +108,8 @@ def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Clien
 def test_the_prediction_comes_first_and_is_sealed(student: Client, begun: str) -> None:
     page = html.unescape(student.get(begun).content.decode())
     assert 'name="part" value="predict"' in page
-    assert "Then watch for 20 seconds" not in page, "what to do is said after the prediction"
+    assert "Then watch for 20 seconds" in page, "no one can predict what comes of an action that is not named"
+    assert "Watch:" not in page
     assert answer(student, begun, "say", 2)[0] == 409
     status, panel = answer(student, begun, "predict", 2)
     assert status == 200

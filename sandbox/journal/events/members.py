@@ -53,6 +53,7 @@ class MembersNotified(NamedTuple):
 
 
 @said("quiet", "subscribed", "{who} reads {topic} with {expression}")
+@said("quiet", "subscribed", "{who} reads {topic} with {expression}, in place of {replaced}", when="replaced")
 class SubscriptionChanged(NamedTuple):
     broker: str
     group: str

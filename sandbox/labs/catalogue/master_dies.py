@@ -351,7 +351,7 @@ MASTER_DIES = Lab(
         ),
         Step(
             title=_("What the slave is for"), rate=4,
-            do=_("Leave the master down, and wait until {group} has finished."),
+            do=_("Leave the master down, and wait until {group} gets no further."),
             watch=_("The rows of the queues of {topic} in {group}: who answers its pulls."), mark="queue:broker-a:0",
             predict=Question(
                 text=_("What will {group} get of the rest while the master is down?"),

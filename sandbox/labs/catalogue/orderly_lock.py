@@ -92,8 +92,8 @@ def _is_inner_ring(evidence: Evidence, given: Answer) -> bool:
     return isinstance(given, float) and (abs(given - TRUST_S) < 1 or abs(given - max(0.0, left_s - TRUST_S)) < 4)
 
 
-def _taken_over(evidence: Evidence) -> list[Seen[QueueLocked]]:
-    return [seen for seen in evidence.of(QueueLocked) if seen.event.how == "taken_over"
+def _taken_over(evidence: Evidence, since: int | None = None) -> list[Seen[QueueLocked]]:
+    return [seen for seen in evidence.of(QueueLocked, since=since) if seen.event.how == "taken_over"
             and seen.event.group == evidence.numbers["group"] and seen.event.topic == evidence.numbers["topic"]]
 
 
@@ -101,6 +101,9 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence, since=0)
     restarts = [seen for seen in evidence.actions("RestartActor") if seen.event.fields["actor"] == n["one"]]
     taken = _taken_over(evidence)
+    early = [] if crash is None else [seen for seen in _taken_over(evidence, crash.seq) if seen not in taken]
+    if early:
+        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=[seen.seq for seen in early])
     if restarts and not taken:
         return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1].seq])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
@@ -240,6 +243,8 @@ def _crashes_again(hands: Hands) -> None:
 INNER = _("You wrote {given}; look at the outer ring again. 30 s is how long a client trusts its own lock: the "
           "inner ring.")
 STOPPED = _("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has queues, and crash it.")
+EARLY = _("{other} had the locks before you had predicted when. Restart {one}, wait until it has queues, and crash it "
+          "again.")
 RESTARTED = _("{one} runs again as a new client, and does not get the locks of the crashed one either. Only time ends "
               "them: wait.")
 CRASHED = _("The crash set nothing: {one} could do nothing any more. Look before it, for the last time it was given "
@@ -256,8 +261,7 @@ ORDERLY_LOCK = Lab(
     steps=(
         Step(
             title=_("The lock that is not used"),
-            do=_("Crash {one}. Find a queue that had been its own: {other} owns it now, and {one} still holds its "
-                 "lock."),
+            do=_("Crash {one}, and look at the queues that had been its own."),
             watch=_("The rings at the queues of {one}: outer arc broker, inner arc client."), mark="lock:{one}",
             predict=Question(
                 text=_("What will become of the queues of {one}?"),
@@ -293,7 +297,7 @@ ORDERLY_LOCK = Lab(
         ),
         Step(
             title=_("The same with a clean stop"),
-            do=_("Restart {one}, wait until it has queues, give your prediction, and stop it cleanly."),
+            do=_("Restart {one}, wait until it has queues, and stop it cleanly."),
             watch=_("The rings when it stops."), mark="lock:{one}",
             predict=Question(
                 text=_("How many seconds after the stop will {other} have the locks?"), kind=Number(_("s"), within=5),

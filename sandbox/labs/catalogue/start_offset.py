@@ -207,7 +207,7 @@ START_OFFSET = Lab(
         ),
         Step(
             title=_("The same, when message 0 is no longer in memory"),
-            do=_("Give your prediction. Then send {more} messages of {bytes} bytes to {topic}, and start a member of "
+            do=_("Send {more} messages of {bytes} bytes to {topic}, and start a member of "
                  "another new group, {second}, with CONSUME_FROM_LAST_OFFSET."),
             watch=_("\"took\" in the journal, and where the pins of {second} begin."), mark="queue:{row}",
             predict=Question(

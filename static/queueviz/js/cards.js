@@ -70,11 +70,11 @@ export class Cards {
   }
 
   paint(data, now, shorts) {
-    const idle = [];
+    const idle = [], waits = new Set(Object.values(data.queues).map((queue) => queue.assigned)); // perhaps for a lock
     for (const [id, card] of this.cards) {
       const member = data.members[id];
       if (!member) continue;
-      const free = this.add && member.queues === 0 && member.state === "running" && now - (member.since_ms ?? now) > 3000;
+      const free = this.add && member.queues === 0 && !waits.has(id) && member.state === "running" && now - (member.since_ms ?? now) > 3000;
       if (free) idle.push(member.letter ?? shortId(id));
       cls(card.node, "shelf", Boolean(free));
       this.#card(card, id, member, data, now, shorts);

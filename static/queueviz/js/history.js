@@ -18,6 +18,7 @@ export class History {
   #key;
   #recent;
   #asking = false;
+  #filled = true; // with values that note() has not reported yet
 
   /**
    * @param {string} key
@@ -54,6 +55,7 @@ export class History {
       series.values = [...values, ...Array(own - newer.length).fill(null), ...newer].slice(-KEEP);
       series.version++;
     }
+    this.#filled = true;
   }
 
   of(name) {
@@ -61,11 +63,13 @@ export class History {
     return this.series.get(name);
   }
 
-  /** Returns true when a new second has begun. */
+  /** Returns true when a new second has begun, or older values were found: also of a clock that stands. */
   note(now_ms, lags) {
     const second = Math.floor(now_ms / 1000);
     const missed = this.second === null ? 1 : second - this.second;
-    if (missed < 1 && missed > -60) return false;
+    const filled = this.#filled;
+    this.#filled = false;
+    if (missed < 1 && missed > -60) return filled;
     if (missed < 0 || missed > KEEP) this.series.clear();
     if (missed < 0 || missed > 3) this.fill();
     for (const [name, lag] of lags) {

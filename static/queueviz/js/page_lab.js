@@ -1,5 +1,5 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
-import { $, around, hide } from "./dom.js";
+import { $, around } from "./dom.js";
 import { page, queueName, who } from "./page_board.js";
 
 const EVERY_MS = 2000;
@@ -29,12 +29,12 @@ panel.addEventListener("click", ({ target }) => {
   if (button) page.actions.act({ action: "SetRate", rate: button.dataset.pace }, button);
 });
 
-/* What is to be read from the Board stands still while it is read: where a step has just happened before the reader's
-   eyes, and until the answer is right. */
-let before = phase();
+/* Time runs while a step waits for what happens, and before the first answer. In between it stands: what is to be read
+   stays on the Board, and what is to be predicted does not happen before. */
+let before = phase(), stands = false;
 page.painter.every(() => {
   const said = $("[data-paused]", panel);
-  if (said) hide(said, page.clock.rate !== 0);
+  if (said) said.hidden = page.clock.rate !== 0; // each fetched panel hides it
 });
 
 function phase() {
@@ -42,10 +42,17 @@ function phase() {
 }
 
 function pace() {
-  const now = phase();
-  const rate = before === "do" && now === "say" ? 0 : before === "say" && now !== "say" && page.clock.rate === 0 ? 1 : null;
-  before = now;
-  if (rate !== null && page.actions.can("time")) page.actions.act({ action: "SetRate", rate }, $(".dots", panel)); // no button was pressed
+  const last = before, now = (before = phase()), runs = now === "do" || now === "done" || received().endsWith("/0");
+  if (now === last) return;
+  $("#lab-now", panel)?.scrollIntoView({ block: "nearest" });
+  if (!page.actions.can("time")) return;
+  if (runs && (stands || page.clock.rate === 0)) setRate(1);
+  else if (!runs && last === "do") setRate(0);
+}
+
+function setRate(rate) {
+  stands = rate === 0;
+  page.actions.act({ action: "SetRate", rate }, $(".dots", panel)); // no button was pressed
 }
 
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
@@ -71,7 +78,7 @@ function keep(elt) {
   const form = around(elt, "form");
   if (!form?.elements.value) return false;
   sessionStorage.setItem(KEPT, JSON.stringify({ form: form.id, value: form.elements.value.value, received: received() }));
-  hide($("[data-kept]", form), false);
+  $("[data-kept]", form).hidden = false;
   begun = false;
   return true;
 }

@@ -4,6 +4,8 @@ import pytest
 
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.asked import Choice, EventClick, Kind, Number, Order
+from sandbox.labs.evidence import Evidence
+from sandbox.labs.lab import Question, Truth
 
 COLOURS = Choice((("red", "Red"), ("blue", "Blue")))
 STATIONS = Order((("slot", "Slot"), ("chain", "Chain"), ("log", "Log")))
@@ -45,3 +47,11 @@ def test_an_answer_that_cannot_be_read_is_refused_with_a_hint(kind: Kind, text: 
 ])  # fmt: skip
 def test_an_answer_fits_within_its_tolerance(kind: Kind, given: object, truth: object, fits: bool) -> None:
     assert kind.fits(given, truth) is fits  # type: ignore[arg-type]  # of its own kind
+
+
+def test_a_wrong_value_is_shown_what_it_rests_on_and_a_wrong_click_is_not_given_the_answer() -> None:
+    seen = Question(text="How many?", kind=Number(), right=lambda evidence: Truth(3.0, (7,)), again="Look again.")
+    assert seen.judge(Evidence({}), 2.0).rests_on == (7,)
+    click = Question(text="Which?", kind=EventClick(), right=lambda evidence: Truth(("7",), (7,)), again="Not this one.")
+    assert click.judge(Evidence({}), "6").rests_on == ()
+    assert click.judge(Evidence({}), "7").rests_on == (7,)
