@@ -52,6 +52,6 @@ def test_an_answer_fits_within_its_tolerance(kind: Kind, given: object, truth: o
 def test_a_wrong_value_is_shown_what_it_rests_on_and_a_wrong_click_is_not_given_the_answer() -> None:
     seen = Question(text="How many?", kind=Number(), right=lambda evidence: Truth(3.0, (7,)), again="Look again.")
     assert seen.judge(Evidence({}), 2.0).rests_on == (7,)
-    click = Question(text="Which?", kind=EventClick(), right=lambda evidence: Truth(("7",), (7,)), again="Not this one.")
+    click = Question(text="Which?", kind=EventClick(), right=lambda evidence: Truth(("7",), (7,)), again="Not this.")
     assert click.judge(Evidence({}), "6").rests_on == ()
     assert click.judge(Evidence({}), "7").rests_on == (7,)
