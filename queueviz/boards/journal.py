@@ -52,7 +52,8 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     """`at`: the event the address asks for."""
     asked = place.query.get("at", "")
     at = asked if whole(asked) is not None else None
-    return {"at": at, "filters": {name: place.query.get(name, "") for name in ("search", "causes", "steps")},
+    filters = {name: place.query.get(name, "") for name in ("search", "causes", "steps", "messages")}
+    return {"at": at, "filters": filters,
             "live": live_config(place, readings, {}, tab="journal", at=at), "texts": texts(WORDS)}  # fmt: skip
 
 

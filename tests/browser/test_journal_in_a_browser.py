@@ -136,3 +136,11 @@ def test_the_page_and_the_engine_agree_on_what_a_step_is(site: Site) -> None:
     path = page.evaluate("performance.getEntriesByType('resource').find((e) => e.name.includes('journal_list')).name")
     said = page.evaluate("async ([path, rows]) => rows.map((await import(path)).isStep)", [path, rows])
     assert said == [is_step(row) for row in rows]
+
+
+def test_each_message_is_found_where_it_is_asked_for(site: Site, crash: int) -> None:
+    page = site.open("journal/?search=MessagesConsumed")
+    expect(page.locator("#j-state")).to_contain_text("No event fits", timeout=PATIENCE_MS)
+    page.get_by_label("also each message").check()
+    expect(page.locator("#journal li").first).to_contain_text('keys ["order-', timeout=PATIENCE_MS)
+    assert "messages=1" in page.url

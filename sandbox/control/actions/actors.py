@@ -99,7 +99,9 @@ class ChangeActor(Action):
     said = {"": "work of {actor} changed",
             "slow_key": "{actor} takes {slow_ms} for {slow_key}",
             "slow_queue": "{actor} takes {slow_ms} for the next message of {slow_queue}",
-            "rate_per_s": "{actor} sends {rate_per_s} messages per second"}
+            "rate_per_s": "{actor} sends {rate_per_s} messages per second",
+            "handler": "the handler of {actor} is now {handler}",
+            "expression": "{actor} subscribes with {expression}"}
     actor: Name
     rate_per_s: Annotated[float, Between(0, 2_000)] | None = None
     speed: Annotated[float, Between(0, 100_000)] | None = None

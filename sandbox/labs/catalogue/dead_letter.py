@@ -250,13 +250,14 @@ DEAD_LETTER = Lab(
             title=_("Sent again, once"),
             do=_("Change the handler of {one} to \"{good}\". Then find the dead letter under Messages and send it "
                  "again."),
-            watch=_("The key {key} in the journal."), mark="header:dead",
+            watch=_("The key {key} in the Journal, with \"also each message\"."), mark="header:dead",
             predict=Question(
                 text=_("How many times will the handler get it now?"), kind=Number(_("times")), right=_since_resent),
             check=_is_sent_again,
             say=Question(
                 text=_("How many times did it come after it was sent again?"), kind=Number(_("times")),
-                right=_since_resent, again=_("You wrote {given}; count the rows with {key} in the journal again.")),
+                right=_since_resent, again=_("You wrote {given}; search the Journal for {key} again, with \"also each "
+                                            "message\".")),
             why=Question(
                 text=_("What brought it back?"),
                 kind=Choice((("by_hand", _("A copy was sent to {topic} by hand, as a new message.")),

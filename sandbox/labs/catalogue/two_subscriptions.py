@@ -166,7 +166,8 @@ def _swaps(hands: Hands) -> None:
 
 
 OTHER_GROUP = _("{given} is another group and gets every message anyway; {other} must join {group}.")
-NONE = _("The keys that begin with {lost} do not come any more: look at the newest rows of {group} in the journal.")
+NONE = _("The keys that begin with {lost} do not come any more: search the Journal for {lost}-, with \"also each "
+         "message\".")
 SAME = _("The broker still has {both} for {group}: {other} must subscribe to {kept} only.")
 FIRST = _("{other} still asks for {kept} only and throws the rest away itself; change {other}.")
 SWAPPED = _("{other} asks for {expression} now; all members of a group ask for the same: {both}.")
@@ -183,7 +184,7 @@ TWO_SUBSCRIPTIONS = Lab(
             do=_("{one} of {group} reads {both}. Start {other} in the same group with the expression {kept}, and "
                  "watch for "
                  "25 seconds."),
-            watch=_("The subscription of the group, and the keys in the journal."), mark="header:subscription",
+            watch=_("The subscription of the group, and how many it consumes."), mark="header:subscription",
             predict=Question(
                 text=_("What will become of messages with the tag {lost}?"),
                 kind=Choice((("nothing", _("{one} goes on reading all of them.")),
@@ -206,7 +207,7 @@ TWO_SUBSCRIPTIONS = Lab(
         Step(
             title=_("Mend it"), rate=4,
             do=_("Give both members the same subscription again, {both}, and watch for 25 seconds."),
-            watch=_("The keys that begin with {lost}."), mark="header:subscription",
+            watch=_("How many messages the group consumes."), mark="header:subscription",
             predict=Question(
                 text=_("Will the messages with {lost} that were passed over come now?"),
                 kind=Choice((("come", _("Yes, the broker has kept them for the group.")),
@@ -214,7 +215,8 @@ TWO_SUBSCRIPTIONS = Lab(
                 right=lambda e: Truth("gone" if _skipped(e).value else "come")),
             check=_is_mended,
             say=Question(
-                text=_("How many messages with {lost} were passed over? Count the numbers missing in the keys."),
+                text=_("How many messages with {lost} were passed over? Search the Journal for {lost}-, with "
+                       "\"also each message\": some numbers were not consumed."),
                 kind=Number(_("messages"), share=0.1, within=3), right=_skipped,
                 again=_("You wrote {given}; take the last {lost} key before the gap and the first one after it "
                         "again.")),

@@ -28,9 +28,10 @@ const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.str
 const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);
 const diff = attached ? null : new Diff($("#j-diff"), api);
 const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });
-const search = $("#j-search"), causes = $("#j-causes"), steps = $("#j-quiet"), state = $("#j-state"), older = $("#j-older"), clear = $("#j-clear");
+const search = $("#j-search"), causes = $("#j-causes"), steps = $("#j-quiet"), flow = $("#j-flow"), state = $("#j-state"), older = $("#j-older"), clear = $("#j-clear");
 
-const wanted = () => (at ? { show: "all" } : { show: causes.checked ? "actions" : steps.checked ? "facts" : "told", search: search.value.trim() });
+const shown = () => (causes.checked ? "actions" : flow?.checked ? "all" : steps.checked ? "facts" : "told");
+const wanted = () => (at ? { show: "all" } : { show: shown(), search: search.value.trim() });
 const fits = (row) => (causes.checked ? row.type === "ActionTaken" : steps.checked || !isStep(row));
 let before = null, looking = null;
 
@@ -39,7 +40,7 @@ startShell({
   async onFacts(rows, { gap }) {
     if (at) return;
     if (gap) before = (await fill(list, api, gap, { ...wanted(), most: PAGE }).catch(() => null)) ?? before;
-    if (wanted().search) later(newest, SEARCHED_MS);
+    if (wanted().search || flow?.checked) later(newest, SEARCHED_MS); // what flows is no news of the channel
     else list.add(rows.filter((row) => fits(row) && !(gap && BigInt(row.seq) < BigInt(gap.before))));
   },
   keys: { "/": () => search?.focus() },
@@ -102,7 +103,7 @@ function named() {
 /** The address holds the filters, so that it can be passed on. */
 function remember() {
   const address = new URL(location.href);
-  for (const [name, value] of [["search", search.value.trim()], ["causes", causes.checked ? "1" : ""], ["steps", steps.checked ? "1" : ""]])
+  for (const [name, value] of [["search", search.value.trim()], ["causes", causes.checked ? "1" : ""], ["steps", steps.checked ? "1" : ""], ["messages", flow?.checked ? "1" : ""]])
     if (value) address.searchParams.set(name, value);
     else address.searchParams.delete(name);
   history.replaceState(null, "", address);
@@ -137,7 +138,7 @@ if (at) {
   }
 } else {
   search.addEventListener("input", () => later(renew, TYPED_MS));
-  for (const control of [causes, steps]) control.addEventListener("input", renew);
+  for (const control of [causes, steps, flow]) control?.addEventListener("input", renew);
   clear.addEventListener("click", () => {
     search.value = "";
     causes.checked = false;
