@@ -102,7 +102,6 @@ OTHERS: dict[str, Any] = {
     "queue.locked": _("locked"),
     "queue.not_locked": _("not locked"),
     "queue.and_more": _("and {n} more"),
-    "time.now_due": _("now"),
     "phase.start": _("Start"),
     "phase.stop": _("Stop"),
     "step.of_sixteen": _("{n} of 16"),

@@ -138,6 +138,7 @@ TEXTS: dict[str, Any] = {
     "time.ended": _("Not live"),
     "time.event": _("event #{seq}"),
     "time.freeze": _("Freeze view"),
+    "time.now_due": _("now"),
     "time.resume": _("Resume view"),
     "act.sent": _("sent #{seq}"),
     "act.failed": _("The server did not answer. Try again."),

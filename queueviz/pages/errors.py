@@ -11,6 +11,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
+from queueviz import access, owners, refusals
+from queueviz.visitor import Visitor
+
 log = logging.getLogger(__name__)
 
 PAGE = "queueviz/pages/error.html"
@@ -32,6 +35,13 @@ def sentence(request: HttpRequest, status: int, *, error: str, hint: str = "", f
         return JsonResponse(_shape(error, hint, field, details), status=status)
     context = {"status": status, "message": error, "hint": hint, "field": field, "details": details}
     return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
+
+
+def too_many_owned(request: HttpRequest, who: Visitor, refused: owners.TooManyOwned) -> HttpResponse:
+    """The page on which one's own sandboxes can be deleted."""
+    status, said = refusals.describe(refused)
+    context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": access.sandboxes_of(who)}
+    return render(request, PAGE, context, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -67,9 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
         made = owners.create(who, given["template"] or "flights", preset=given["preset"] or "sandbox",
                              name=given["name"])  # fmt: skip
     except owners.TooManyOwned as refused:
-        status, said = refusals.describe(refused)
-        context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": access.sandboxes_of(who)}
-        return render(request, errors.PAGE, context, status=status)
+        return errors.too_many_owned(request, who, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
 

@@ -4,7 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, incidents, owners, recipe_links, refusals, visitor
+from queueviz import access, acting, incidents, owners, recipe_links, visitor
 from queueviz.pages import errors
 from sandbox.labs.incidents import INCIDENTS
 
@@ -25,7 +25,5 @@ def open_one(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         made = recipe_links.open_it(who, incidents.order(incident))
     except owners.TooManyOwned as refused:
-        status, said = refusals.describe(refused)
-        context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": access.sandboxes_of(who)}
-        return render(request, errors.PAGE, context, status=status)
+        return errors.too_many_owned(request, who, refused)
     return redirect("branching", made.sandbox.slug)

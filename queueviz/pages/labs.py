@@ -13,7 +13,7 @@ from queueviz import access, acting, engine, forms, lab_recordings, owners, rang
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.pages import reading
+from queueviz.pages import errors, reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
@@ -27,6 +27,7 @@ from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
 EXAM_SEED = "exams"  # in a session: what its exams are drawn from
+BEST_SCORES = "labs"  # in a session: by lab, of those that were finished
 SEED_BYTES = 8
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
 Found = dict[str, list[dict[str, Any]]]  # by lab: the visitor's sandboxes in which it is in progress
@@ -36,13 +37,13 @@ BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
     """Packs, and every lab: how far the visitor's own sandboxes are with it, as their journals say."""
-    found = _in_progress(visitor.of_request(request))
+    found, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
-    labs = [{"lab": lab, "title": gettext(lab.title), "goal": gettext(lab.goal), "mine": found.get(lab.slug, ())}
-            for lab in LABS.values()]  # fmt: skip
+    labs = [{"lab": lab, "title": gettext(lab.title), "goal": gettext(lab.goal), "mine": found.get(lab.slug, ()),
+             "best": best.get(lab.slug)} for lab in LABS.values()]  # fmt: skip
     packs = [{"title": gettext(pack.title), "minutes": sum(lab.minutes for lab in pack.labs),
               "labs": [{"lab": lab, "title": gettext(lab.title),
-                        "done": any(mine["finished"] for mine in found.get(lab.slug, ()))} for lab in pack.labs],
+                        "done": lab.slug in best} for lab in pack.labs],
               "slug": pack.slug, "exam": None if seed is None else _exam(pack, seed, found)}
              for pack in PACKS]  # fmt: skip
     return render(request, "queueviz/pages/labs.html", {"labs": labs, "packs": packs})
@@ -51,7 +52,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
     """A sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
-    return redirect(_begun(visitor.of_request(request), _known(lab), exam=False))
+    return _begin(request, visitor.of_request(request), _known(lab), exam=False)
 
 
 @require_POST
@@ -70,7 +71,15 @@ def exam(request: HttpRequest, pack: str) -> HttpResponse:
     if not left:
         return redirect("labs")
     lab, begun = left[0]
-    return redirect(_begun(who, lab, exam=True) if begun is None else begun["address"])
+    return _begin(request, who, lab, exam=True) if begun is None else redirect(begun["address"])
+
+
+def _begin(request: HttpRequest, who: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
+    """In a new sandbox of the visitor's, for which there may be no room."""
+    try:
+        return redirect(_begun(who, lab, exam=exam))
+    except owners.TooManyOwned as refused:
+        return errors.too_many_owned(request, who, refused)
 
 
 def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
@@ -137,6 +146,8 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     context: dict[str, Any] = shell(request, visit, "board") if not alone else {
         "sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     row = _row(slug, lab)
+    if row["finished"] and access.owns(who, access.ours(visit)):
+        _note_score(request, row)
     context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
     if alone:
         return render(request, "queueviz/partials/lab.html", context, status=status)
@@ -144,6 +155,13 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
     context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     return render(request, "queueviz/boards/lab.html", context, status=status)
+
+
+def _note_score(request: HttpRequest, row: LabRow) -> None:
+    """The best one stays with the browser: the sandbox sleeps, expires and is deleted."""
+    best = request.session.get(BEST_SCORES, {})
+    if row["score"] > best.get(row["lab"], -1):
+        request.session[BEST_SCORES] = {**best, row["lab"]: row["score"]}
 
 
 def _known(lab: str) -> Lab:

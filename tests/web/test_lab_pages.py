@@ -1,6 +1,7 @@
 """Labs on the web: started by one click, answered in the panel, graded from the journal."""
 
 import html
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 from django.test import Client
 from django.utils.translation import override
 
-from queueviz import engine, lab_recordings
+from queueviz import engine, lab_recordings, owners
 from queueviz.boards.fact_texts import FACTS
 from queueviz.models import Sandbox
+from queueviz.pages import labs
 from queueviz.pages.lab_panel import marked
 from sandbox.cluster import record as records
 from sandbox.labs.catalogue import LABS
@@ -79,6 +81,13 @@ def test_names_in_a_text_are_marked_and_nothing_else_is_html() -> None:
     assert marked("", {"one": "left"}) == ""
     with override("zh-hans"):
         assert marked("{one} still runs.", {"one": "left"}) == "<code>left</code> 还在运行。"
+
+
+def test_each_action_that_a_lab_allows_is_offered_by_a_page() -> None:
+    pages = "".join(page.read_text("utf-8") for page in Path("templates").rglob("*.html"))
+    pages += Path("queueviz/boards/faults.py").read_text("utf-8")
+    asked = {action for lab in LABS.values() for action in lab.allowed}
+    assert [action for action in sorted(asked) if f'"{action}"' not in pages] == []
 
 
 def test_a_lab_begins_with_its_own_settings(student: Client) -> None:
@@ -174,6 +183,31 @@ def test_the_panel_speaks_chinese(student: Client, begun: str) -> None:
     assert "预测" in page
     assert "How many of the" not in page
     assert "will have no queue" not in page
+
+
+def test_the_best_score_of_a_lab_stays_when_its_sandbox_is_deleted(
+    student: Client, begun: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = labs._row(slug_of(begun), LAB)
+    for score in (90, 70):
+        monkeypatch.setattr(labs, "_row", lambda slug, lab, score=score: {**row, "finished": True, "score": score})
+        assert student.get(begun, headers=HTMX).status_code == 200
+    other = Client()
+    assert other.get(begun).status_code == 200
+    monkeypatch.undo()
+    assert student.post(f"/s/{slug_of(begun)}/keep/delete/").status_code == 302
+    assert "Done: 90 of 100" in student.get("/labs/").content.decode()
+    assert "Done:" not in other.get("/labs/").content.decode()
+
+
+def test_where_no_room_is_left_for_a_lab_one_s_own_sandboxes_can_be_deleted(
+    student: Client, begun: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owners, "LIMITS", replace(owners.LIMITS, sandboxes_per_visitor=1))
+    for address in ("/labs/start-offset/", "/labs/exam/first-hour/"):
+        refused = student.post(address)
+        assert refused.status_code == 429
+        assert f'action="/s/{slug_of(begun)}/keep/delete/"' in refused.content.decode()
 
 
 # Saved as a lab.

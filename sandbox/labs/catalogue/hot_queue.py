@@ -103,6 +103,12 @@ def _all_have_one(evidence: Evidence) -> Verdict:
                        lag=evidence.lag(n["group"], n["topic"]), rests_on=[seen.seq for seen in assigned.values()])
 
 
+def _is_silent(evidence: Evidence) -> bool:
+    rates = [seen.event.fields["rate_per_s"] for seen in evidence.actions("ChangeActor")
+             if seen.event.fields["actor"] == "shop"]
+    return bool(rates) and rates[-1] == 0
+
+
 def _is_even(evidence: Evidence) -> Verdict:
     started = evidence.actions("StartProducer")
     if not started:
@@ -118,7 +124,7 @@ def _is_even(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s),
                                wait_s=WATCH_S // 2)
     if percent > EVEN_PERCENT:
-        if not evidence.actions("StopActor"):
+        if not evidence.actions("StopActor") and not _is_silent(evidence):
             return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest.seq])
         return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest.seq])
     return Verdict.met(_("The hottest queue gets {percent} % now."), percent=round(percent), rests_on=[newest.seq])
@@ -162,7 +168,7 @@ def _third(hands: Hands) -> None:
 def _solve(hands: Hands) -> None:
     _third(hands)
     n = hands.numbers
-    hands.act(StopActor(actor="shop"))
+    hands.act(ChangeActor(actor="shop", rate_per_s=0))
     hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key="order-{n}", selector="hash"))
     hands.see(60)
     hands.say("even")
@@ -258,9 +264,8 @@ HOT_QUEUE = Lab(
         ),
         Step(
             title=_("Another key"), rate=4,
-            do=_("Stop shop. Start another producer of {topic}, {rate} messages a second by hash, with a key that "
-                 "differs "
-                 "from message to message, such as order-{{n}}. Watch for 20 seconds."),
+            do=_("Set the rate of shop to 0. Start another producer of {topic}, {rate} messages a second by hash, with "
+                 "a key that differs from message to message, such as order-{{n}}. Watch for 20 seconds."),
             watch=_("The newest offsets of all queues."), mark="lanes",
             predict=Question(
                 text=_("What share will the hottest queue get now?"), kind=Number("%", within=8), right=_even_share),
