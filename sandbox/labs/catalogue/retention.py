@@ -63,6 +63,8 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
     deleted = [seen for seen in evidence.of(FilesDeleted) if seen.event.kind == "commitlog"]
     if deleted:
         return deleted[-1]
+    if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
+        return Verdict.not_yet(_("The deletion was not run yet."))
     if not evidence.actions("AgeFiles"):
         return Verdict.wrong(TOO_NEW, rests_on=[runs[-1].seq])
     return Verdict.wrong(_("Nothing was deleted: the file that is written to stays, however old it is. Send a larger "
