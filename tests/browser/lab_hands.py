@@ -124,10 +124,13 @@ class KeyboardHands(Ways):
     def _go_at(self, step: Step | None) -> None:
         """By a button of the panel where it alone has the pace: what takes so long is not over before it is reached."""
         rate = 1 if step is None else step.rate
-        if self._button(rate).count():
-            self.pace(rate)
-        else:
+        if not self._button(rate).count():
             self.keys.push(self.panel.locator(f"[data-pace='{rate:g}']"))
+        elif self._rate() != rate:
+            self.keys.push(self._button(rate))
+            goes = f"footer.time [data-rate='{rate:g}'][aria-pressed=true]"
+            stands = "#lab .steps:not([data-phase=do])"  # the step was met meanwhile, and the page has stopped time
+            self.page.locator(f"{goes}, {stands}").first.wait_for(state="attached")
 
     def stop(self) -> None:
         """By its key, which belongs to no field."""
