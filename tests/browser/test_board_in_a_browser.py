@@ -182,11 +182,11 @@ def test_a_refused_form_keeps_its_input_and_says_why(site: Site) -> None:
     site.page.get_by_role("button", name="Send burst").click()
     dialog = site.page.locator("#ask")
     dialog.locator("form").evaluate("(form) => form.noValidate = true")
-    dialog.get_by_label("Messages").fill("900000")
+    dialog.get_by_label("Messages", exact=True).fill("900000")
     dialog.get_by_role("button", name="Send").click()
     expect(dialog.get_by_role("alert")).to_be_visible()
     expect(dialog.get_by_role("alert")).to_be_focused()
-    expect(dialog.get_by_label("Messages")).to_have_value("900000")
+    expect(dialog.get_by_label("Messages", exact=True)).to_have_value("900000")
 
 
 def test_the_keyboard_alone_runs_a_board(site: Site) -> None:

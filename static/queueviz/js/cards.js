@@ -65,16 +65,16 @@ export class Cards {
       this.box.insertBefore(node, next ? this.cards.get(next).node : this.add);
       if (typeof htmx !== "undefined") htmx.process(node);
     }
-    $("#no-members")?.remove(); // somebody reads now
+    $("#no-members")?.remove();
     return true;
   }
 
   paint(data, now, shorts) {
-    const idle = [], waits = new Set(Object.values(data.queues).map((queue) => queue.assigned)); // perhaps for a lock
+    const idle = [];
     for (const [id, card] of this.cards) {
       const member = data.members[id];
       if (!member) continue;
-      const free = this.add && member.queues === 0 && !waits.has(id) && member.state === "running" && now - (member.since_ms ?? now) > 3000;
+      const free = this.add && member.queues === 0 && Object.values(data.queues).every((row) => row.assigned !== id) && member.state === "running" && now - (member.since_ms ?? now) > 3000;
       if (free) idle.push(member.letter ?? shortId(id));
       cls(card.node, "shelf", Boolean(free));
       this.#card(card, id, member, data, now, shorts);

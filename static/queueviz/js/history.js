@@ -1,5 +1,5 @@
-/* One lag value per queue and second of the sandbox's clock, for sparklines and the chart. What nobody watched is asked of the
-   sandbox, which keeps the last five minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
+/* One lag value per queue and second of the sandbox's clock. What nobody watched is asked of the sandbox, which keeps five
+   minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
 
 const KEEP = 600;
 
@@ -15,10 +15,10 @@ export class History {
   series = new Map();
   /** @type {number | null} */
   second = null;
+  fresh = true; // found, and drawn by no chart yet
   #key;
   #recent;
   #asking = false;
-  #filled = true; // with values that note() has not reported yet
 
   /**
    * @param {string} key
@@ -55,7 +55,7 @@ export class History {
       series.values = [...values, ...Array(own - newer.length).fill(null), ...newer].slice(-KEEP);
       series.version++;
     }
-    this.#filled = true;
+    this.fresh = true;
   }
 
   of(name) {
@@ -63,13 +63,11 @@ export class History {
     return this.series.get(name);
   }
 
-  /** Returns true when a new second has begun, or older values were found: also of a clock that stands. */
+  /** Returns true when a new second has begun. */
   note(now_ms, lags) {
     const second = Math.floor(now_ms / 1000);
     const missed = this.second === null ? 1 : second - this.second;
-    const filled = this.#filled;
-    this.#filled = false;
-    if (missed < 1 && missed > -60) return filled;
+    if (missed < 1 && missed > -60) return false;
     if (missed < 0 || missed > KEEP) this.series.clear();
     if (missed < 0 || missed > 3) this.fill();
     for (const [name, lag] of lags) {

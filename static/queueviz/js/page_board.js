@@ -91,7 +91,7 @@ function paint(whole, jump) {
   const window = (strips = nextWindow(strips, lags, performance.now(), now)).size;
   heat?.paint(whole.queues, queues, shortNames(Object.keys(whole.queues)), rows.selected);
   text($("#window"), heat ? t("heat.head", { n: Object.keys(queues).length, all: Object.keys(whole.queues).length }) : t(lags.some((lag) => lag > WIDEST) ? "strip.head_beyond" : "strip.head", { n: number(window) }));
-  if (!past && history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(data, now);
+  if (!past && (history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh)) paintChart(data, now);
   shareWindow(window);
   rows.paint(data, { now, captions, jump, history });
   cards.paint(data, now, rows.shorts);
@@ -118,7 +118,7 @@ painter.every(() => {
   kpis.tick(board.header, now);
   cards.paint(board, now, rows.shorts);
   timers(now);
-  if (page.live.status === "connected" && history.note(now, Object.entries(board.queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(board, now);
+  if (page.live.status === "connected" && (history.note(now, Object.entries(board.queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh)) paintChart(board, now);
 });
 
 setInterval(() => lanes.hold(page.live.status !== "connected" || clock.rate === 0 || painter.frozen), 300);
@@ -132,6 +132,7 @@ function repaint() {
 }
 
 function paintChart(data, now) {
+  history.fresh = false;
   const shorts = shortNames(Object.keys(data.queues));
   chart.update(inOrder(Object.keys(data.queues)).map((key) => {
     const row = data.queues[key], age = row.oldest_stored_ms && lagOf(row) ? now - row.oldest_stored_ms : 0, me = colour(data.members[row.owner ?? row.assigned]);
