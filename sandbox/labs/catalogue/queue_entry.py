@@ -230,7 +230,8 @@ QUEUE_ENTRY = Lab(
     steps=(
         Step(
             title=_("Where the entry begins"),
-            do=_("Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in q0."),
+            do=_("Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in "
+                 "{topic}/0."),
             watch=_("The first 8 bytes of the entry, and what they point to."), mark="queue:broker-a:0",
             predict=Question(
                 text=_("q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
@@ -239,8 +240,8 @@ QUEUE_ENTRY = Lab(
             say=Question(
                 text=_("At which byte of the log does its record begin? Decode the first 8 bytes."),
                 kind=Number(_("bytes")), right=_physical,
-                again=_("You wrote {given}; click the newest entry of q0 on the page Store, and read the first of its "
-                        "three numbers."),
+                again=_("You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
+                        "first of its three numbers."),
                 misreadings=(Misreading(IN_QUEUE, lambda e, given: given == _position(e).value),)),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),

@@ -38,6 +38,8 @@ def _step(title: str, number: int, now: int, met: Met | None) -> StepRow:
 
 def _met(met: Met) -> MetRow:
     given, truth = met.given, met.truth
+    if isinstance(truth, float):
+        truth = round(truth, 1)  # a share, a second: read from the Board, not computed
     return {"seq": str(met.seq), "text": met.text, "values": met.values, "rests_on": list(map(str, met.rests_on)),
             "given": None if given is None else shown(given), "truth": None if truth is None else shown(truth),
             "accurate": met.accurate}
