@@ -55,8 +55,9 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     if not text:
         return ""
     said = gettext(text)
-    return said.format(**{name: _spoken(name, value) for name, value in values.items()}) if values else said
+    return said.format(**{name: spoken(name, value) for name, value in values.items()}) if values else said
 
 
-def _spoken(name: str, value: object) -> object:
+def spoken(name: str, value: object) -> object:
+    """A value as a sentence has it: words of ours in the reader's language."""
     return gettext(value) if name in SPOKEN and isinstance(value, str) and value else value

@@ -1,7 +1,6 @@
 """The panel of a lab in progress, in the reader's language."""
 
 from collections.abc import Mapping
-from itertools import dropwhile, islice
 from typing import Any
 
 from django.utils.html import escape, format_html
@@ -9,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.refusals import SPOKEN
+from queueviz.refusals import SPOKEN, spoken
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
@@ -39,17 +38,17 @@ def marked(text: str, values: Mapping[str, Any]) -> SafeString:
 
 
 def _marked(name: str, value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return gettext(value) if name in SPOKEN and value else format_html("<code>{}</code>", value)
+    is_name = isinstance(value, str) and name not in SPOKEN
+    return format_html("<code>{}</code>", value) if is_name else spoken(name, value)
 
 
 def _next(lab: LabRow) -> dict[str, str] | None:
     """The lab after it; None after the last."""
-    following = next(islice(dropwhile(lambda slug: slug != lab["lab"], LABS), 1, None), None)
-    if following is None:
+    all_labs = list(LABS.values())
+    at = all_labs.index(LABS[lab["lab"]]) + 1
+    if at == len(all_labs):
         return None
-    return {"slug": following, "number": LABS[following].number, "title": gettext(LABS[following].title)}
+    return {"slug": all_labs[at].slug, "number": all_labs[at].number, "title": gettext(all_labs[at].title)}
 
 
 def _choices(lab: LabRow, step: int) -> dict[str | None, str]:

@@ -43,7 +43,8 @@ def index(request: HttpRequest) -> HttpResponse:
              "best": best.get(lab.slug)} for lab in LABS.values()]  # fmt: skip
     packs = [{"title": gettext(pack.title), "minutes": sum(lab.minutes for lab in pack.labs),
               "labs": [{"lab": lab, "title": gettext(lab.title),
-                        "done": lab.slug in best} for lab in pack.labs],
+                        "done": lab.slug in best or any(mine["finished"] for mine in found.get(lab.slug, ()))}
+                       for lab in pack.labs],
               "slug": pack.slug, "exam": None if seed is None else _exam(pack, seed, found)}
              for pack in PACKS]  # fmt: skip
     return render(request, "queueviz/pages/labs.html", {"labs": labs, "packs": packs})

@@ -19,6 +19,7 @@ from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from tests.web.test_with_the_engine import HTMX, act, events, start
 
+ROOT = Path(__file__).parents[2]
 LAB = "members-and-queues"
 PATIENCE_S = 60
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,8 +85,8 @@ def test_names_in_a_text_are_marked_and_nothing_else_is_html() -> None:
 
 
 def test_each_action_that_a_lab_allows_is_offered_by_a_page() -> None:
-    pages = "".join(page.read_text("utf-8") for page in Path("templates").rglob("*.html"))
-    pages += Path("queueviz/boards/faults.py").read_text("utf-8")
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "templates").rglob("*.html"))
+    pages += (ROOT / "queueviz" / "boards" / "faults.py").read_text("utf-8")
     asked = {action for lab in LABS.values() for action in lab.allowed}
     assert [action for action in sorted(asked) if f'"{action}"' not in pages] == []
 

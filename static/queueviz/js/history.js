@@ -1,4 +1,4 @@
-/* One lag value per queue and second of the sandbox's clock. What nobody watched is asked of the sandbox, which keeps five
+/* One lag value per queue and second of the sandbox's clock. What no page watched is asked of the sandbox, which keeps five
    minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
 
 const KEEP = 600;

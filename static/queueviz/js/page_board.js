@@ -91,7 +91,7 @@ function paint(whole, jump) {
   const window = (strips = nextWindow(strips, lags, performance.now(), now)).size;
   heat?.paint(whole.queues, queues, shortNames(Object.keys(whole.queues)), rows.selected);
   text($("#window"), heat ? t("heat.head", { n: Object.keys(queues).length, all: Object.keys(whole.queues).length }) : t(lags.some((lag) => lag > WIDEST) ? "strip.head_beyond" : "strip.head", { n: number(window) }));
-  if (!past && (history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh)) paintChart(data, now);
+  if (!past && noteLags(queues, now)) paintChart(data, now);
   shareWindow(window);
   rows.paint(data, { now, captions, jump, history });
   cards.paint(data, now, rows.shorts);
@@ -118,7 +118,7 @@ painter.every(() => {
   kpis.tick(board.header, now);
   cards.paint(board, now, rows.shorts);
   timers(now);
-  if (page.live.status === "connected" && (history.note(now, Object.entries(board.queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh)) paintChart(board, now);
+  if (page.live.status === "connected" && noteLags(board.queues, now)) paintChart(board, now);
 });
 
 setInterval(() => lanes.hold(page.live.status !== "connected" || clock.rate === 0 || painter.frozen), 300);
@@ -129,6 +129,11 @@ function repaint() {
   const url = new URL(location.href);
   url.searchParams.set("sel", String(rows.selected));
   window.history.replaceState(null, "", url);
+}
+
+/** Whether the chart has something new to draw. */
+function noteLags(queues, now) {
+  return history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh;
 }
 
 function paintChart(data, now) {
