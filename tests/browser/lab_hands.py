@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from playwright.sync_api import Locator, TimeoutError, expect
@@ -115,11 +116,10 @@ class KeyboardHands(Ways):
             self._see_it_stand()
 
     def _see_it_stand(self) -> None:
-        """It goes on where the pace was chosen just after the step had happened; then it is stopped by hand."""
-        try:
+        """It goes on where the pace was chosen just as the step had happened; then it is stopped by hand."""
+        with suppress(TimeoutError):
             self.panel.locator("[data-paused]").wait_for(timeout=PAUSED_WITHIN_MS)
-        except TimeoutError:
-            self.stop()
+        self.stop()
 
     def _go_at(self, step: Step | None) -> None:
         """By a button of the panel where it alone has the pace: what takes so long is not over before it is reached."""
