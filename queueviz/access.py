@@ -6,6 +6,8 @@ An unknown one and one that is not for this visitor answer alike: an unauthorize
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from django.contrib.auth.signals import user_logged_in
@@ -22,9 +24,11 @@ from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.rights import ROLES, VERBS, Role, allows, can
 
 HOLDER = "holder"  # in a session: the secret its grants are found by
+SEATS = "seats"  # in a session: course → the secret of its student's place there
 HOLDER_BYTES = 32
 ANONYMOUS_LIFE = timedelta(hours=24)  # after the last visit
 ACCOUNT_LIFE = timedelta(days=30)
+COURSE_LIFE = timedelta(days=90)
 VISIT_NOTED_EVERY = timedelta(minutes=1)  # a live page must not write a row per request
 HOST_VERBS = frozenset({"see"})
 ATTACHED_ACTIONS = (ResetOffsets, UndoReset)  # all that is ever done to a cluster that is not ours
@@ -36,6 +40,21 @@ class NotFound(Http404):
 
 class Forbidden(PermissionDenied):
     """The visitor sees it but may not do this."""
+
+
+class Held(NamedTuple):
+    """What a visitor shows: grants of this kind with one of these values in this field are good for it."""
+
+    kind: str
+    field: str
+    values: frozenset[Any]
+
+    def fits(self, grant: Grant) -> bool:
+        return grant.kind == self.kind and getattr(grant, self.field) in self.values
+
+    @property
+    def query(self) -> Q:
+        return Q(kind=self.kind, **{f"{self.field}__in": self.values})
 
 
 class Visit(NamedTuple):
@@ -126,7 +145,7 @@ def _may_see(visitor: Visitor, place: Any) -> bool:
     if isinstance(place, Cluster):
         return _role_at_cluster(visitor, place) is not None
     held = _held(visitor)
-    granted = [grant.role for grant in place.live if held and all(getattr(grant, k) == v for k, v in held.items())]
+    granted = [grant.role for grant in place.live if any(one.fits(grant) for one in held)]
     return _role_with(visitor, place, granted) is not None
 
 
@@ -200,6 +219,8 @@ def note_visit(visit: Visit) -> None:
 
 
 def life_of(sandbox: Sandbox) -> timedelta:
+    if sandbox.course_id:
+        return COURSE_LIFE
     return ACCOUNT_LIFE if sandbox.owner_id else ANONYMOUS_LIFE
 
 
@@ -218,8 +239,8 @@ def owns(visitor: Visitor, sandbox: Sandbox) -> bool:
 
 @receiver(user_logged_in)
 def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
-    """Signing in takes along what was made in the session."""
-    held = _granted(Visitor(session=request.session))
+    """Signing in takes along what was made in the session; a place in a course stays the session's."""
+    held = _granted(Visitor(session=request.session)).filter(role="owner")
     for grant in held.select_related("sandbox"):
         _give(grant.sandbox, user)
     held.delete()
@@ -284,21 +305,24 @@ def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
 
 def _granted(visitor: Visitor) -> QuerySet[Grant]:
     """What is still good of what the visitor was given."""
-    held = _held(visitor)
-    return Grant.objects.filter(live_grants(timezone.now()), **held) if held else Grant.objects.none()
+    held = [one.query for one in _held(visitor)]
+    return Grant.objects.filter(live_grants(timezone.now()), reduce(or_, held)) if held else Grant.objects.none()
 
 
-def _held(visitor: Visitor) -> dict[str, Any] | None:
-    """The fields of grants given to the visitor: to its link, its token, its account or its browser."""
+def _held(visitor: Visitor) -> tuple[Held, ...]:
+    """What was given to the visitor: to its link, its token, its account, its browser, its places in courses."""
     if visitor.link is not None:
-        return {"kind": Grant.Kind.LIVE, "digest": digest(visitor.link)}
+        return (Held(Grant.Kind.LIVE, "digest", frozenset({digest(visitor.link)})),)
     if visitor.token is not None:
-        return {"kind": Grant.Kind.TOKEN, "digest": digest(visitor.token)}
-    if visitor.is_signed_in:
-        return {"kind": Grant.Kind.EDITOR, "user_id": visitor.user.pk}
-    if visitor.session is not None and HOLDER in visitor.session:
-        return {"kind": Grant.Kind.SESSION, "holder": digest(visitor.session[HOLDER])}
-    return None
+        return (Held(Grant.Kind.TOKEN, "digest", frozenset({digest(visitor.token)})),)
+    session = visitor.session if visitor.session is not None else {}
+    held = [Held(Grant.Kind.EDITOR, "user_id", frozenset({visitor.user.pk}))] if visitor.is_signed_in else []
+    secrets_of = list(session.get(SEATS, {}).values())
+    if not visitor.is_signed_in and HOLDER in session:
+        secrets_of.append(session[HOLDER])
+    if secrets_of:
+        held.append(Held(Grant.Kind.SESSION, "holder", frozenset(map(digest, secrets_of))))
+    return tuple(held)
 
 
 def live_grants(now: datetime) -> Q:

@@ -8,7 +8,11 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from queueviz import cluster_fields as fields
+from queueviz.courses.models import Course, Enrolment, Submission
 from queueviz.slugs import attached_slug, root_of
+
+__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grant", "PipelineRun", "Sandbox",
+           "SandboxPlace", "Submission", "UndoPoint"]  # fmt: skip
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex
@@ -30,6 +34,7 @@ class Sandbox(models.Model):
     visibility = models.CharField(max_length=8, choices=Visibility, default=Visibility.LINK)
     branch_of = models.CharField(max_length=SLUG_LENGTH, blank=True, default="")  # slug of its parent
     branch_at = models.BigIntegerField(null=True, blank=True)  # up to which of its events
+    course = models.ForeignKey(Course, null=True, blank=True, on_delete=models.CASCADE, related_name="sandboxes")
     of_host = models.BooleanField(default=False)  # the demo: everyone may watch, no one owns it
     created_at = models.DateTimeField(auto_now_add=True)
     visited_at = models.DateTimeField()

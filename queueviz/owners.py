@@ -55,11 +55,21 @@ def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: st
     for those that come after it.
     """
     sandbox = Sandbox(name=name, template=template, preset=preset)
-    made = _make(visitor, sandbox, lambda slug: engine.port().create(
+    made = _make_owned(visitor, sandbox, lambda slug: engine.port().create(
         slug, template, preset=preset, history=history, changes=changes))
     if history:
         histories.wish(template, preset)
     return made
+
+
+def create_granted(visitor: Visitor, sandbox: Sandbox, grants: Callable[[Sandbox], list[Grant]], *,
+                   changes: dict[str, object] | None = None) -> Sandbox:
+    """A new sandbox that no one owns: `grants` say who may what.  Raises as `create`, but counts no sandboxes."""
+    def give() -> None:
+        Grant.objects.bulk_create(grants(sandbox))
+
+    return _make(visitor, sandbox, lambda slug: engine.port().create(
+        slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes), give)
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
@@ -70,33 +80,40 @@ def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
     sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset, seed=parent.seed,
                       branch_of=parent.slug, branch_at=order.at)  # fmt: skip
-    return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
+    return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
 def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Created:
     """A new sandbox of the visitor's: a run of the parent's template with that seed.  Raises as `branch`."""
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · {order.seed[:18]}"
     sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset)
-    return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
+    return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
 def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
     """A new sandbox of the visitor's: a run that was handed on as a text.  Raises as `branch`, without 404."""
     sandbox = Sandbox(name=name or f"{order.template} · {order.seed[:18]}", template=order.template,
                       preset=order.preset)  # fmt: skip
-    return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
+    return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
-def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]]) -> Created:
+def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]]) -> Created:
+    made = _make(visitor, sandbox, begin, lambda: access.remember(visitor, sandbox), lambda: _demand_room(visitor))
+    return Created(made, new_token(made))
+
+
+def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]],
+          give: Callable[[], None], demand: Callable[[], None] = lambda: None) -> Sandbox:
+    """`demand` raises where there is no room; `give` says who may what, once the row is there."""
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
-        _demand_room(visitor)
+        demand()
         place = record(visitor, "create", slug, template=sandbox.template, preset=sandbox.preset,
                        **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}))
         sandbox.slug, sandbox.name = slug, sandbox.name or slug
-        sandbox.visited_at, sandbox.expires_at = now, now + access.ANONYMOUS_LIFE
+        sandbox.visited_at, sandbox.expires_at = now, now + access.life_of(sandbox)
         sandbox.save()
-        access.remember(visitor, sandbox)
+        give()
     try:
         _sweep()
         _open(slug, begin)
@@ -104,7 +121,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict
         place.delete()
         sandbox.delete()
         raise
-    return Created(sandbox, new_token(sandbox))
+    return sandbox
 
 
 def new_token(sandbox: Sandbox, *, label: str = "") -> str:

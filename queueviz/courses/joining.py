@@ -1,0 +1,106 @@
+"""Taking a place in a course: by its code, and on another device by the student's own link."""
+
+import re
+import secrets
+import unicodedata
+
+from queueviz.access import SEATS
+from queueviz.courses.models import CODE_LENGTH, Course, Enrolment
+from queueviz.courses.visits import place_in
+from queueviz.rates import Rate
+from queueviz.turns import one_at_a_time
+from queueviz.visitor import Visitor, digest
+from sandbox.kernel.errors import ActionRefused
+
+LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # no I, L, O: they are misread on a projector
+SEAT_BYTES = 24
+MOST_SEATS = 20  # in one browser
+PSEUDONYMS = ("Badger", "Bison", "Crane", "Egret", "Finch", "Gecko", "Hare", "Heron", "Ibex", "Kite", "Llama", "Lynx",
+              "Marten", "Moose", "Moth", "Newt", "Otter", "Panda", "Puffin", "Quail", "Raven", "Robin", "Seal",
+              "Shrew", "Stoat", "Swift", "Tapir", "Toad", "Vole", "Wren")  # fmt: skip
+PSEUDONYM_CHARS = 32
+GUESSES = Rate(0.2, 40, what="codes that are no course's")  # a room behind one address, with its typing errors
+JOINS = Rate(2, 120, what="places taken")
+
+
+def new_code() -> str:
+    """Six letters that can be read from a wall; 148 million of them."""
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+
+
+def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
+    """The visitor's place in the course of this code; who has one already keeps it.
+
+    Raises ActionRefused: 404 no course has this code, 409 it is closed or full, 422 the pseudonym is taken or cannot be
+    shown, 429 too fast.
+    """
+    course = _of_code(visitor, code)
+    found = place_in(visitor, course)
+    if found is not None:
+        return found
+    JOINS.demand(visitor.address)
+    wanted = _clean(pseudonym)
+    secret = secrets.token_urlsafe(SEAT_BYTES)
+    with one_at_a_time(f"places in course {course.pk}"):
+        taken = set(course.enrolments.values_list("pseudonym", flat=True))
+        if course.enrolments.filter(removed_at__isnull=True).count() >= course.most_students:
+            raise ActionRefused(409, "All {most} places of this course are taken.", "Ask the teacher for another one.",
+                                most=course.most_students)
+        if wanted in taken:
+            raise ActionRefused(422, "{pseudonym} is taken in this course.", "Choose another one.", field="pseudonym",
+                                pseudonym=wanted)
+        enrolment = course.enrolments.create(pseudonym=wanted or _free(taken), digest=digest(secret))
+    _keep(visitor, course, secret)
+    return enrolment
+
+
+def secret_of(visitor: Visitor, course: Course) -> str | None:
+    """What the student's own link has in it."""
+    found: str | None = visitor.session.get(SEATS, {}).get(course.slug)
+    return found
+
+
+def take(visitor: Visitor, secret: str) -> Enrolment:
+    """Go on at this browser.  Raises ActionRefused (404) where the link is no student's, or is one no more."""
+    found = Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()
+    if found is None:
+        GUESSES.demand(visitor.address)
+        raise ActionRefused(404, "This link leads to no place in a course.", "Ask the teacher for a new one.")
+    _keep(visitor, found.course, secret)
+    return found
+
+
+def _of_code(visitor: Visitor, code: str) -> Course:
+    """Of its letters in any case, and with blanks or strokes between them."""
+    letters = re.sub(r"[\s-]", "", code).upper()
+    course = Course.objects.filter(code=letters).first() if letters else None
+    if course is None:
+        GUESSES.demand(visitor.address)
+        raise ActionRefused(404, "No course has the code {code}.", "It has six letters: look at it again.",
+                            field="code", code=letters[:CODE_LENGTH] or "–")
+    return course
+
+
+def _clean(pseudonym: str) -> str:
+    """One line that can be shown.  Raises ActionRefused (422)."""
+    text = " ".join(unicodedata.normalize("NFC", pseudonym).split())
+    if len(text) > PSEUDONYM_CHARS or any(unicodedata.category(char)[0] == "C" for char in text):
+        raise ActionRefused(422, "A pseudonym has at most {most} characters.", "Choose a shorter one.",
+                            field="pseudonym", most=PSEUDONYM_CHARS)
+    return text
+
+
+def _free(taken: set[str]) -> str:
+    free = [name for name in PSEUDONYMS if name not in taken]
+    if free:
+        return secrets.choice(free)
+    number = 2
+    while (name := f"{secrets.choice(PSEUDONYMS)} {number}") in taken:
+        number += 1
+    return name
+
+
+def _keep(visitor: Visitor, course: Course, secret: str) -> None:
+    """With the browser; the oldest place gives way where it has too many."""
+    seats = {slug: held for slug, held in visitor.session.get(SEATS, {}).items() if slug != course.slug}
+    visitor.session[SEATS] = dict([*seats.items(), (course.slug, secret)][-MOST_SEATS:])

@@ -1,0 +1,76 @@
+"""Courses, places in them, and the sandbox of each lab of each student (catalogue 8)."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+DIGEST_LENGTH = 64  # SHA-256 in hex
+CODE_LENGTH = 6
+MOST_STUDENTS = 120
+TIME_FACTORS = (1.0, 1.5, 2.0)
+
+
+class Course(models.Model):
+    """`code`: what students type to join; none: it is closed to all who have no place yet."""
+
+    class Feedback(models.TextChoices):
+        AT_ONCE = "at_once", _("at once")
+        AT_END = "at_end", _("when it is due")
+        ON_RELEASE = "on_release", _("when it is released")
+
+    slug = models.CharField(max_length=64, unique=True)
+    title = models.CharField(max_length=80)
+    teacher = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="courses")
+    code = models.CharField(max_length=CODE_LENGTH, unique=True, null=True, blank=True)
+    most_students = models.PositiveSmallIntegerField(default=60)
+    labs = models.JSONField(default=list)  # slugs, in their order
+    due_at = models.DateTimeField(null=True, blank=True)
+    feedback = models.CharField(max_length=12, choices=Feedback, default=Feedback.AT_ONCE)
+    released_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Enrolment(models.Model):
+    """A student's place in a course.  `digest`: SHA-256 of the secret that browsers and the personal link have.
+
+    `name`: from the teacher's roster, shown to the teacher alone; blank where none is wanted.
+    """
+
+    course = models.ForeignKey(Course, on_delete=models.CASCADE, related_name="enrolments")
+    pseudonym = models.CharField(max_length=32)
+    name = models.CharField(max_length=80, blank=True)
+    digest = models.CharField(max_length=DIGEST_LENGTH, unique=True)
+    time_factor = models.FloatField(default=1.0)
+    joined_at = models.DateTimeField(auto_now_add=True)
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["course", "pseudonym"], name="one_pseudonym_per_course")]
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class Submission(models.Model):
+    """A student's work on one lab of a course: its sandbox, and how far it was when it was last seen.
+
+    The journal of the sandbox is what counts; these fields are for lists, also while it sleeps.
+    """
+
+    enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="submissions")
+    lab = models.CharField(max_length=48)
+    sandbox = models.OneToOneField("queueviz.Sandbox", null=True, on_delete=models.SET_NULL, related_name="submission")
+    steps_met = models.PositiveSmallIntegerField(default=0)
+    steps = models.PositiveSmallIntegerField()
+    score = models.PositiveSmallIntegerField(default=0)
+    begun_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["enrolment", "lab"], name="one_submission_per_lab")]
+
+    def __str__(self) -> str:
+        return f"{self.lab} of {self.enrolment_id}"

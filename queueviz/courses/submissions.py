@@ -1,0 +1,64 @@
+"""The sandbox in which a student does one lab of a course, and how far it is."""
+
+from functools import partial
+
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from queueviz import acting, owners
+from queueviz.courses.models import Enrolment, Submission
+from queueviz.models import Grant, Sandbox
+from queueviz.turns import one_at_a_time
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.lab import Lab
+from sandbox.queries.rows.labs import LabRow
+
+
+def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
+    """The student's one submission of this lab: made at the first call, found at each later one.
+
+    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `owners.create`.
+    """
+    course = enrolment.course
+    if lab.slug not in course.labs:
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab.number)
+    with one_at_a_time(f"submissions of {enrolment.pk}"):
+        found, is_new = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
+        if found.sandbox is not None:
+            return found
+        if course.due_at is not None and course.due_at < timezone.now():
+            if is_new:
+                found.delete()
+            raise ActionRefused(409, "This course was due on {at}.", "Ask the teacher for more time.",
+                                at=course.due_at.strftime("%Y-%m-%d %H:%M UTC"))
+    sandbox = owners.create_granted(visitor, Sandbox(
+        name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: owners.NAME_LENGTH],
+        template=lab.template, preset=lab.preset, course=course, visibility=Sandbox.Visibility.PRIVATE,
+    ), partial(grants_of, enrolment), changes=dict(lab.changes) or None)  # fmt: skip
+    if not Submission.objects.filter(pk=found.pk, sandbox__isnull=True).update(sandbox=sandbox):
+        owners.delete(visitor, sandbox)  # another tab was faster
+    else:
+        acting.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
+    found.refresh_from_db()
+    return found
+
+
+def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
+    """The student's and the teacher's."""
+    return [Grant(sandbox=sandbox, kind=Grant.Kind.SESSION, role="student", holder=enrolment.digest),
+            Grant(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="instructor", user_id=enrolment.course.teacher_id)]
+
+
+def note(sandbox: Sandbox, row: LabRow) -> None:
+    """How far it is, for lists; a second attempt does not take from the first."""
+    submission = Submission.objects.filter(sandbox=sandbox).first()
+    if submission is None or row["lab"] != submission.lab:
+        return
+    met = sum(step["met"] is not None for step in row["steps"])
+    seen = (max(met, submission.steps_met), max(row["score"], submission.score))
+    if seen != (submission.steps_met, submission.score) or (row["finished"] and submission.finished_at is None):
+        submission.steps_met, submission.score = seen
+        if row["finished"] and submission.finished_at is None:
+            submission.finished_at = timezone.now()
+        submission.save(update_fields=["steps_met", "score", "finished_at"])

@@ -1,0 +1,125 @@
+"""What a teacher does with a course beside the class: begin it, change it, admit and remove students."""
+
+import csv
+import io
+from datetime import datetime
+
+from django.db import IntegrityError
+from django.utils import timezone
+
+from queueviz.courses.joining import new_code
+from queueviz.courses.models import MOST_STUDENTS, TIME_FACTORS, Course, Enrolment
+from queueviz.live.hubs import rights_changed
+from queueviz.models import Grant
+from queueviz.slugs import new_slug
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+
+MOST_COURSES = 20
+MOST_ROWS = 500
+NAME_CHARS = 80
+TRIES = 5
+
+
+def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
+    """Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses."""
+    if not visitor.is_signed_in:
+        raise ActionRefused(403, "A course belongs to an account.", "Sign in first.")
+    if visitor.user.courses.count() >= MOST_COURSES:
+        raise ActionRefused(429, "You have {most} courses.", "Delete one first.", most=MOST_COURSES)
+    for _ in range(TRIES):
+        try:
+            return Course.objects.create(slug=new_slug(), title=_title(title), teacher=visitor.user,
+                                         labs=_labs(labs), code=new_code())
+        except IntegrityError:  # another one has just drawn this code
+            continue
+    raise ActionRefused(503, "No code was free.", "Try again.")
+
+
+def change(course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None,
+           feedback: str) -> None:
+    """Raises ActionRefused (422)."""
+    if not 1 <= most_students <= MOST_STUDENTS:
+        raise ActionRefused(422, "A course has 1 to {most} places.", "Begin another course.", field="most_students",
+                            most=MOST_STUDENTS)
+    if feedback not in Course.Feedback.values:
+        raise ActionRefused(422, "{feedback} is no time for feedback.", "Choose one of those offered.",
+                            field="feedback", feedback=feedback)
+    course.title, course.labs, course.most_students = _title(title), _labs(labs), most_students
+    course.due_at, course.feedback = due_at, feedback
+    course.save()
+
+
+def open_lobby(course: Course) -> None:
+    """Another code: the old one is worth nothing any more."""
+    course.code = new_code()
+    course.save(update_fields=["code"])
+
+
+def close_lobby(course: Course) -> None:
+    course.code = None
+    course.save(update_fields=["code"])
+
+
+def remove(enrolment: Enrolment) -> None:
+    """The student gets in no more; what was done stays."""
+    enrolment.removed_at = timezone.now()
+    enrolment.save(update_fields=["removed_at"])
+    grants = Grant.objects.filter(holder=enrolment.digest, revoked_at__isnull=True)
+    slugs = list(grants.values_list("sandbox__slug", flat=True))
+    grants.update(revoked_at=timezone.now())
+    for slug in slugs:
+        rights_changed(slug)
+
+
+def give_time(enrolment: Enrolment, factor: float) -> None:
+    """Raises ActionRefused (422)."""
+    if factor not in TIME_FACTORS:
+        raise ActionRefused(422, "{factor} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor",
+                            factor=factor)
+    enrolment.time_factor = factor
+    enrolment.save(update_fields=["time_factor"])
+
+
+def name_students(course: Course, table: str) -> int:
+    """Names from a CSV text with the columns `pseudonym` and `name`; returns how many were known.
+
+    Raises ActionRefused (422) for another shape, or a pseudonym that is no student's.
+    """
+    rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
+    if not rows or not {"pseudonym", "name"} <= set(rows[0]):
+        raise ActionRefused(422, "The file needs the columns pseudonym and name.", "Export the roster, and fill it in.",
+                            field="roster")
+    if len(rows) > MOST_ROWS:
+        raise ActionRefused(422, "A roster has at most {most} rows.", "Send it in parts.", field="roster",
+                            most=MOST_ROWS)
+    known = {enrolment.pseudonym: enrolment for enrolment in course.enrolments.all()}
+    unknown = sorted({(row["pseudonym"] or "").strip() for row in rows} - known.keys())
+    if unknown:
+        raise ActionRefused(422, "{pseudonym} has not joined this course.", "Correct the row, or leave it out.",
+                            field="roster", pseudonym=unknown[0][:NAME_CHARS])
+    for row in rows:
+        enrolment = known[row["pseudonym"].strip()]
+        enrolment.name = (row["name"] or "").strip()[:NAME_CHARS]
+    Enrolment.objects.bulk_update(known.values(), ["name"])
+    return len(rows)
+
+
+def _title(title: str) -> str:
+    text = " ".join(title.split())[:NAME_CHARS]
+    if not text:
+        raise ActionRefused(422, "A course needs a title.", "Write one.", field="title")
+    return text
+
+
+def _labs(labs: list[str]) -> list[str]:
+    """In the order of the catalogue."""
+    unknown = [lab for lab in labs if lab not in LABS]
+    if unknown:
+        raise ActionRefused(422, "There is no lab {lab}.", "Choose among those offered.", field="labs",
+                            lab=unknown[0][:NAME_CHARS])
+    chosen = [slug for slug in LABS if slug in labs]
+    if not chosen:
+        raise ActionRefused(422, "A course needs a lab.", "Choose one or more.", field="labs")
+    return chosen

@@ -1,0 +1,59 @@
+"""Who may what in a course: its teacher, its students, and no one else learns that there is one."""
+
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet
+
+from queueviz.access import SEATS, Forbidden, NotFound
+from queueviz.courses.models import Course, Enrolment
+from queueviz.visitor import Visitor, digest
+from sandbox.control.rights import Role, can
+
+
+class CourseVisit(NamedTuple):
+    """A visitor in one course.  `enrolment`: the student's place; None: it is the teacher."""
+
+    course: Course
+    role: Role
+    enrolment: Enrolment | None
+
+    @property
+    def teaches(self) -> bool:
+        return can(self.role, "grade")
+
+
+def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
+    """`see`: its students and its teacher; `grade`: its teacher.  Raises `NotFound` or `Forbidden`."""
+    course = Course.objects.filter(slug=slug).first()
+    visit = None if course is None else _visit(visitor, course)
+    if visit is None:
+        raise NotFound("There is no course with this address.")
+    if not can(visit.role, verb):
+        raise Forbidden("This is the teacher's.")
+    return visit
+
+
+def courses_of(visitor: Visitor) -> QuerySet[Course]:
+    """Those the visitor teaches or has a place in, the newest first."""
+    mine = Q(enrolments__digest__in=_digests(visitor), enrolments__removed_at__isnull=True)
+    if visitor.is_signed_in:
+        mine |= Q(teacher=visitor.user)
+    return Course.objects.filter(mine).distinct().order_by("-created_at")
+
+
+def place_in(visitor: Visitor, course: Course) -> Enrolment | None:
+    """The student's place of this browser in the course, if it has not been taken away."""
+    return course.enrolments.filter(digest__in=_digests(visitor), removed_at__isnull=True).first()
+
+
+def _visit(visitor: Visitor, course: Course) -> CourseVisit | None:
+    if visitor.is_signed_in and course.teacher_id == visitor.user.pk:
+        return CourseVisit(course, "instructor", None)
+    enrolment = place_in(visitor, course)
+    return None if enrolment is None else CourseVisit(course, "student", enrolment)
+
+
+def _digests(visitor: Visitor) -> list[str]:
+    if visitor.session is None or visitor.link is not None or visitor.token is not None:
+        return []
+    return [digest(secret) for secret in visitor.session.get(SEATS, {}).values()]

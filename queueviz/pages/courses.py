@@ -1,0 +1,178 @@
+"""A course: its page for the student and for the teacher, and what a teacher changes on it."""
+
+import csv
+from datetime import datetime
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.utils.timezone import is_naive, make_aware
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from queueviz import visitor
+from queueviz.courses import joining, submissions, teaching
+from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
+from queueviz.courses.visits import CourseVisit, courses_of, visit_course
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.catalogue.packs import PACKS
+
+ROSTER_BYTES = 64 * 1024
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """A course of one's own, by account."""
+    who = visitor.of_request(request)
+    if request.method == "POST":
+        course = teaching.create(who, request.POST.get("title", ""), request.POST.getlist("labs"))
+        return redirect("course", course.slug)
+    if not who.is_signed_in:
+        return redirect(f"{reverse('login')}?next={request.path}")
+    return render(request, "queueviz/pages/course_new.html", {"packs": _packs(), "mine": courses_of(who)})
+
+
+@require_GET
+def course(request: HttpRequest, slug: str) -> HttpResponse:
+    """To the teacher roster and settings, to a student the labs."""
+    who = visitor.of_request(request)
+    visit = visit_course(who, slug, "see")
+    if visit.teaches:
+        context = _taught(visit) | {"join_address": request.build_absolute_uri(reverse("join"))}
+        return render(request, "queueviz/pages/course_teach.html", context)
+    return render(request, "queueviz/pages/course.html", _studied(request, who, visit))
+
+
+@require_POST
+def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
+    """The student's work on this lab: begun, or gone on with."""
+    who = visitor.of_request(request)
+    visit = visit_course(who, slug, "see")
+    if visit.enrolment is None:
+        raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
+    if lab not in LABS:
+        raise Http404
+    found = submissions.begin(who, visit.enrolment, LABS[lab])
+    assert found.sandbox is not None
+    return redirect("lab", found.sandbox.slug, lab)
+
+
+@require_POST
+def change(request: HttpRequest, slug: str) -> HttpResponse:
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    given = request.POST
+    teaching.change(visit.course, title=given.get("title", ""), labs=given.getlist("labs"),
+                    most_students=_whole(given.get("most_students", "")), due_at=_time(given.get("due_at", "")),
+                    feedback=given.get("feedback", ""))
+    return redirect("course", slug)
+
+
+@require_POST
+def lobby(request: HttpRequest, slug: str) -> HttpResponse:
+    """`state`: open, with a new code, or closed."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    (teaching.open_lobby if request.POST.get("state") == "open" else teaching.close_lobby)(visit.course)
+    return redirect("course", slug)
+
+
+@require_POST
+def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """`do`: `remove`, or `time` with a factor."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    enrolment = get_object_or_404(Enrolment, course=visit.course, pk=number, removed_at__isnull=True)
+    if request.POST.get("do") == "remove":
+        teaching.remove(enrolment)
+    else:
+        teaching.give_time(enrolment, _number(request.POST.get("time_factor", "")))
+    return redirect("course", slug)
+
+
+@require_http_methods(["GET", "POST"])
+def roster(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET: the table of pseudonyms and names; POST: names from such a table."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    if request.method == "GET":
+        answer = HttpResponse(content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="{slug}-roster.csv"'
+        rows = csv.writer(answer)
+        rows.writerow(["pseudonym", "name"])
+        rows.writerows([_cell(one.pseudonym), _cell(one.name)] for one in _students(visit.course))
+        return answer
+    sent = request.FILES.get("roster")
+    if sent is None or sent.size > ROSTER_BYTES:
+        raise ActionRefused(422, "A roster is a CSV file of {most} bytes at most.", "Choose one.", field="roster",
+                            most=ROSTER_BYTES)
+    try:
+        table = sent.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise ActionRefused(422, "This file is not UTF-8.", "Save it as CSV UTF-8.", field="roster") from None
+    teaching.name_students(visit.course, table)
+    return redirect("course", slug)
+
+
+def _taught(visit: CourseVisit) -> dict[str, object]:
+    course = visit.course
+    done: dict[int, list[Submission]] = {}
+    for one in Submission.objects.filter(enrolment__course=course):
+        done.setdefault(one.enrolment_id, []).append(one)
+    students = [{"row": one, "submissions": _in_order(course, done.get(one.pk, []))} for one in _students(course)]
+    return {"course": course, "students": students, "packs": _packs(), "time_factors": TIME_FACTORS,
+            "feedback": Course.Feedback.choices, "labs": [LABS[slug] for slug in course.labs if slug in LABS]}
+
+
+def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
+    assert visit.enrolment is not None
+    course, secret = visit.course, joining.secret_of(who, visit.course)
+    found = list(visit.enrolment.submissions.select_related("sandbox"))
+    labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
+            for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
+    link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
+    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link}
+
+
+def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:
+    by_lab = {one.lab: one for one in found}
+    return [by_lab.get(slug) for slug in course.labs]
+
+
+def _students(course: Course) -> list[Enrolment]:
+    return list(course.enrolments.filter(removed_at__isnull=True).order_by("pk"))
+
+
+def _packs() -> list[dict[str, object]]:
+    return [{"title": gettext(pack.title), "labs": [(lab, gettext(lab.title)) for lab in pack.labs]} for pack in PACKS]
+
+
+def _cell(text: str) -> str:
+    """A spreadsheet would take it for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 6:
+        raise ActionRefused(422, "{text} is no number of places.", "Write digits.", field="most_students",
+                            text=text[:20])
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ActionRefused(422, "{text} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor",
+                            text=text[:20]) from None
+
+
+def _time(text: str) -> datetime | None:
+    """As a browser's field writes it, in UTC; none where it is empty."""
+    if not text:
+        return None
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        found = None
+    if found is None:
+        raise ActionRefused(422, "{text} is no time.", "Write it as 2026-12-01T10:00.", field="due_at", text=text[:40])
+    return make_aware(found) if is_naive(found) else found

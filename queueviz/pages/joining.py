@@ -1,0 +1,36 @@
+"""Into a course: by its code, or by the student's own link on another device."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from queueviz import refusals, visitor
+from queueviz.courses import joining
+from queueviz.courses.visits import courses_of
+from sandbox.kernel.errors import ActionRefused
+
+
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest) -> HttpResponse:
+    """No account and no name: a code, and a pseudonym for who wants one."""
+    who, given = visitor.of_request(request), request.POST if request.method == "POST" else request.GET
+    context = {"code": given.get("code", "")[:12], "pseudonym": given.get("pseudonym", "")[:40], "status": 200}
+    if request.method == "POST":
+        try:
+            enrolment = joining.join(who, given.get("code", ""), given.get("pseudonym", ""))
+        except ActionRefused as why:
+            context["status"], context["refused"] = refusals.describe(why)
+        else:
+            return redirect("course", enrolment.course.slug)
+    context["mine"] = courses_of(who)
+    return render(request, "queueviz/pages/join.html", context, status=context["status"])
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def seat(request: HttpRequest, secret: str) -> HttpResponse:
+    """The student's own link.  Opening it only asks, so that a preview in a chat takes no place along."""
+    if request.method == "POST":
+        return redirect("course", joining.take(visitor.of_request(request), secret).course.slug)
+    return render(request, "queueviz/pages/seat.html")
