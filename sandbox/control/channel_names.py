@@ -21,7 +21,7 @@ KINDS = {
     "board": Kind((2,), 0.05), "locks": Kind((1,), 0.25), "rebalance": Kind((1,), 0.25), "groups": Kind((0,), 1.0),
     "store": Kind((1, 2), 0.2), "index": Kind((1,), 0.5), "topics": Kind((0,), None), "topology": Kind((0,), 0.5),
     "wire": Kind((0, 1), 0.1), "messages": Kind((0,), 0.1), "connect": Kind((0,), 0.25), "client": Kind((1,), 0.5),
-    "lab": Kind((0,), 0.5),
+    "lab": Kind((0,), 0.5), "tile": Kind((0,), 0.5),
     "facts": Kind((0,), 0.2),
 }
 FILTERS = ("topic", "queue", "tag", "key")  # of messages; or `id` alone

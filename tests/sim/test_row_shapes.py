@@ -20,6 +20,7 @@ from sandbox.queries.rows.locks import Locks
 from sandbox.queries.rows.rebalance import Rebalance
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.rows.storage import Disk, Index, Store
+from sandbox.queries.rows.tile import Tile
 from sandbox.queries.rows.topics import Topics
 from sandbox.queries.rows.topology import Topology
 from sandbox.simulation.lab_player import LabPlayer
@@ -80,7 +81,7 @@ def wrong_in(world: World) -> list[str]:
     snapshot = world.snapshot()
     clients = {f"client/{label}": Client for label in world.cluster.actors.by_label}
     channels = {**of_groups(snapshot), **of_nodes(snapshot), **clients, **EVERYWHERE, "connect": Connect,
-                "lab": LabView}  # fmt: skip
+                "lab": LabView, "tile": Tile}  # fmt: skip
     return [*wrong(snapshot, Snapshot, "snapshot"),
             *(said for name, shape in channels.items() for said in wrong(world.read(name).data, shape, name))]
 

@@ -1,0 +1,66 @@
+"""A sandbox in a course's grid (channel `tile/<slug>`): how far its lab is, and the strips of the lab's group."""
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.lab_progress import LabProgress
+from sandbox.journal.events import ActionTaken
+from sandbox.labs.attempt import Attempt
+from sandbox.queries.rows.board import QueueRow
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.tile import Tile
+from sandbox.queries.snapshot.board import queue_rows
+from sandbox.queries.snapshot.members import member_rows
+
+MOST_STRIPS = 16
+UNKNOWN = "-"
+
+
+def read_tile(cluster: Cluster) -> Tile:
+    progress = cluster.companion(LabProgress)
+    progress.catch_up()
+    attempt = progress.attempt
+    if attempt is None:
+        lab, step, steps, phase, failed, acted_ms = None, 0, 0, "done", 0, None
+    else:
+        lab, step, steps, phase = attempt.lab.number, attempt.step, len(attempt.lab.steps), attempt.phase
+        failed, acted_ms = _failed(attempt), _acted_ms(attempt)
+    return {"tile": {"lab": lab, "step": min(step, steps), "steps": steps, "phase": phase, "failed": failed,
+                     "acted_ms": acted_ms, "at_ms": cluster.clock.now_ms(), "rate": cluster.clock.rate,
+                     "strips": _strips(cluster, attempt)}}  # fmt: skip
+
+
+def _failed(attempt: Attempt) -> int:
+    """The same wrong answer to the open step, in a row."""
+    count = 0
+    for step, _, verdict in reversed(attempt.mistakes):
+        if step != attempt.step or verdict.text != attempt.mistakes[-1][2].text:
+            break
+        count += 1
+    return count
+
+
+def _acted_ms(attempt: Attempt) -> int | None:
+    taken = attempt.evidence.of(ActionTaken, since=0)
+    return taken[-1].at_ms if taken else None
+
+
+def _strips(cluster: Cluster, attempt: Attempt | None) -> list[str]:
+    if attempt is None:
+        return []
+    numbers = attempt.evidence.numbers
+    group, topic = numbers.get("group"), numbers.get("topic")
+    if group is None or topic is None:
+        return []
+    view = GroupView(cluster, group)
+    if not view.exists:
+        return []
+    colours = {client_id: row["colour"] for client_id, row in member_rows(cluster, view, topic).items()}
+    rows = queue_rows(cluster, view, topic)
+    return [_strip(rows[key], colours) for key in sorted(rows)[:MOST_STRIPS]]
+
+
+def _strip(row: QueueRow, colours: dict[str, int]) -> str:
+    known = row["max"] is not None and row["committed"] is not None
+    lag = str(int(row["max"]) - int(row["committed"])) if known else UNKNOWN  # type: ignore[arg-type]
+    owner = row["owner"]
+    colour = str(colours[owner]) if owner in colours else UNKNOWN
+    return f"{lag}/{row['cells'] or UNKNOWN}/{colour}"

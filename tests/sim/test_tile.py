@@ -1,0 +1,61 @@
+"""What a course's grid shows of one student's sandbox."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.control.actions import StartConsumer
+from sandbox.labs.catalogue import LABS
+from sandbox.simulation.lab_player import LabPlayer
+from sandbox.simulation.world import World
+
+LAB = LABS["members-and-queues"]
+MOST_BYTES = 240
+
+
+def tile(world: World) -> dict[str, Any]:
+    return dict(world.read("tile").data["tile"])
+
+
+def test_a_tile_follows_a_student_through_a_step(tmp_path: Path) -> None:
+    with World(tmp_path, LAB.template, seed=3) as world:
+        player = LabPlayer(world, LAB)
+        n = player.numbers
+        assert (tile(world)["lab"], tile(world)["step"], tile(world)["steps"], tile(world)["phase"]) == (
+            "4", 1, 2, "predict")
+        player.predict(1)
+        player.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+        assert tile(world)["phase"] == "do"
+        player.see(60)
+        seen = tile(world)
+        assert seen["phase"] == "say"
+        assert len(seen["strips"]) == n["queues"]
+        assert all(len(strip.split("/")) == 3 for strip in seen["strips"])
+
+
+def test_the_same_mistake_again_and_again_is_counted_and_another_one_begins_anew(tmp_path: Path) -> None:
+    with World(tmp_path, LAB.template, seed=3) as world:
+        player = LabPlayer(world, LAB)
+        n = player.numbers
+        player.predict(1)
+        player.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
+        player.see(60)
+        for wrong in range(1, 4):
+            player.say(n["idle"] + 7)
+            assert tile(world)["failed"] == wrong
+        player.say(n["idle"])
+        player.why("one_owner")
+        assert tile(world)["failed"] == 0
+        assert tile(world)["step"] == 2
+
+
+def test_a_tile_is_small_and_a_sandbox_without_a_lab_has_one_too(tmp_path: Path) -> None:
+    with World(tmp_path, "orders") as world:
+        world.run(10)
+        assert tile(world)["lab"] is None
+        assert tile(world)["strips"] == []
+    with World(tmp_path / "lab", LAB.template, seed=4) as world:
+        LAB.solve(LabPlayer(world, LAB))
+        assert tile(world)["phase"] == "done"
+        assert len(orjson.dumps(tile(world))) < MOST_BYTES
