@@ -44,6 +44,9 @@ class Enrolment(models.Model):
     name = models.CharField(max_length=80, blank=True)
     digest = models.CharField(max_length=DIGEST_LENGTH, unique=True)
     time_factor = models.FloatField(default=1.0)
+    asks_since = models.DateTimeField(null=True, blank=True)  # a hand is up
+    question = models.CharField(max_length=140, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)  # the student's page was there; to ten seconds
     joined_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True, blank=True)
 

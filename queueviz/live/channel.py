@@ -28,7 +28,8 @@ def slug_of(name: str) -> str | None:
 class Channel:
     """A watched board.  `publish` gives each viewer a delta, the newest snapshot, or nothing."""
 
-    def __init__(self, name: str, slug: str, limits: SocketLimits, figures: Figures) -> None:
+    def __init__(self, name: str, slug: str, limits: SocketLimits, figures: Figures, *,
+                 least_s: float | None = None) -> None:  # fmt: skip
         self.name, self.slug = name, slug
         self.limits = limits
         self.figures = figures
@@ -36,7 +37,9 @@ class Channel:
         self.dirty = True
         self.read_at_s = float("-inf")
         self.waits_from_s: float | None = None  # to be read, since then
-        self.least_s = self.interval_s = KINDS[name.partition("/")[0]].least_interval_s or 0.0
+        if least_s is None:
+            least_s = KINDS[name.partition("/")[0]].least_interval_s or 0.0
+        self.least_s = self.interval_s = least_s
         self._n = 0
         self._reading: Reading | None = None
         self._snapshot: str | None = None

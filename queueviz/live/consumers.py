@@ -15,8 +15,9 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from queueviz import access, attaching, engine, sharing, visitor
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
+from queueviz.live.grids import Grids, course_of
 from queueviz.live.hub import TOO_MANY
-from queueviz.live.hubs import AnyHub, hub_of_this_loop
+from queueviz.live.hubs import AnyHub, grids_of_this_loop, hub_of_this_loop
 from queueviz.live.viewer import Viewer
 from queueviz.masks import Mask
 from queueviz.rates import Rate
@@ -40,6 +41,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     viewer: Viewer | None = None
     mask: Mask | None = None
     hub: AnyHub
+    grids: Grids
 
     async def __call__(self, *given: Any) -> None:
         """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
@@ -58,7 +60,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
         self.visitor = visitor.of_scope(self.scope)
-        self.hub = hub_of_this_loop(await sync_to_async(engine.port, thread_sensitive=False)())
+        port = await sync_to_async(engine.port, thread_sensitive=False)()
+        self.hub, self.grids = hub_of_this_loop(port), grids_of_this_loop(port)
         await self.accept(SUBPROTOCOL)
         if not self.hub.has_room_for(self.visitor.address):
             await self.close(TOO_MANY)
@@ -85,6 +88,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     def _leave(self) -> None:
         if self.viewer is not None:
             self._work.cancel()
+            self.grids.forget(self.viewer)
             self.hub.forget(self.viewer)
 
     async def _say(self, text: str) -> None:
@@ -114,7 +118,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             except asyncio.QueueFull:
                 await viewer.send(frames.end(ch[:1_000], "too_many_messages"))
         elif kind == "ack" and isinstance(message.get("n"), dict):
-            self.hub.acknowledge(viewer, {name: n for name, n in message["n"].items() if isinstance(n, int)})
+            painted = {name: n for name, n in message["n"].items() if isinstance(n, int)}
+            self.grids.acknowledge(viewer, painted)
+            self.hub.acknowledge(viewer, painted)
         elif kind == "vis":
             self.hub.hide(viewer, hidden=bool(message.get("hidden")))
         elif kind == "ping":
@@ -127,7 +133,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             ch = message["ch"]
             try:
                 if message["k"] == "unsub":
-                    self.hub.leave(viewer, ch)
+                    (self.hub if course_of(ch) is None else self.grids).leave(viewer, ch)
+                elif course_of(ch) is not None:
+                    await self.grids.join(viewer, ch)
                 else:
                     await self._wake(ch)
                     await self.hub.join(viewer, ch, _seq(message.get("after")))

@@ -3,7 +3,7 @@
 import asyncio
 import weakref
 from contextvars import Context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from channels.db import database_sync_to_async
 
@@ -11,6 +11,7 @@ from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
 from queueviz.live import notified, rights
 from queueviz.live.figures import together
+from queueviz.live.grids import Grids
 from queueviz.live.hub import Hub
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 AnyHub = Hub | Viewers
 
+_grids: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Grids]" = weakref.WeakKeyDictionary()
 _hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.WeakKeyDictionary()
 
 
@@ -31,6 +33,14 @@ def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
         else:
             _hubs[loop] = Hub(port, still_see=still_see)
     return _hubs[loop]
+
+
+def grids_of_this_loop(port: Any) -> Grids:
+    """Courses' grids, which are the web process's own wherever the sandboxes are."""
+    loop = asyncio.get_running_loop()
+    if loop not in _grids:
+        _grids[loop] = Grids(port)
+    return _grids[loop]
 
 
 def rights_changed(slug: str) -> None:

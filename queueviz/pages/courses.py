@@ -101,7 +101,7 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
         rows.writerows([_cell(one.pseudonym), _cell(one.name)] for one in _students(visit.course))
         return answer
     sent = request.FILES.get("roster")
-    if sent is None or sent.size > ROSTER_BYTES:
+    if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
         raise ActionRefused(422, "A roster is a CSV file of {most} bytes at most.", "Choose one.", field="roster",
                             most=ROSTER_BYTES)
     try:

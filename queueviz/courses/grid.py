@@ -1,0 +1,134 @@
+"""The grid of a course: one row a student, of what the database knows and what the sandbox's tile shows."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, TypedDict
+
+from django.utils import timezone
+
+from queueviz.courses.models import Course, Submission
+from sandbox.queries.rows.tile import TileRow
+
+IDLE_AFTER_S = 120.0
+CUT_AFTER_S = 25.0  # without a word of the student's page, which says one every ten
+STUCK_AFTER = 3  # the same mistakes in a row
+
+
+class Student(NamedTuple):
+    """As the database has it.  `slug`: of the sandbox of the newest submission; None: none is begun.
+
+    `asks_since`: a hand is up; `seen_at`: the student's page was there.
+    """
+
+    number: int
+    pseudonym: str
+    slug: str | None
+    done: int  # submissions that are finished
+    asks_since: datetime | None
+    question: str
+    seen_at: datetime | None
+
+
+class GridRow(TypedDict):
+    """`state`: working, idle, stuck, asking, done, cut, waiting (nothing is begun).
+
+    `since_ms`: by the server's clock; None where nothing says since when.  `shown`: whether `strips` are of now.
+    """
+
+    name: str
+    slug: str | None
+    state: str
+    since_ms: int | None
+    lab: str | None
+    step: int
+    steps: int
+    question: str
+    strips: list[str]
+    shown: bool
+
+
+def students_of(course: Course) -> list[Student]:
+    """In the order in which they joined."""
+    newest: dict[int, Submission] = {}
+    done: dict[int, int] = {}
+    for one in Submission.objects.filter(enrolment__course=course).select_related("sandbox").order_by("begun_at", "pk"):
+        newest[one.enrolment_id] = one
+        done[one.enrolment_id] = done.get(one.enrolment_id, 0) + (one.finished_at is not None)
+    found = []
+    for row in course.enrolments.filter(removed_at__isnull=True).order_by("pk"):
+        work = newest.get(row.pk)
+        slug = work.sandbox.slug if work is not None and work.sandbox is not None else None
+        found.append(Student(row.pk, row.pseudonym, slug, done.get(row.pk, 0), row.asks_since, row.question,
+                             row.seen_at))
+    return found
+
+
+class Grid:
+    """What was last seen of each student's sandbox, so that a tile keeps its picture while it cannot be read."""
+
+    def __init__(self, labs: int) -> None:
+        self._labs = labs
+        self._tiles: dict[str, TileRow] = {}
+        self._acted: dict[str, tuple[int | None, datetime]] = {}  # the newest action, and when it was first seen
+        self._failing: dict[str, tuple[int, datetime]] = {}  # the same mistake, and since when it is one too many
+
+    def rows(self, students: list[Student], tiles: Mapping[str, TileRow], now: datetime | None = None
+             ) -> dict[str, GridRow]:
+        """`tiles`: of those sandboxes that are awake."""
+        now = now or timezone.now()
+        for slug, tile in tiles.items():
+            self._note(slug, tile, now)
+        return {str(one.number): self._row(one, now, shown=one.slug in tiles) for one in students}
+
+    def _note(self, slug: str, tile: TileRow, now: datetime) -> None:
+        self._tiles[slug] = tile
+        if slug not in self._acted or self._acted[slug][0] != tile["acted_ms"]:
+            self._acted[slug] = (tile["acted_ms"], now)
+        if tile["failed"] < STUCK_AFTER:
+            self._failing.pop(slug, None)
+        elif slug not in self._failing:
+            self._failing[slug] = (tile["failed"], now)
+
+    def _row(self, student: Student, now: datetime, *, shown: bool) -> GridRow:
+        tile = self._tiles.get(student.slug or "")
+        state, since = self._state(student, tile, now)
+        return {"name": student.pseudonym, "slug": student.slug, "state": state, "since_ms": _ms(since),
+                "lab": tile["lab"] if tile else None, "step": tile["step"] if tile else 0,
+                "steps": tile["steps"] if tile else 0, "question": student.question if state == "asking" else "",
+                "strips": tile["strips"] if tile else [], "shown": shown}  # fmt: skip
+
+    def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
+        """The first that holds: who asks is heard, who is cut off is not called idle."""
+        slug = student.slug
+        if student.asks_since is not None:
+            return "asking", student.asks_since
+        if student.done >= self._labs > 0:
+            return "done", None
+        if student.seen_at is None or (now - student.seen_at).total_seconds() > CUT_AFTER_S:
+            return "cut", student.seen_at
+        if slug is None or tile is None:
+            return "waiting", None
+        if slug in self._failing:
+            return "stuck", self._failing[slug][1]
+        acted_at = self._acted[slug][1]
+        if tile["phase"] == "done":
+            return "done", acted_at
+        if (now - acted_at).total_seconds() > IDLE_AFTER_S:
+            return "idle", acted_at
+        return "working", None
+
+
+def counts(rows: Mapping[str, GridRow]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in rows.values():
+        found[row["state"]] = found.get(row["state"], 0) + 1
+    return found
+
+
+def _ms(at: datetime | None) -> int | None:
+    return None if at is None else round(at.timestamp() * 1000)
+
+
+def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, Any]:
+    """The content of `grid/<course>`: a map of rows, so that a delta holds what changed."""
+    return {"course": {"title": course.title, "students": len(rows), **counts(rows)}, "tiles": dict(rows)}
