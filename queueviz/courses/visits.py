@@ -35,7 +35,7 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
 
 def courses_of(visitor: Visitor) -> QuerySet[Course]:
     """Those the visitor teaches or has a place in, the newest first."""
-    mine = Q(enrolments__digest__in=_digests(visitor), enrolments__removed_at__isnull=True)
+    mine = Q(enrolments__digest__in=digests_of(visitor), enrolments__removed_at__isnull=True)
     if visitor.is_signed_in:
         mine |= Q(teacher=visitor.user)
     return Course.objects.filter(mine).distinct().order_by("-created_at")
@@ -43,7 +43,7 @@ def courses_of(visitor: Visitor) -> QuerySet[Course]:
 
 def place_in(visitor: Visitor, course: Course) -> Enrolment | None:
     """The student's place of this browser in the course, if it has not been taken away."""
-    return course.enrolments.filter(digest__in=_digests(visitor), removed_at__isnull=True).first()
+    return course.enrolments.filter(digest__in=digests_of(visitor), removed_at__isnull=True).first()
 
 
 def _visit(visitor: Visitor, course: Course) -> CourseVisit | None:
@@ -53,7 +53,8 @@ def _visit(visitor: Visitor, course: Course) -> CourseVisit | None:
     return None if enrolment is None else CourseVisit(course, "student", enrolment)
 
 
-def _digests(visitor: Visitor) -> list[str]:
+def digests_of(visitor: Visitor) -> list[str]:
+    """Of the secrets of its places, in all courses."""
     if visitor.session is None or visitor.link is not None or visitor.token is not None:
         return []
     return [digest(secret) for secret in visitor.session.get(SEATS, {}).values()]

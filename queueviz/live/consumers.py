@@ -13,6 +13,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from queueviz import access, attaching, engine, sharing, visitor
+from queueviz.courses import presence
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.grids import Grids, course_of
@@ -125,6 +126,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.hub.hide(viewer, hidden=bool(message.get("hidden")))
         elif kind == "ping":
             await viewer.send(frames.encode({"k": "pong", "t": message.get("t")}))
+            if self.visitor.session is not None and self._waiting.empty():
+                self._waiting.put_nowait({"k": "here", "ch": ""})
 
     async def _carry_out(self, viewer: Viewer) -> None:
         """What may take long, one after the other in the order it was said, until the socket ends."""
@@ -132,7 +135,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             message = await self._waiting.get()
             ch = message["ch"]
             try:
-                if message["k"] == "unsub":
+                if message["k"] == "here":
+                    await self.hub.turns.ask(lambda: database_sync_to_async(_note)(self.visitor))
+                elif message["k"] == "unsub":
                     (self.hub if course_of(ch) is None else self.grids).leave(viewer, ch)
                 elif course_of(ch) is not None:
                     await self.grids.join(viewer, ch)
@@ -184,6 +189,11 @@ def _may_see(who: visitor.Visitor, slug: str) -> bool:
     except (access.NotFound, access.Forbidden):
         return False
     attaching.glance(visit)
+    return True
+
+
+def _note(who: visitor.Visitor) -> bool:
+    presence.note(who)
     return True
 
 

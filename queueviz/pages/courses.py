@@ -12,7 +12,10 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.courses import joining, submissions, teaching
+from queueviz.boards.js_texts import texts
+from queueviz.courses import joining, presence, submissions, teaching
+from queueviz.courses.grid import Grid, students_of
+from queueviz.courses.grid_texts import WORDS
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from sandbox.kernel.errors import ActionRefused
@@ -79,14 +82,43 @@ def lobby(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """`do`: `remove`, or `time` with a factor."""
+    """`do`: `remove`, `lower` the hand, or `time` with a factor."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     enrolment = get_object_or_404(Enrolment, course=visit.course, pk=number, removed_at__isnull=True)
     if request.POST.get("do") == "remove":
         teaching.remove(enrolment)
+    elif request.POST.get("do") == "lower":
+        presence.lower(enrolment)
+        return HttpResponse(status=204)
     else:
         teaching.give_time(enrolment, _number(request.POST.get("time_factor", "")))
     return redirect("course", slug)
+
+
+@require_POST
+def hand(request: HttpRequest, slug: str) -> HttpResponse:
+    """The student's own: `do` up, perhaps with a `question`, or down."""
+    visit = visit_course(visitor.of_request(request), slug, "see")
+    if visit.enrolment is None:
+        raise ActionRefused(409, "A teacher has no hand to raise.", "Lower those of students on the live page.")
+    if request.POST.get("do") == "down":
+        presence.lower(visit.enrolment)
+    else:
+        presence.ask(visit.enrolment, request.POST.get("question", ""))
+    if not getattr(request, "htmx", False):
+        return redirect("course", slug)
+    return HttpResponse(status=204, headers={"HX-Trigger": "queueviz:lab"})
+
+
+@require_GET
+def live(request: HttpRequest, slug: str) -> HttpResponse:
+    """All students at once."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
+    name = f"grid/{slug}"
+    return render(request, "queueviz/pages/course_live.html", {
+        "course": visit.course, "rows": rows, "texts": texts(WORDS),
+        "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path}})  # fmt: skip
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,5 +1,7 @@
 """Into a course: by its code, or by the student's own link on another device."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -15,16 +17,17 @@ from sandbox.kernel.errors import ActionRefused
 def join(request: HttpRequest) -> HttpResponse:
     """No account and no name: a code, and a pseudonym for who wants one."""
     who, given = visitor.of_request(request), request.POST if request.method == "POST" else request.GET
-    context = {"code": given.get("code", "")[:12], "pseudonym": given.get("pseudonym", "")[:40], "status": 200}
+    context: dict[str, Any] = {"code": given.get("code", "")[:12], "pseudonym": given.get("pseudonym", "")[:40]}
+    status = 200
     if request.method == "POST":
         try:
             enrolment = joining.join(who, given.get("code", ""), given.get("pseudonym", ""))
         except ActionRefused as why:
-            context["status"], context["refused"] = refusals.describe(why)
+            status, context["refused"] = refusals.describe(why)
         else:
             return redirect("course", enrolment.course.slug)
     context["mine"] = courses_of(who)
-    return render(request, "queueviz/pages/join.html", context, status=context["status"])
+    return render(request, "queueviz/pages/join.html", context, status=status)
 
 
 @never_cache

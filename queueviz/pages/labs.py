@@ -13,7 +13,7 @@ from queueviz import access, acting, engine, forms, lab_recordings, owners, rang
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.courses import submissions
+from queueviz.courses import presence, submissions
 from queueviz.pages import errors, reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
@@ -148,8 +148,9 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     context: dict[str, Any] = shell(request, visit, "board") if not alone else {
         "sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     row = _row(slug, lab)
-    if access.ours(visit).course_id:
+    if (course := access.ours(visit).course) is not None:
         submissions.note(access.ours(visit), row)
+        context |= {"course": course, "asks": presence.asks(who, course)}
     elif row["finished"] and access.owns(who, access.ours(visit)):
         _note_score(request, row)
     context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}

@@ -60,7 +60,8 @@ panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (!detail.serverResponse.includes("data-received")) { // no panel: the sandbox is asleep, or about to wake
     detail.shouldSwap = false;
-    if (detail.requestConfig.verb === "post") keep(detail.requestConfig.elt);
+    if (detail.xhr.status === 204) begun = false; // a hand went up or down
+    else if (detail.requestConfig.verb === "post") keep(detail.requestConfig.elt);
   } else if (detail.requestConfig.verb !== "get") begun = false;
   else if (begun) detail.shouldSwap = false;
 });

@@ -1,0 +1,46 @@
+"""Whether a student's page is there, and whether the student asks for the teacher."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from queueviz.courses.models import Course, Enrolment
+from queueviz.courses.visits import digests_of, place_in
+from queueviz.visitor import Visitor
+
+NOTED_EVERY = timedelta(seconds=10)  # a page says every five seconds that it is there
+QUESTION_CHARS = 140
+
+
+def note(visitor: Visitor) -> None:
+    """The pages of this browser are open: its places in courses are taken."""
+    digests = digests_of(visitor)
+    if not digests:
+        return
+    now = timezone.now()
+    found = Enrolment.objects.filter(digest__in=digests, removed_at__isnull=True)
+    found.filter(seen_at__isnull=True).update(seen_at=now)
+    found.filter(seen_at__lt=now - NOTED_EVERY).update(seen_at=now)
+
+
+def ask(enrolment: Enrolment, question: str) -> None:
+    """A hand goes up, with a line of text or without; who asks again keeps the time of the first."""
+    enrolment.question = " ".join(question.split())[:QUESTION_CHARS]
+    enrolment.asks_since = enrolment.asks_since or timezone.now()
+    enrolment.save(update_fields=["question", "asks_since"])
+
+
+def lower(enrolment: Enrolment) -> None:
+    enrolment.question, enrolment.asks_since = "", None
+    enrolment.save(update_fields=["question", "asks_since"])
+
+
+def asks(visitor: Visitor, course: Course) -> bool | None:
+    """Whether the visitor's own hand is up; None: it is no student's."""
+    enrolment = place_in(visitor, course)
+    return None if enrolment is None else enrolment.asks_since is not None
+
+
+def hands(course: Course) -> list[Enrolment]:
+    """The longest wait first."""
+    return list(course.enrolments.filter(asks_since__isnull=False, removed_at__isnull=True).order_by("asks_since"))

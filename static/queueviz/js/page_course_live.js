@@ -1,0 +1,140 @@
+/* The live page of a course: channel `grid/…` onto tiles, counts, hands, and the student that is open. */
+import { post } from "./ask.js";
+import { SandboxClock } from "./clock.js";
+import { $, attr, el, hide, json, svg, text } from "./dom.js";
+import { Painter } from "./frame.js";
+import { behind, drawStrips, glyph, NEED, stateWords, Tiles } from "./grid_tiles.js";
+import { setUpKeys } from "./keys.js";
+import { Live } from "./live.js";
+import { Pill } from "./pill.js";
+import { show } from "./shell.js";
+import { setUpTheme } from "./theme.js";
+import { t } from "./words.js";
+
+const SPEAK_MS = 5000;
+const { theme, projector } = setUpTheme();
+const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
+let rows = {}, shown = null, opened = null, spoke_ms = -Infinity;
+const tiles = new Tiles($("#tiles"), open);
+const counts = new Map();
+const hands = new Map();
+
+new Pill(live, painter);
+show({ live, painter, config }, config.channels.grid, (data) => {
+  const before = rows;
+  rows = data.tiles ?? {};
+  paint();
+  speak(before);
+});
+painter.every(paint);
+setUpKeys({ t: theme, p: projector, Escape: close });
+$("#sort").addEventListener("click", () => say(t("grid.sorted", { n: tiles.sort(rows) })));
+$("#student-close").addEventListener("click", close);
+$("#twin-toggle").addEventListener("click", () => {
+  const table = $("#table");
+  table.hidden = !table.hidden;
+  $("#tiles").hidden = !table.hidden;
+  attr($("#twin-toggle"), "aria-pressed", String(!table.hidden));
+});
+live.connect();
+globalThis.queueviz = { live, clock, painter, tiles };
+
+function paint() {
+  const now_ms = Date.now();
+  tiles.paint(rows, now_ms, shown);
+  text($("#students"), t("grid.students", { n: Object.keys(rows).length }));
+  for (const state of NEED) count(state);
+  const moves = tiles.moves(rows);
+  text($("#sort"), t("grid.sort", { n: moves }));
+  raise();
+  if (!$("#table").hidden) twin(now_ms);
+  if (opened) student(now_ms);
+}
+
+/** A filter each; counted over the whole class, not over what is shown. */
+function count(state) {
+  const n = Object.values(rows).filter((row) => row.state === state).length;
+  if (!counts.has(state)) {
+    const figure = el("b", { class: "num" }), button = el("button", { type: "button", "aria-pressed": "false" });
+    button.append(glyph(state), figure, ` ${t(`grid.${state}`)}`);
+    button.addEventListener("click", () => {
+      shown = shown === state ? null : state;
+      for (const [other, [it]] of counts) attr(it, "aria-pressed", String(other === shown));
+      paint();
+    });
+    counts.set(state, [button, figure]);
+    $("#counts").append(button);
+  }
+  text(counts.get(state)[1], n);
+}
+
+/** The longest wait first; the order changes only when a hand is added or lowered. */
+function raise() {
+  const up = Object.entries(rows).filter(([, row]) => row.state === "asking").sort(([, a], [, b]) => a.since_ms - b.since_ms);
+  for (const [number, node] of hands) if (!up.some(([other]) => other === number)) node.remove(), hands.delete(number);
+  for (const [number, row] of up) {
+    if (!hands.has(number)) {
+      const lower = el("button", { class: "btn sm", type: "button" }, t("grid.lower"));
+      lower.addEventListener("click", () => post(`../students/${number}/`, { do: "lower" }));
+      hands.set(number, el("li", {}, el("b", {}), lower, el("span", { class: "muted" })));
+      $("#hands").append(hands.get(number));
+    }
+    const [who, , question] = hands.get(number).children;
+    text(who, row.name);
+    text(question, row.question);
+  }
+  text($("#hands-count"), up.length);
+}
+
+function twin(now_ms) {
+  const body = $("#table tbody");
+  while (body.rows.length > Object.keys(rows).length) body.deleteRow(-1);
+  Object.values(rows).forEach((row, at) => {
+    const line = body.rows[at] ?? body.insertRow();
+    while (line.cells.length < 6) line.insertCell();
+    const lag = behind(row);
+    [row.name, stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", row.question].forEach((value, cell) => text(line.cells[cell], value));
+  });
+}
+
+function open(number) {
+  opened = number;
+  for (const [other, node] of tiles.tiles) attr(node, "aria-current", other === number ? "true" : null);
+  student(Date.now());
+  hide($("#student"), false);
+  $("#student-close").focus();
+}
+
+function close() {
+  if (!opened) return;
+  const tile = tiles.tiles.get(opened);
+  opened = null;
+  attr(tile ?? $("#tiles"), "aria-current", null);
+  hide($("#student"), true);
+  tile?.focus();
+}
+
+function student(now_ms) {
+  const row = rows[opened];
+  if (!row) return close();
+  text($("#student-title"), row.name);
+  text($("#student-state"), [stateWords(row, now_ms), row.lab ? t("grid.step", row) : "", row.question].filter(Boolean).join(" · "));
+  const drawn = $("#student-strips svg") ?? $("#student-strips").appendChild(svg("svg", { class: "strips", "aria-hidden": "true", height: "96", width: "100%" }));
+  drawStrips(drawn, row.strips);
+  attr($("#student-open"), "href", row.slug ? `/s/${row.slug}/` : null);
+}
+
+/** Who newly needs the teacher, at most one line in five seconds; counts do not speak. */
+function speak(before) {
+  if (performance.now() - spoke_ms < SPEAK_MS) return;
+  for (const [number, row] of Object.entries(rows)) {
+    const was = before[number]?.state;
+    if (was === undefined || was === row.state || !["asking", "stuck"].includes(row.state)) continue;
+    spoke_ms = performance.now();
+    return say(t(row.state === "asking" ? "grid.hand" : "grid.newly_stuck", row));
+  }
+}
+
+function say(words) {
+  $("#say").textContent = words;
+}
