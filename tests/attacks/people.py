@@ -8,19 +8,22 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz import owners
-from queueviz.models import Grant, PipelineRun, Sandbox
+from queueviz.models import Course, Grant, PipelineRun, Sandbox
 from queueviz.visitor import digest
 from tests.web.clusters import account, browser_of, cluster
 from tests.web.fake_port import FakePort
 
 SANDBOXES = ("shared", "private", "expired")
+SUBMISSION, COURSE = "submission", "course"
 CLUSTER = "cluster"
 CLUSTER_NAME = "prod"
+LAB = "pinned-offset"
 
 Roles = dict[str, str | None]
-OWNER: Roles = {**dict.fromkeys(SANDBOXES, "owner"), CLUSTER: None}
-EDITOR: Roles = {"shared": "editor", "private": "editor", "expired": None, CLUSTER: None}
-EVERYONE: Roles = {"shared": "viewer", "private": None, "expired": None, CLUSTER: None}
+ELSEWHERE: Roles = {CLUSTER: None, COURSE: None, SUBMISSION: None}
+OWNER: Roles = {**dict.fromkeys(SANDBOXES, "owner"), **ELSEWHERE}
+EDITOR: Roles = {"shared": "editor", "private": "editor", "expired": None, **ELSEWHERE}
+EVERYONE: Roles = {"shared": "viewer", "private": None, "expired": None, **ELSEWHERE}
 
 
 class Person(NamedTuple):
@@ -81,7 +84,17 @@ def world(port: FakePort) -> World:
     made_up = Client()
     made_up.cookies["sessionid"] = "m" * 32
     root = browser_of(User.objects.create_user("root", is_staff=True, is_superuser=True))
-    at_all = [*SANDBOXES, CLUSTER]
+    teacher, students = browser_of(account("teacher")), [Client() for _ in range(3)]
+    course = Course.objects.get(slug=teacher.post("/c/new/", {"title": "101", "labs": LAB})["Location"].split("/")[2])
+    for student in students:
+        assert student.post("/join/", {"code": course.code}).status_code == 302
+    submission = students[0].post(f"/c/{course.slug}/labs/{LAB}/")["Location"].split("/")[2]
+    removed = course.enrolments.order_by("pk").last()
+    assert teacher.post(f"/c/{course.slug}/students/{removed.pk}/", {"do": "remove"}).status_code == 302
+    slugs |= {COURSE: course.slug, SUBMISSION: submission}
+    runs[SUBMISSION] = PipelineRun.objects.create(sandbox=Sandbox.objects.get(slug=submission), job="latency", who="x",
+                                                  visitor="x").run  # fmt: skip
+    at_all = [*SANDBOXES, CLUSTER, COURSE, SUBMISSION]
     people = {
         "the owner's browser": Person(owner, OWNER),
         "an account that took a claim link": Person(taker, OWNER),
@@ -101,6 +114,10 @@ def world(port: FakePort) -> World:
         "nobody": Person(Client(), EVERYONE),
         "an operator of the cluster": Person(browser_of(operator), {**EVERYONE, CLUSTER: "operator"}),
         "a viewer of the cluster": Person(browser_of(viewer), {**EVERYONE, CLUSTER: "viewer"}),
+        "the teacher of the course": Person(teacher, {**EVERYONE, COURSE: "instructor", SUBMISSION: "instructor"}),
+        "the student whose lab it is": Person(students[0], {**EVERYONE, COURSE: "student", SUBMISSION: "student"}),
+        "another student of the course": Person(students[1], {**EVERYONE, COURSE: "student"}),
+        "a student who was removed": Person(students[2], EVERYONE),
         "an administrator": Person(root, {**EVERYONE, CLUSTER: "viewer"}, administers=True),
     }
     return World(slugs, runs, people)

@@ -31,11 +31,13 @@ class Ask(NamedTuple):
 
 
 SEE = [Ask("GET", "see")]
+GRADE = [Ask("GET", "grade")]
 ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", None))
        for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
-OPEN = {"", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "labs/exam/<slug:pack>/",
+OPEN = {"join/", "seat/<slug:secret>/", "c/new/",
+        "", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "labs/exam/<slug:pack>/",
         "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/", "fidelity/", "theme/",
         "incidents/", "incidents/<slug:slug>/",
         "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
@@ -98,6 +100,14 @@ NEEDS: dict[str, list[Ask]] = {
     "api/sandboxes/<slug:slug>/runs/<run>": [*SEE, Ask("DELETE", "act")],
     "api/sandboxes/<slug:slug>/pipeline/<job>": RESULT,
     "api/sandboxes/<slug:slug>/pipeline/<job>/<table>": RESULT,
+    "c/<slug:slug>/": SEE,
+    "c/<slug:slug>/live/": GRADE,
+    "c/<slug:slug>/change/": [Ask("POST", "grade", body={"title": "x"})],
+    "c/<slug:slug>/hand/": [Ask("POST", "see", body={"do": "down"})],
+    "c/<slug:slug>/labs/<slug:lab>/": [Ask("POST", "see", {"lab": "orderly-lock"}, finds=False)],
+    "c/<slug:slug>/lobby/": [Ask("POST", "grade", body={"state": "closed"})],
+    "c/<slug:slug>/roster/": [*GRADE, Ask("POST", "grade")],
+    "c/<slug:slug>/students/<int:number>/": [Ask("POST", "grade", {"number": "0"}, {"do": "remove"}, finds=False)],
     "api/clusters/<slug:name>": SEE,
     "api/clusters/<slug:name>/actions": ACT,
     "api/clusters/<slug:name>/events": SEE,

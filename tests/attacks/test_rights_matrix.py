@@ -20,11 +20,11 @@ from queueviz.asgi import application
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.masks import Mask
-from queueviz.models import Cluster, Grant, PipelineRun, Sandbox
+from queueviz.models import Cluster, Course, Enrolment, Grant, PipelineRun, Sandbox, Submission
 from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import can
 from tests.attacks import routes
-from tests.attacks.people import CLUSTER, SANDBOXES, Person, World, world
+from tests.attacks.people import CLUSTER, COURSE, SANDBOXES, SUBMISSION, Person, World, world
 from tests.attacks.routes import Ask
 from tests.web.conftest import jobs
 from tests.web.fake_port import FakePort
@@ -34,6 +34,7 @@ __all__ = ["jobs"]
 JSON = "application/json"
 IN_VAIN = {401, 403, 404, 405}
 SECRET = re.compile(rb"\b\w{64}\b")  # against forged forms: another one each time
+OWNERS = {CLUSTER: "an operator of the cluster", COURSE: "the teacher of the course"}
 OFFSETS = ("ResetOffsets", "UndoReset")  # all that is ever done to a cluster
 
 
@@ -46,7 +47,9 @@ def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPat
 
 
 def places_of(route: str) -> tuple[str, ...]:
-    return (CLUSTER,) if route.startswith(("k/", "api/clusters/")) else SANDBOXES
+    if route.startswith("c/"):
+        return (COURSE,)
+    return (CLUSTER,) if route.startswith(("k/", "api/clusters/")) else (*SANDBOXES, SUBMISSION)
 
 
 def expected(person: Person, place: str, route: str, ask: Ask) -> int:
@@ -85,7 +88,8 @@ def sent(who: Person, world: World, route: str, place: str, ask: Ask) -> Any:
 def state(port: FakePort) -> Any:
     """All that a request could change."""
     return (len(port.acted), dict(port.sandboxes), dict(port.keys),
-            *(sorted(model.objects.values_list()) for model in (Sandbox, Cluster)),
+            *(sorted(model.objects.values_list(), key=str) for model in (Sandbox, Cluster, Course, Submission)),
+            sorted(Enrolment.objects.values_list("pk", "pseudonym", "name", "time_factor", "removed_at"), key=str),
             *(sorted(model.objects.values_list("pk", "state" if model is PipelineRun else "revoked_at"), key=str)
               for model in (Grant, PipelineRun)))  # fmt: skip
 
@@ -136,14 +140,13 @@ def test_every_request_gets_what_the_right_gives_and_no_more(
 
 def test_no_route_takes_a_method_it_does_not_list(everyone: World, port: FakePort) -> None:
     """Not even of the owner; HEAD may be a GET without its body."""
-    owner = everyone.people["the owner's browser"]
     taken = []
     for route, asks in routes.NEEDS.items():
         known = {ask.method for ask in asks}
         known |= {"HEAD"} if "GET" in known else set()
         for method in [method for method in routes.METHODS if method not in known]:
             place = places_of(route)[0]
-            who = everyone.people["an operator of the cluster"] if place == CLUSTER else owner
+            who = everyone.people[OWNERS.get(place, "the owner's browser")]
             before = state(port)
             with undone(port):
                 got = sent(who, everyone, route, place, asks[0]._replace(method=method)).status_code
@@ -173,7 +176,7 @@ def test_unknown_and_forbidden_places_answer_alike(everyone: World) -> None:
     unknown = everyone._replace(slugs=dict.fromkeys(everyone.slugs, "no-such-place") | {CLUSTER: "k.no-such-place"})
     reported = []
     for route, asks in routes.NEEDS.items():
-        place = "private" if CLUSTER not in places_of(route) else CLUSTER
+        [place, *_] = [place for place in places_of(route) if place != "shared"]
         for ask in asks:
             said = [SECRET.sub(b"", sent(no_one, where, route, place, ask).content)
                     .replace(name_of(where, place).encode(), b"") for where in (everyone, unknown)]  # fmt: skip
@@ -194,6 +197,7 @@ async def test_every_channel_shows_itself_to_those_who_may_see(
     port: FakePort, jobs: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     everyone = await sync_to_async(world)(port)
+    del everyone.slugs[COURSE]  # has no sandbox: its grid is the teacher's (tests/web/test_grid_socket.py)
     for slug in everyone.slugs.values():
         for kind in CHANNELS:
             port.show(channel(kind, slug), {"queues": {}}, seq=1)
