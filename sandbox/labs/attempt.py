@@ -5,7 +5,16 @@ What the fold finds (`StepMet`, `LabFinished`) is an output: read again from a f
 
 from typing import Any, Literal, NamedTuple
 
-from sandbox.journal.events import ActionTaken, Entry, Event, HintTaken, LabFinished, PredictionGiven, StepMet
+from sandbox.journal.events import (
+    FLOW,
+    ActionTaken,
+    Entry,
+    Event,
+    HintTaken,
+    LabFinished,
+    PredictionGiven,
+    StepMet,
+)
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.asked import Answer
 from sandbox.labs.evidence import Evidence
@@ -18,6 +27,7 @@ Part = Literal["predict", "say", "why"]
 Phase = Literal["predict", "do", "say", "why", "done"]
 
 CHECK_EVERY_MS = 1_000
+MOST_FACTS_CHECKED = 32  # of one CHECK_EVERY_MS: what follows from an action in its millisecond is looked at, too
 MOST_EVENTS = 200_000  # of one attempt, which are kept in memory; the same wherever it is folded
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
@@ -63,7 +73,9 @@ class Attempt:
         self._given: Answer | None = None
         self._rests_on: set[int] = set()
         self._text: Verdict | None = None
-        self._checked_ms: int | None = None
+        self._checked_ms: int | None = None  # by the clock, not for a fact
+        self._facts_checked = 0  # since then
+        self._shown: tuple[tuple[int, int], Verdict] | None = None  # entries and second → what a quiet while says
         self.phase: Phase = "do"
         self.verdict = Verdict.not_yet("")
         self._begin_step(began)
@@ -92,6 +104,16 @@ class Attempt:
         counted = sum(bool(met.accurate) if self.exam else met.given is not None for met in self.met)
         predicted = counted / len(asked) if asked else len(self.met) / steps
         return round(FOR_STEPS * len(self.met) / steps + FOR_PREDICTIONS * predicted)
+
+    def verdict_at(self, now_ms: int) -> Verdict:
+        """To be shown: also while nothing happens, time goes on.  A step is met by an entry alone."""
+        if self.phase != "do" or self.open_step is None or now_ms - self.evidence.now_ms < CHECK_EVERY_MS:
+            return self.verdict
+        of = (self.evidence.count, now_ms // CHECK_EVERY_MS)
+        if self._shown is None or self._shown[0] != of:
+            with self.evidence.at(now_ms):
+                self._shown = (of, self.open_step.check(self.evidence))
+        return self.verdict if self._shown[1].is_met else self._shown[1]
 
     def take(self) -> list[Event]:
         """Outcomes to be written into the journal, once each."""
@@ -153,15 +175,19 @@ class Attempt:
             self.hints[event.step] = self.hints.get(event.step, 0) + 1
         elif isinstance(event, ActionTaken) and event.action == "AnswerStep":
             self._answered(entry, event.fields)
-        elif self.phase == "do" and self._is_time(entry.at_ms):
+        elif self.phase == "do" and self._is_time(entry):
             self._look(entry)
 
-    def _is_time(self, at_ms: int) -> bool:
-        return self._checked_ms is None or at_ms - self._checked_ms >= CHECK_EVERY_MS
+    def _is_time(self, entry: Entry) -> bool:
+        """Once in a while, and at facts: nothing may follow them for long, and their verdict would be an old one."""
+        if self._checked_ms is None or entry.at_ms - self._checked_ms >= CHECK_EVERY_MS:
+            self._checked_ms, self._facts_checked = entry.at_ms, 0
+            return True
+        self._facts_checked += type(entry.event) not in FLOW
+        return type(entry.event) not in FLOW and self._facts_checked <= MOST_FACTS_CHECKED
 
     def _look(self, entry: Entry) -> None:
         assert self.open_step is not None
-        self._checked_ms = entry.at_ms
         self.verdict = verdict = self.open_step.check(self.evidence)
         if verdict.is_met:
             self._text = verdict

@@ -4,7 +4,8 @@ A check asks this and nothing else: facts, deliveries, actions.  `since` narrows
 default that is the one with which the open step began (its prediction, where it has one).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from sandbox.journal.events import (
@@ -67,6 +68,15 @@ class Evidence:
         self._ends: dict[str, int] = {}  # queue → offset after its newest message
         self._commits: dict[tuple[str, str], Seen[OffsetCommitted]] = {}  # the newest
         self._assigned: dict[tuple[str, str, str], Seen[QueuesAssigned]] = {}  # the newest
+
+    @contextmanager
+    def at(self, now_ms: int) -> Iterator[None]:
+        """As it looks at a later time, if nothing happens until then."""
+        before, self.now_ms = self.now_ms, now_ms
+        try:
+            yield
+        finally:
+            self.now_ms = before
 
     def add(self, entry: Entry) -> None:
         event = entry.event

@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 from django.utils.translation import gettext, override
 
-from sandbox.control.actions import ChangeActor, RestartLab, SetRate, StartLab, StopActor, TakeHint
+from sandbox.control.actions import (
+    AgeFiles,
+    ChangeActor,
+    CleanFiles,
+    RestartLab,
+    SendMessages,
+    SetRate,
+    StartLab,
+    StopActor,
+    TakeHint,
+)
 from sandbox.journal.events import (
     ActionTaken,
     HintTaken,
@@ -292,3 +302,36 @@ def test_ports_stay_closed_while_a_lab_is_in_progress(tmp_path: Path) -> None:
     assert (why.status, why.values["lab"]) == (409, "4")
     assert recorded.act("AnswerStep", lab=LAB.slug, step=1, part="predict", value="2"), "and the sandbox stays awake"
     recorded.close()
+
+
+def deletes(world: World, *, aged: bool) -> LabPlayer:
+    """Lab 8 up to the deletion, and not a millisecond further; everything that runs is stopped before."""
+    player = LabPlayer(world, LABS["retention"])
+    n = player.numbers
+    player.wait(10)
+    player.predict("deletes")
+    player.act(StopActor(actor=n["reader"]))
+    player.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
+    player.wait(20)
+    if aged:
+        player.act(AgeFiles(broker=n["broker"], hours=2))
+    world.act(CleanFiles(broker=n["broker"]))
+    return player
+
+
+def test_what_follows_an_action_in_its_millisecond_is_looked_at_at_once(tmp_path: Path) -> None:
+    """In a quiet sandbox the next entry may be half a minute away."""
+    with World(tmp_path, seed=3, preset="teaching") as world:
+        player = deletes(world, aged=True)
+        assert player.attempt.phase == "say"
+
+
+def test_what_an_action_did_not_do_is_said_without_another_entry(tmp_path: Path) -> None:
+    with World(tmp_path, seed=3, preset="teaching") as world:
+        player = deletes(world, aged=False)
+        entries = len(world.entries())
+        world.run(2)
+        shown = world.read("lab").data["lab"]["open"]["verdict"]
+        assert (shown["state"], len(world.entries())) == ("wrong", entries)
+        assert shown["text"].startswith("Nothing was deleted: no file is older than the hour")
+        assert player.attempt.verdict.sentence() == "The deletion was not run yet.", "entries alone are folded"

@@ -1,5 +1,7 @@
 """Lab N8: delayed and half messages, and when a message exists."""
 
+from typing import Any
+
 from sandbox.control.actions import (
     Action,
     ChangeActor,
@@ -110,7 +112,9 @@ def _are_checked(evidence: Evidence) -> Verdict:
                                halves=n["halves"])
     if committed := _ended(evidence, "commit"):
         return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0].seq])
-    if _rate(evidence):
+    if _set_last(evidence, "handler") not in (None, "silent"):  # None: as the lab set it up
+        return Verdict.wrong(WOULD_ANSWER, till=TILL)
+    if _set_last(evidence, "rate_per_s"):
         return Verdict.not_yet(_("{till} still prepares messages: set its rate to 0."), till=TILL)
     checks = {seen.event.transaction_id: seen.seq for seen in evidence.of(TransactionChecked)}
     missing = [seen for seen in prepared if seen.event.transaction_id not in checks]
@@ -122,11 +126,11 @@ def _are_checked(evidence: Evidence) -> Verdict:
                        rests_on=[*(seen.seq for seen in prepared), *checks.values()])
 
 
-def _rate(evidence: Evidence) -> float:
-    """Of the transactional producer, as it was set last."""
-    rates = [seen.event.fields["rate_per_s"] for seen in evidence.actions("ChangeActor", since=0)
-             if seen.event.fields["actor"] == TILL and seen.event.fields["rate_per_s"] is not None]
-    return float(rates[-1]) if rates else 0.0
+def _set_last(evidence: Evidence, field: str) -> Any:
+    """By the student, of the transactional producer."""
+    given = [seen.event.fields[field] for seen in evidence.actions("ChangeActor", since=0)
+             if seen.event.fields["actor"] == TILL and seen.event.fields[field] is not None]
+    return given[-1] if given else None
 
 
 def _in_topic(evidence: Evidence) -> Truth:
@@ -243,6 +247,8 @@ NOT_DELAYED = _("{key} was sent without a delay, and was in q0 at once. Send it 
 LEVEL = _("You wrote {given}: that is the level. Levels are counted from 1 and queues from 0.")
 ANSWERED = _("{till} has committed: its handler answers when the broker asks. Set the handler to silent, and have it "
              "prepare messages again.")
+WOULD_ANSWER = _("The handler of {till} answers when the broker asks. Set it to silent, and have it prepare messages "
+                 "again.")
 ONLY_COMMITS = _("Both were committed, so both are in q0. Roll another one back.")
 DELETED = _("Nothing in a log can be deleted singly: look for the half message on the page Store.")
 

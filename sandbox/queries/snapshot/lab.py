@@ -13,10 +13,10 @@ from sandbox.queries.rows.labs import AskedRow, LabRow, LabView, MetRow, OpenSte
 def read_lab(cluster: Cluster) -> LabView:
     progress = cluster.companion(LabProgress)
     progress.catch_up()
-    return {"lab": None if progress.attempt is None else _row(progress.attempt)}
+    return {"lab": None if progress.attempt is None else _row(progress.attempt, cluster.clock.now_ms())}
 
 
-def _row(attempt: Attempt) -> LabRow:
+def _row(attempt: Attempt, now_ms: int) -> LabRow:
     lab = attempt.lab
     met = {one.step: one for one in attempt.met}
     return {
@@ -25,7 +25,7 @@ def _row(attempt: Attempt) -> LabRow:
         "numbers": dict(attempt.evidence.numbers), "allowed": sorted(lab.allowed),
         "steps": [_step(step.title, number, attempt.step, met.get(number))
                   for number, step in enumerate(lab.steps, start=1)],
-        "open": _open(attempt),
+        "open": _open(attempt, now_ms),
         "receipts": [{"step": receipt.step, "part": receipt.part, "seq": str(receipt.seq), "at_ms": receipt.at_ms,
                       "digest": receipt.digest} for receipt in attempt.receipts.kept],
     }  # fmt: skip
@@ -45,7 +45,7 @@ def _met(met: Met) -> MetRow:
             "accurate": met.accurate}
 
 
-def _open(attempt: Attempt) -> OpenStepRow | None:
+def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
     step, number = attempt.open_step, attempt.step
     if step is None:
         return None
@@ -56,7 +56,7 @@ def _open(attempt: Attempt) -> OpenStepRow | None:
         "predict": _asked(step.predict), "say": _asked(step.say), "why": _asked(step.why),
         "prediction": None if attempt.prediction is None else shown(attempt.prediction),
         "hints": list(step.hints[:taken]), "hints_left": 0 if attempt.exam else len(step.hints) - taken,
-        "verdict": _verdict(attempt.verdict),
+        "verdict": _verdict(attempt.verdict_at(now_ms)),
     }  # fmt: skip
 
 
