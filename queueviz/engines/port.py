@@ -17,8 +17,8 @@ Listener = Callable[[Place, Message | None], None]  # which engine, what it said
 
 TO_ONE = frozenset({
     "recipe", "show", "cancel_branch", "wake", "sleep", "open_listener", "close_listener", "set_keys",
-    "dismiss_notices", "attach", "detach", "act", "ask", "newest_seq", "snapshot", "entries", "look_back", "kept",
-    "line", "changes", "state_at"})  # fmt: skip
+    "dismiss_notices", "attach", "detach", "act", "ask", "intervene", "renew_hold", "newest_seq",
+    "snapshot", "entries", "look_back", "kept", "line", "changes", "state_at"})  # fmt: skip
 
 
 class AnyPool(Protocol):

@@ -80,6 +80,7 @@ class SandboxRecord:
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' expiry, where changed
     down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → its last known state
     lab: dict[str, Any] = field(default_factory=dict)  # in progress: lab, seed, began (a seq), attempts by lab
+    hold: dict[str, Any] = field(default_factory=dict)  # of its teacher: rate, heals, acts (`TeacherHold`)
     cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → the unreadable part of its log that was cut
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed

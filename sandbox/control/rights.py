@@ -30,6 +30,11 @@ class Actor(NamedTuple):
         return f"{self.role} {self.name}" if self.name else self.role
 
 
+def is_by(by: str, role: Role) -> bool:
+    """Whether this is an `Actor` of that role, as the journal has it."""
+    return by.split(" ", 1)[0] == role
+
+
 def can(role: Role, verb: str) -> bool:
     return verb in _MATRIX[role]
 

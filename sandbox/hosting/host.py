@@ -25,6 +25,7 @@ from sandbox.hosting.beginnings import Beginnings
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.holding import Holding
+from sandbox.hosting.interventions import Interventions
 from sandbox.hosting.lease import Lease
 from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
 from sandbox.hosting.past import Past
@@ -60,6 +61,7 @@ class Host:
         self.clusters = Clusters(environment.wall)
         self._beginnings = Beginnings(home, config, self._registry, environment)
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
+        self.interventions = Interventions(environment, self.awake)
         self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
@@ -168,6 +170,7 @@ class Host:
             sandbox.set_home_full(self._data_home.full)
             await sandbox.open()
             slot.opened(sandbox)
+            self.interventions.heal_left(sandbox)
         except Exception as why:
             expected = isinstance(why, SandboxError | OSError)
             log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)

@@ -6,6 +6,7 @@ So the others and the readers wait for one slice, however many are behind.
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar
@@ -53,6 +54,14 @@ class Hurried(NamedTuple):
     answer: "asyncio.Future[Any]"
 
 
+class Planned(NamedTuple):
+    """To be called between two turns of the loop, when it has reached `at_ms`."""
+
+    at_ms: int
+    fn: Callable[[], None]
+    over: Callable[[], None]  # instead, where nothing runs any more
+
+
 class Pace:
     """`machine` is the engine's environment.  The loop of `paced` stands at 0 s until the first `run`."""
 
@@ -68,6 +77,7 @@ class Pace:
         self._over = False
         self._begun = False
         self._hurried: Hurried | None = None
+        self._planned: list[Planned] = []  # the earliest first
         self._measured = self._began_s, 0.0
         paced.on_late = self._on_late
 
@@ -82,6 +92,17 @@ class Pace:
         finally:
             if self._begun:
                 self._ask()
+
+    def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
+        """Call `fn` when the loop has reached the time that it would have in so many seconds of the machine; that, in
+        ms of the loop.  However late the loop is, `fn` finds it at that millisecond.
+        """
+        self.catch_up()
+        at_ms = max(self._target_ms() + round(in_s * 1000), math.ceil(self._paced.sim.time() * 1000))
+        self._planned.append(Planned(at_ms, fn, over))
+        self._planned.sort(key=lambda planned: planned.at_ms)
+        self._ask()
+        return at_ms
 
     async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine on the loop to its end, as fast as it can, and return its value."""
@@ -100,16 +121,23 @@ class Pace:
     def catch_up(self) -> None:
         """Let the clock show the machine's time, where nothing happens before that."""
         if self._begun and not self._over and self._hurried is None and not self._paced.sim.is_running():
-            self._paced.move_to(self._target_ms())
+            self._paced.move_to(self._next_ms())
 
     def stop(self) -> None:
         """Nothing runs any more."""
         self._over = True
         self._disarm()
+        for planned in self._planned:
+            planned.over()
+        self._planned.clear()
         self._machine.loop.call_soon(self._paced.close)  # not here: it runs tasks, and the caller may be one
 
     def _target_ms(self) -> int:
         return int((self._machine.wall.monotonic() - self._began_s) * 1000) + 1
+
+    def _next_ms(self) -> int:
+        """Not past what is planned."""
+        return min([self._target_ms(), *(planned.at_ms for planned in self._planned[:1])])
 
     def _disarm(self) -> None:
         if self._alarm is not None:
@@ -147,15 +175,24 @@ class Pace:
         if self._hurried is not None:
             done = self._hurry(self._hurried, lambda: wall.monotonic() < until_s)
         else:
-            done = self._paced.run_some(self._target_ms(), lambda: wall.monotonic() < until_s)
+            to_ms = self._next_ms()
+            done = self._paced.run_some(to_ms, lambda: wall.monotonic() < until_s)
             self._measure(reached=done)
+            if done and self._planned and self._planned[0].at_ms == to_ms:
+                with self._paced.sim.entered():
+                    self._planned.pop(0).fn()
         if not done:
             self._waits = True
             if not self._paced.waits:  # asked after the flag is set: a thread may end in between
                 self._waits = False
                 self._ask_for_more()
-        elif not self._over and (due_s := self._paced.sim.next_time()) is not None:
+        elif not self._over and (due_s := self._due_s()) is not None:
             self._alarm = wall.call_later(max(0.0, self._began_s + due_s - wall.monotonic()), self._ask)
+
+    def _due_s(self) -> float | None:
+        """When something happens next, in seconds of the loop."""
+        due = [self._paced.sim.next_time(), *(planned.at_ms / 1000 for planned in self._planned[:1])]
+        return min((at_s for at_s in due if at_s is not None), default=None)
 
     def _hurry(self, hurried: Hurried, may_go_on: Callable[[], bool]) -> bool:
         task, answer = hurried

@@ -1,6 +1,7 @@
 """A sandbox whose run can be executed again: it has a virtual loop of its own, paced by the machine's time."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,11 @@ class PacedSandbox(Sandbox):
 
     def act(self, action: Action, by: str) -> int:
         return self._pace.turn(lambda: Sandbox.act(self, action, by))
+
+    def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
+        """At one millisecond of its loop, which is one of its clock, however late the machine is."""
+        at_ms = self._pace.plan(in_s, fn, over)
+        return self._ms_in(at_ms / 1000 - self._paced.sim.time())
 
     def ask(self, question: Question) -> dict[str, Any]:
         self._pace.catch_up()

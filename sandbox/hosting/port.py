@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.attached.settings import is_attached
 from sandbox.control.actions import Action
+from sandbox.control.interventions import Done, Intervention
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
@@ -133,6 +134,17 @@ class EnginePort:
         if is_attached(slug):
             return self._run(lambda: self._host.clusters.act(slug, action, str(by), undo))
         return self._turn(lambda: self._host.awake(slug).act(action, str(by)))
+
+    def intervene(self, slug: str, what: Intervention, by: Actor) -> "Future[Done]":
+        """Carry out what a course's teacher does to many sandboxes, at its moment; completes after it.
+
+        404 unknown, 503 asleep, 409 nothing to do it to, 422 too far ahead, 429 too many planned.
+        """
+        return self._run(lambda: self._host.interventions.carry_out(slug, what, by))
+
+    def renew_hold(self, slug: str, lease_s: float) -> "Future[None]":
+        """The teacher's page is there: what is held goes on for so long."""
+        return self._turn(lambda: self._host.interventions.renew(slug, lease_s))
 
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
         """Answer a question (`control.questions`) without effect.  Raises ActionRefused.

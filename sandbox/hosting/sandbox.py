@@ -1,6 +1,7 @@
 """A sandbox: a cluster with its life cycle, from opening to closing or a crash, and its actions and questions."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.notices import Notice
+from sandbox.cluster.teacher_hold import TeacherHold
 from sandbox.cluster.templates import template_of
 from sandbox.commands import prepare
 from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
+from sandbox.control.rights import is_by
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.journal.events.life import HISTORY
 from sandbox.kernel.engine_version import ENGINE
@@ -53,6 +56,10 @@ class Sandbox:
     @property
     def slug(self) -> str:
         return self.record.slug
+
+    @property
+    def held(self) -> TeacherHold:
+        return self.cluster.companion(TeacherHold)
 
     @property
     def ended(self) -> bool:
@@ -155,7 +162,9 @@ class Sandbox:
         """Execute `action`; returns the seq of its ActionTaken.  A refused action has no effect and writes no event."""
         cluster = self.cluster
         cluster.disk_full.check()
-        cluster.companion(LabProgress).check_allowed(name_of(action))
+        self.held.check(name_of(action), by)
+        if not is_by(by, "instructor"):
+            cluster.companion(LabProgress).check_allowed(name_of(action))
         carry_out = prepare(cluster, action)
         came = cluster.environment.position()
         fields = fields_of(action, whole=came is not None)
@@ -166,6 +175,16 @@ class Sandbox:
             cluster.save()
             cluster.journal_files.show()  # before the answer: a kill loses no action that was answered
         return seq
+
+    def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
+        """Call `fn` in so many seconds of the machine, or `over` where the sandbox sleeps before; the sandbox's time
+        then, if nobody changes its rate.
+        """
+        self.cluster.environment.wall.call_later(in_s, lambda: over() if self.ended else fn())
+        return self._ms_in(in_s)
+
+    def _ms_in(self, in_s: float) -> int:
+        return self.cluster.clock.now_ms() + round(in_s * 1000 * self.cluster.clock.rate)
 
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self.cluster, question)

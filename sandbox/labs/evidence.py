@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from sandbox.control.rights import is_by
 from sandbox.journal.events import (
     ActionTaken,
     Entry,
@@ -104,9 +105,9 @@ class Evidence:
                 for entry in self._entries.get(kind, ()) if entry.seq > first]
 
     def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-        """Carried out by the student; those of the lab's own setup are left out."""
+        """Carried out by the student; those of the lab's own setup, and of a teacher, are left out."""
         return [seen for seen in self.of(ActionTaken, since=since)
-                if seen.event.action == name and seen.event.by != SETUP]
+                if seen.event.action == name and seen.event.by != SETUP and not is_by(seen.event.by, "instructor")]
 
     def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
         first = self.began if since is None else since

@@ -1,0 +1,86 @@
+"""What a course's teacher holds in one sandbox: time that was stopped, faults to be healed, control that was taken.
+
+It is part of the record, so that a server that was killed in between heals what nobody renews any more.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.control.actions import Action, fields_of, name_of, parse_action
+from sandbox.control.rights import is_by
+from sandbox.kernel.errors import ActionRefused
+
+if TYPE_CHECKING:
+    from sandbox.cluster.cluster import Cluster
+    from sandbox.cluster.record import SandboxRecord
+
+OWN = frozenset({"AnswerStep", "TakeHint"})  # a student's own, also while somebody else acts
+OF_TIME = frozenset({"SetRate", "Step"})
+MOST_HEALS = 32
+
+
+class Coming(NamedTuple):
+    """What is planned, by the machines' time."""
+
+    kind: str
+    at_wall_ms: int
+
+
+class TeacherHold:
+    """`coming`: planned and not carried out yet."""
+
+    @classmethod
+    def beside(cls, cluster: "Cluster") -> "TeacherHold":
+        return cls(cluster.record)
+
+    def __init__(self, record: "SandboxRecord") -> None:
+        self._record = record
+        self.coming: list[Coming] = []
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._record.hold
+
+    @property
+    def is_frozen(self) -> bool:
+        return "rate" in self._record.hold
+
+    @property
+    def acts(self) -> str | None:
+        """Who has taken over."""
+        found: str | None = self._record.hold.get("acts")
+        return found
+
+    def freeze(self, rate: float) -> None:
+        """`rate`: with which it goes on."""
+        self._record.hold.setdefault("rate", rate)
+
+    def release(self) -> float | None:
+        """The rate with which it goes on; None: it was not frozen."""
+        rate: float | None = self._record.hold.pop("rate", None)
+        return rate
+
+    def take_over(self, by: str) -> None:
+        self._record.hold["acts"] = by
+
+    def give_back(self) -> None:
+        self._record.hold.pop("acts", None)
+
+    def owe(self, heal: Action) -> None:
+        """The newest is done first."""
+        heals = self._record.hold.setdefault("heals", [])
+        heals.insert(0, {"action": name_of(heal), **fields_of(heal)})
+        del heals[MOST_HEALS:]
+
+    def heals(self) -> list[Action]:
+        """Taken away with this."""
+        rows: list[dict[str, Any]] = self._record.hold.pop("heals", [])
+        return [parse_action(row) for row in rows]
+
+    def check(self, action: str, by: str) -> None:
+        """Raises ActionRefused (409) for what a student does meanwhile."""
+        if not is_by(by, "student") or action in OWN:
+            return
+        if self.acts is not None:
+            raise ActionRefused(409, "Your teacher is acting here.", "Wait until control is given back.")
+        if self.is_frozen and action in OF_TIME:
+            raise ActionRefused(409, "Your teacher has stopped time for everybody.", "It goes on for all together.")

@@ -1,0 +1,100 @@
+"""An intervention of the teacher as actions of one sandbox, and what undoes them.
+
+Of several members, brokers and queues it is the first by name, so that sandboxes in the same state get the same.
+"""
+
+from typing import NamedTuple
+
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.lab_progress import LabProgress
+from sandbox.control.actions import (
+    Action,
+    ChangeActor,
+    CrashActor,
+    HangBroker,
+    PowerCut,
+    RestartActor,
+    ResumeBroker,
+    SendMessages,
+    StartBroker,
+    StartNameServer,
+    StopNameServer,
+)
+from sandbox.control.interventions import BURST, SLOW_MS, Fault
+from sandbox.kernel.errors import ActionRefused
+
+
+class Resolved(NamedTuple):
+    """`heal`: None where it ends by itself."""
+
+    action: Action
+    heal: Action | None
+
+
+def resolve(cluster: Cluster, kind: Fault) -> Resolved:
+    """Raises ActionRefused (409) where there is nothing here to do it to."""
+    match kind:
+        case "crash_member":
+            label = _member(cluster).label
+            return Resolved(CrashActor(actor=label), RestartActor(actor=label))
+        case "slow_message":
+            member = _member(cluster)
+            held = sorted(mq for mq, _ in member.owned_queues())
+            if not held:
+                raise ActionRefused(409, "{actor} has no queue.", actor=member.label)
+            slow = ChangeActor(actor=member.label, slow_queue=f"{held[0].broker}:{held[0].queue_id}", slow_ms=SLOW_MS)
+            return Resolved(slow, None)
+        case "burst":
+            return Resolved(SendMessages(topic=_topic(cluster), count=BURST), None)
+        case "stop_name_server":
+            running = [node.name for node in cluster.nodes.name_servers if node.name_server is not None]
+            if not running:
+                raise ActionRefused(409, "No name server is running.")
+            return Resolved(StopNameServer(name_server=running[0]), StartNameServer(name_server=running[0]))
+        case "hang_broker":
+            broker = _broker(cluster)
+            return Resolved(HangBroker(broker=broker), ResumeBroker(broker=broker))
+        case "power_cut":
+            broker = _broker(cluster)
+            return Resolved(PowerCut(broker=broker), StartBroker(broker=broker))
+
+
+def is_needed(cluster: Cluster, heal: Action) -> bool:
+    """A member that was restarted meanwhile stays as it is; what else is whole refuses to be healed."""
+    if not isinstance(heal, RestartActor):
+        return True
+    actor = cluster.actors.by_label.get(heal.actor)
+    return actor is not None and not actor.lives
+
+
+def _member(cluster: Cluster) -> ConsumerActor:
+    """Of the lab's group, where it has one that runs."""
+    running = [actor for actor in cluster.actors.consumers() if actor.state == "running"]
+    group = _number(cluster, "group")
+    found = [actor for actor in running if actor.group == group] or running
+    if not found:
+        raise ActionRefused(409, "No member is running.")
+    return found[0]
+
+
+def _broker(cluster: Cluster) -> str:
+    running = sorted(node.record.name for node in cluster.nodes.masters() if node.state == "running")
+    if not running:
+        raise ActionRefused(409, "No broker is running.")
+    return running[0]
+
+
+def _topic(cluster: Cluster) -> str:
+    named = _number(cluster, "topic")
+    found = [named] if named else sorted(subscription.topic for actor in cluster.actors.consumers()
+                                         for subscription in actor.settings.subscriptions)
+    if not found:
+        raise ActionRefused(409, "Nobody reads a topic here.")
+    return found[0]
+
+
+def _number(cluster: Cluster, name: str) -> str | None:
+    """As the lab in progress has drawn it."""
+    attempt = cluster.companion(LabProgress).attempt
+    return None if attempt is None else attempt.evidence.numbers.get(name)

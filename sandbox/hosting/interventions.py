@@ -1,0 +1,151 @@
+"""Interventions of teachers in the sandboxes of one engine: planned to a millisecond, ended when nobody renews them."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from sandbox.cluster.environment import Environment
+from sandbox.cluster.teacher_hold import Coming
+from sandbox.commands.interventions import is_needed, resolve
+from sandbox.control.actions import SetRate
+from sandbox.control.interventions import FAULTS, MOST_AHEAD_S, MOST_PLANNED, Done, Fault, Intervention
+from sandbox.control.rights import Actor
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.kernel.errors import ActionRefused, EngineBusy
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+NOBODY = Actor("instructor", "")  # whose page is gone
+
+
+class Interventions:
+    """`find`: the open sandbox of a slug; raises ActionRefused where there is none."""
+
+    def __init__(self, environment: Environment, find: Callable[[str], Sandbox]) -> None:
+        self._environment = environment
+        self._find = find
+        self._until_s: dict[str, float] = {}
+        self._looks = False
+
+    async def carry_out(self, slug: str, what: Intervention, by: Actor) -> Done:
+        """At its moment, which may have passed.  Raises ActionRefused: 404, 503 asleep, 409 nothing to do it to, 422
+        too far ahead, 429 too many planned; EngineBusy where it fell asleep before.
+        """
+        sandbox, loop = self._find(slug), asyncio.get_running_loop()
+        in_s = (what.at_wall_ms - self._environment.wall.now_ms()) / 1000
+        if in_s > MOST_AHEAD_S:
+            raise ActionRefused(422, "An intervention is planned at most {most} s ahead.", "Choose an earlier moment.",
+                                most=MOST_AHEAD_S)
+        if len(sandbox.held.coming) >= MOST_PLANNED:
+            raise ActionRefused(429, "{most} interventions are planned already.", "Wait for them.", most=MOST_PLANNED)
+        answer: asyncio.Future[Done] = loop.create_future()
+
+        def settle(value: Done | BaseException) -> None:
+            sandbox.held.coming.remove(coming)
+            if answer.done():
+                return
+            if isinstance(value, BaseException):
+                answer.set_exception(value)
+            else:
+                answer.set_result(value)
+
+        def begin() -> None:
+            try:
+                seq = self._do(sandbox, what, by)
+                late_ms = max(0.0, self._environment.wall.now_ms() - what.at_wall_ms)
+                settle(Done(seq, planned_ms, sandbox.cluster.clock.now_ms(), late_ms))
+            except Exception as why:
+                if not isinstance(why, ActionRefused):
+                    log.exception("an intervention in %s failed", slug)
+                settle(why)
+
+        coming = Coming(what.kind, what.at_wall_ms)
+        sandbox.held.coming.append(coming)
+        planned_ms = sandbox.plan(max(0.0, in_s), begin,
+                                  lambda: settle(EngineBusy("The sandbox fell asleep before.")))
+        return await answer
+
+    def renew(self, slug: str, lease_s: float) -> None:
+        """Nothing where nothing is held."""
+        if slug in self._until_s:
+            self._until_s[slug] = self._environment.wall.monotonic() + lease_s
+
+    def heal_left(self, sandbox: Sandbox) -> None:
+        """After a server was killed: whose page would have renewed it is not known any more."""
+        if not sandbox.held.is_empty:
+            self._end(sandbox, NOBODY)
+
+    def _do(self, sandbox: Sandbox, what: Intervention, by: Actor) -> int | None:
+        """The seq of its first action."""
+        held, kind = sandbox.held, what.kind
+        seq: int | None = None
+        if kind in FAULTS:
+            seq = self._break(sandbox, kind, by)
+        elif kind == "freeze":
+            if not held.is_frozen:
+                rate = sandbox.cluster.clock.rate
+                if rate:
+                    seq = sandbox.act(SetRate(rate=0.0), str(by))
+                held.freeze(rate)
+        elif kind == "release":
+            seq = self._release(sandbox, by)
+        elif kind == "take_over":
+            held.take_over(by.name)
+        elif kind == "give_back":
+            held.give_back()
+        else:
+            seq = self._end(sandbox, by)
+        if held.is_empty:
+            self._until_s.pop(sandbox.slug, None)
+        else:
+            self._until_s[sandbox.slug] = self._environment.wall.monotonic() + what.lease_s
+            self._look_later()
+        sandbox.cluster.save()
+        return seq
+
+    def _break(self, sandbox: Sandbox, kind: Fault, by: Actor) -> int:
+        action, heal = resolve(sandbox.cluster, kind)
+        seq = sandbox.act(action, str(by))
+        if heal is not None:
+            sandbox.held.owe(heal)
+        return seq
+
+    def _release(self, sandbox: Sandbox, by: Actor) -> int | None:
+        rate = sandbox.held.release()
+        return sandbox.act(SetRate(rate=rate), str(by)) if rate else None
+
+    def _end(self, sandbox: Sandbox, by: Actor) -> int | None:
+        """Everything; what the student has mended is left as it is."""
+        sandbox.held.give_back()
+        first: int | None = None
+        for heal in [heal for heal in sandbox.held.heals() if is_needed(sandbox.cluster, heal)]:
+            try:
+                seq = sandbox.act(heal, str(by))
+            except ActionRefused as why:
+                log.info("not healed in %s: %s", sandbox.slug, why)
+                continue
+            first = seq if first is None else first
+        released = self._release(sandbox, by)
+        sandbox.cluster.save()
+        return released if first is None else first
+
+    def _look_later(self) -> None:
+        if not self._looks:
+            self._looks = True
+            self._environment.wall.call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """End what nobody renewed."""
+        self._looks = False
+        now_s = self._environment.wall.monotonic()
+        for slug in [slug for slug, until_s in self._until_s.items() if until_s <= now_s]:
+            del self._until_s[slug]
+            try:
+                self._end(self._find(slug), NOBODY)
+            except ActionRefused:  # asleep or deleted: it is healed when it wakes
+                continue
+            except Exception:
+                log.exception("the lease of %s was not ended", slug)
+        if self._until_s:
+            self._look_later()
