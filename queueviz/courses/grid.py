@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from django.utils import timezone
 
+from queueviz.courses.differing import Difference, differences
 from queueviz.courses.models import Course, Submission
 from sandbox.queries.rows.tile import TileRow
 
@@ -45,6 +46,9 @@ class GridRow(TypedDict):
     question: str
     strips: list[str]
     shown: bool
+    frozen: bool
+    acts: str | None
+    differs: Difference | None
 
 
 def students_of(course: Course) -> list[Student]:
@@ -78,7 +82,9 @@ class Grid:
         now = now or timezone.now()
         for slug, tile in tiles.items():
             self._note(slug, tile, now)
-        return {str(one.number): self._row(one, now, shown=one.slug in tiles) for one in students}
+        differ = differences({slug: self._tiles[slug] for slug in tiles})
+        return {str(one.number): self._row(one, now, differ.get(one.slug or ""), shown=one.slug in tiles)
+                for one in students}
 
     def _note(self, slug: str, tile: TileRow, now: datetime) -> None:
         self._tiles[slug] = tile
@@ -89,13 +95,15 @@ class Grid:
         elif slug not in self._failing:
             self._failing[slug] = (tile["failed"], now)
 
-    def _row(self, student: Student, now: datetime, *, shown: bool) -> GridRow:
+    def _row(self, student: Student, now: datetime, differs: Difference | None, *, shown: bool) -> GridRow:
         tile = self._tiles.get(student.slug or "")
         state, since = self._state(student, tile, now)
         return {"name": student.pseudonym, "slug": student.slug, "state": state, "since_ms": _ms(since),
                 "lab": tile["lab"] if tile else None, "step": tile["step"] if tile else 0,
                 "steps": tile["steps"] if tile else 0, "question": student.question if state == "asking" else "",
-                "strips": tile["strips"] if tile else [], "shown": shown}  # fmt: skip
+                "strips": tile["strips"] if tile else [], "shown": shown,
+                "frozen": bool(tile and tile["frozen"]), "acts": tile["acts"] if tile else None,
+                "differs": differs}  # fmt: skip
 
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
         """The first that holds: who asks is heard, who is cut off is not called idle."""

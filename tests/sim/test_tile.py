@@ -11,7 +11,7 @@ from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
 LAB = LABS["members-and-queues"]
-MOST_BYTES = 240
+MOST_BYTES = 320
 
 
 def tile(world: World) -> dict[str, Any]:
@@ -30,6 +30,7 @@ def test_a_tile_follows_a_student_through_a_step(tmp_path: Path) -> None:
         player.see(60)
         seen = tile(world)
         assert seen["phase"] == "say"
+        assert {state for state, _ in seen["lives"].values()} == {"running"}
         assert len(seen["strips"]) == n["queues"]
         assert all(len(strip.split("/")) == 3 for strip in seen["strips"])
 

@@ -17,7 +17,7 @@ def student(number: int = 1, **given: Any) -> Student:
 
 def tile(**given: Any) -> TileRow:
     fields: Any = {"lab": "4", "step": 1, "steps": 2, "phase": "do", "failed": 0, "acted_ms": 5_000, "at_ms": 9_000,
-                   "rate": 1.0, "strips": ["3/1d2b/0"], **given}  # fmt: skip
+                   "rate": 1.0, "frozen": False, "acts": None, "lives": {}, "strips": ["3/1d2b/0"], **given}  # fmt: skip
     return fields  # type: ignore[no-any-return]
 
 
@@ -66,3 +66,24 @@ def test_who_has_begun_nothing_waits_and_who_has_all_labs_is_done() -> None:
     rows = Grid(labs=1).rows([student(1, slug=None), student(2, done=1, seen_at=None)], {}, NOW)
     assert [row["state"] for row in rows.values()] == ["waiting", "done"]
     assert counts(rows) == {"waiting": 1, "done": 1}
+
+
+def test_who_differs_from_the_majority_is_shown_with_the_first_event() -> None:
+    crashed = {"A": ["running", "40"], "B": ["crashed", "412"], "ns-1": ["stopped", "500"]}
+    running = {"A": ["running", "40"], "B": ["running", "41"], "ns-1": ["running", "1"]}
+    tiles = {"box-1": tile(lives=crashed), **{f"box-{number}": tile(lives=running) for number in range(2, 6)},
+             "box-6": tile(lab="5", lives=crashed)}
+    rows = Grid(labs=2).rows([student(number) for number in range(1, 7)], tiles, NOW)
+    assert rows["1"]["differs"] == {"seq": "412", "name": "B", "state": "crashed", "usual": "running", "others": 4}
+    assert {rows[str(number)]["differs"] for number in range(2, 6)} == {None}, "nor does another lab compare"
+
+
+def test_of_two_or_of_halves_there_is_no_majority() -> None:
+    def differ(*states: str) -> list[bool]:
+        tiles = {f"box-{number}": tile(lives={"A": [state, str(number)]}) for number, state in enumerate(states)}
+        rows = Grid(labs=1).rows([student(number) for number in range(len(states))], tiles, NOW)
+        return [row["differs"] is not None for row in rows.values()]
+
+    assert differ("running", "crashed") == [False, False]
+    assert differ("running", "crashed", "running", "crashed") == [False] * 4
+    assert differ("running", "crashed", "running") == [False, True, False]

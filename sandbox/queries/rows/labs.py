@@ -85,7 +85,23 @@ class LabRow(TypedDict):
     receipts: list[ReceiptRow]
 
 
+class ComingRow(TypedDict):
+    """`kind`: of an intervention.  `in_s`: whole seconds of the machine."""
+
+    kind: str
+    in_s: int
+
+
+class HoldRow(TypedDict):
+    """What the teacher of a course does here.  `acts`: who has taken over."""
+
+    frozen: bool
+    acts: str | None
+    coming: list[ComingRow]
+
+
 class LabView(TypedDict):
     """Channel `lab/<slug>` and the question `lab-state`; None: no lab was started here."""
 
     lab: LabRow | None
+    hold: HoldRow

@@ -7,6 +7,9 @@ class TileRow(TypedDict):
     """`strips`: one a queue, `lag/cells/owner`: messages behind, what the client holds (`3d4p5b`, done, processing,
     buffered), and the number of its owner's colour; `-` for what is not known.
 
+    `lives`: of members by label, brokers and name servers, the state and the seq of the event that brought it; what
+    differs between students is looked for in them.  `frozen`, `acts`: as the teacher holds it.
+
     `failed`: how often the newest answer or action was wrong in the same way, in a row.
     `acted_ms`: of the newest action of a person, by the sandbox's clock.
     """
@@ -19,6 +22,9 @@ class TileRow(TypedDict):
     acted_ms: int | None
     at_ms: int
     rate: float
+    frozen: bool
+    acts: str | None
+    lives: dict[str, list[str]]
     strips: list[str]
 
 

@@ -3,17 +3,37 @@
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
+from sandbox.cluster.teacher_hold import TeacherHold
 from sandbox.labs.asked import Choice, Number, Order
 from sandbox.labs.attempt import Attempt, Met
 from sandbox.labs.lab import Question, shown
 from sandbox.labs.verdict import Verdict
-from sandbox.queries.rows.labs import AskedRow, LabRow, LabView, MetRow, OpenStepRow, StepRow, VerdictRow
+from sandbox.queries.rows.labs import (
+    AskedRow,
+    HoldRow,
+    LabRow,
+    LabView,
+    MetRow,
+    OpenStepRow,
+    StepRow,
+    VerdictRow,
+)
+
+COUNTED_MS = 2_000  # what comes sooner is not counted down: it is there
 
 
 def read_lab(cluster: Cluster) -> LabView:
     progress = cluster.companion(LabProgress)
     progress.catch_up()
-    return {"lab": None if progress.attempt is None else _row(progress.attempt, cluster.clock.now_ms())}
+    return {"lab": None if progress.attempt is None else _row(progress.attempt, cluster.clock.now_ms()),
+            "hold": _hold(cluster)}
+
+
+def _hold(cluster: Cluster) -> HoldRow:
+    held, now_ms = cluster.companion(TeacherHold), cluster.environment.outside.now_ms()
+    return {"frozen": held.is_frozen, "acts": held.acts,
+            "coming": [{"kind": one.kind, "in_s": max(0, -(-(one.at_wall_ms - now_ms) // 1000))} for one in held.coming
+                       if one.at_wall_ms - now_ms > COUNTED_MS]}
 
 
 def _row(attempt: Attempt, now_ms: int) -> LabRow:

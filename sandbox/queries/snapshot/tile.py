@@ -2,7 +2,15 @@
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
-from sandbox.journal.events import ActionTaken
+from sandbox.cluster.teacher_hold import TeacherHold
+from sandbox.journal.events import (
+    ActionTaken,
+    BrokerStarted,
+    BrokerStopped,
+    MemberStateChanged,
+    NameServerStarted,
+    NameServerStopped,
+)
 from sandbox.labs.attempt import Attempt
 from sandbox.queries.rows.board import QueueRow
 from sandbox.queries.rows.groups import GroupView
@@ -12,6 +20,7 @@ from sandbox.queries.snapshot.members import member_rows
 
 MOST_STRIPS = 16
 UNKNOWN = "-"
+SETTLED = {"starting": "running", "stopping": "stopped"}  # what it is about to be
 
 
 def read_tile(cluster: Cluster) -> Tile:
@@ -23,9 +32,35 @@ def read_tile(cluster: Cluster) -> Tile:
     else:
         lab, step, steps, phase = attempt.lab.number, attempt.step, len(attempt.lab.steps), attempt.phase
         failed, acted_ms = _failed(attempt), _acted_ms(attempt)
+    held = cluster.companion(TeacherHold)
     return {"tile": {"lab": lab, "step": min(step, steps), "steps": steps, "phase": phase, "failed": failed,
                      "acted_ms": acted_ms, "at_ms": cluster.clock.now_ms(), "rate": cluster.clock.rate,
+                     "frozen": held.is_frozen, "acts": held.acts, "lives": _lives(attempt),
                      "strips": _strips(cluster, attempt)}}  # fmt: skip
+
+
+def _lives(attempt: Attempt | None) -> dict[str, list[str]]:
+    """Of members by label, brokers and name servers that ever changed in the attempt: state, and since which event."""
+    if attempt is None:
+        return {}
+    evidence, found = attempt.evidence, dict[str, list[str]]()
+    labels = {client_id: label for label in evidence.labels() for client_id in evidence.clients(label)}
+    for seen in evidence.of(MemberStateChanged, since=0):
+        if seen.event.client_id in labels:
+            state = SETTLED.get(seen.event.state, seen.event.state)
+            _note(found, labels[seen.event.client_id], state, seen.seq)
+    nodes = [*evidence.of(BrokerStarted, since=0), *evidence.of(BrokerStopped, since=0),
+             *evidence.of(NameServerStarted, since=0), *evidence.of(NameServerStopped, since=0)]  # fmt: skip
+    for seen in sorted(nodes, key=lambda seen: seen.seq):
+        name = seen.event.broker if isinstance(seen.event, BrokerStarted | BrokerStopped) else seen.event.name_server
+        state = "running" if isinstance(seen.event, BrokerStarted | NameServerStarted) else "stopped"
+        _note(found, name, state, seen.seq)
+    return found
+
+
+def _note(found: dict[str, list[str]], name: str, state: str, seq: int) -> None:
+    if name not in found or found[name][0] != state:
+        found[name] = [state, str(seq)]
 
 
 def _failed(attempt: Attempt) -> int:
@@ -59,8 +94,11 @@ def _strips(cluster: Cluster, attempt: Attempt | None) -> list[str]:
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:
-    known = row["max"] is not None and row["committed"] is not None
-    lag = str(int(row["max"]) - int(row["committed"])) if known else UNKNOWN  # type: ignore[arg-type]
+    lag = UNKNOWN
+    if row["max"] is not None and row["committed"] is not None:
+        lag = str(int(row["max"]) - int(row["committed"]))
+    elif row["max"] == "0":
+        lag = "0"  # nothing was ever in it
     owner = row["owner"]
     colour = str(colours[owner]) if owner in colours else UNKNOWN
     return f"{lag}/{row['cells'] or UNKNOWN}/{colour}"

@@ -1,0 +1,42 @@
+"""Who differs from the majority of a class, in what, and from which event on."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypedDict
+
+from sandbox.queries.rows.tile import TileRow
+
+LEAST = 3  # of whom more than half are a majority
+
+
+class Difference(TypedDict):
+    """`name` of a member, broker or name server is `state` here since event `seq`, and `usual` with `others` more."""
+
+    seq: str
+    name: str
+    state: str
+    usual: str
+    others: int
+
+
+def differences(tiles: Mapping[str, TileRow]) -> dict[str, Difference]:
+    """By sandbox, of those in the same lab; the earliest event of each."""
+    by_lab: dict[str, dict[str, TileRow]] = {}
+    for slug, tile in tiles.items():
+        if tile["lab"] is not None:
+            by_lab.setdefault(tile["lab"], {})[slug] = tile
+    return {slug: found for same in by_lab.values() for slug, found in _of_one_lab(same).items()}
+
+
+def _of_one_lab(tiles: Mapping[str, TileRow]) -> dict[str, Difference]:
+    found: dict[str, Difference] = {}
+    for name in sorted({name for tile in tiles.values() for name in tile["lives"]}):
+        states = Counter(tile["lives"][name][0] for tile in tiles.values() if name in tile["lives"])
+        (usual, others), count = states.most_common(1)[0], states.total()
+        if count < LEAST or others * 2 <= count:
+            continue
+        for slug, tile in tiles.items():
+            state, seq = tile["lives"].get(name, (usual, "0"))
+            if state != usual and (slug not in found or int(seq) < int(found[slug]["seq"])):
+                found[slug] = {"seq": seq, "name": name, "state": state, "usual": usual, "others": others}
+    return found
