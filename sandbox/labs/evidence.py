@@ -139,9 +139,6 @@ class Evidence:
             total += self.end(queue) - (0 if commit is None else commit.event.offset)
         return total
 
-    def labels(self) -> list[str]:
-        return list(self._labels)
-
     def clients(self, label: str) -> list[str]:
         """The client ids of an actor's processes so far."""
         return self._labels.get(label, [])

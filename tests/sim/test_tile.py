@@ -11,7 +11,7 @@ from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
 LAB = LABS["members-and-queues"]
-MOST_BYTES = 320
+MOST_BYTES = 480
 
 
 def tile(world: World) -> dict[str, Any]:

@@ -35,32 +35,27 @@ def read_tile(cluster: Cluster) -> Tile:
     held = cluster.companion(TeacherHold)
     return {"tile": {"lab": lab, "step": min(step, steps), "steps": steps, "phase": phase, "failed": failed,
                      "acted_ms": acted_ms, "at_ms": cluster.clock.now_ms(), "rate": cluster.clock.rate,
-                     "frozen": held.is_frozen, "acts": held.acts, "lives": _lives(attempt),
+                     "frozen": held.is_frozen, "acts": held.acts, "lives": _lives(cluster, attempt),
                      "strips": _strips(cluster, attempt)}}  # fmt: skip
 
 
-def _lives(attempt: Attempt | None) -> dict[str, list[str]]:
+def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
     """Of members by label, brokers and name servers that ever changed in the attempt: state, and since which event."""
     if attempt is None:
         return {}
-    evidence, found = attempt.evidence, dict[str, list[str]]()
-    labels = {client_id: label for label in evidence.labels() for client_id in evidence.clients(label)}
-    for seen in evidence.of(MemberStateChanged, since=0):
-        if seen.event.client_id in labels:
-            state = SETTLED.get(seen.event.state, seen.event.state)
-            _note(found, labels[seen.event.client_id], state, seen.seq)
-    nodes = [*evidence.of(BrokerStarted, since=0), *evidence.of(BrokerStopped, since=0),
-             *evidence.of(NameServerStarted, since=0), *evidence.of(NameServerStopped, since=0)]  # fmt: skip
-    for seen in sorted(nodes, key=lambda seen: seen.seq):
-        name = seen.event.broker if isinstance(seen.event, BrokerStarted | BrokerStopped) else seen.event.name_server
-        state = "running" if isinstance(seen.event, BrokerStarted | NameServerStarted) else "stopped"
-        _note(found, name, state, seen.seq)
+    evidence = attempt.evidence
+    labels = {actor.client_id: actor.label for actor in cluster.actors.consumers()}
+    changes = [(seen.seq, labels[seen.event.client_id], SETTLED.get(seen.event.state, seen.event.state))
+               for seen in evidence.of(MemberStateChanged, since=0) if seen.event.client_id in labels]
+    changes += [(seen.seq, seen.event.broker, "running") for seen in evidence.of(BrokerStarted, since=0)]
+    changes += [(seen.seq, seen.event.broker, "stopped") for seen in evidence.of(BrokerStopped, since=0)]
+    changes += [(seen.seq, seen.event.name_server, "running") for seen in evidence.of(NameServerStarted, since=0)]
+    changes += [(seen.seq, seen.event.name_server, "stopped") for seen in evidence.of(NameServerStopped, since=0)]
+    found: dict[str, list[str]] = {}
+    for seq, name, state in sorted(changes):
+        if name not in found or found[name][0] != state:
+            found[name] = [state, str(seq)]
     return found
-
-
-def _note(found: dict[str, list[str]], name: str, state: str, seq: int) -> None:
-    if name not in found or found[name][0] != state:
-        found[name] = [state, str(seq)]
 
 
 def _failed(attempt: Attempt) -> int:
