@@ -46,6 +46,8 @@ class GridRow(TypedDict):
     question: str
     strips: list[str]
     shown: bool
+    group: str | None
+    topic: str | None
     frozen: bool
     acts: str | None
     differs: Difference | None
@@ -102,6 +104,7 @@ class Grid:
                 "lab": tile["lab"] if tile else None, "step": tile["step"] if tile else 0,
                 "steps": tile["steps"] if tile else 0, "question": student.question if state == "asking" else "",
                 "strips": tile["strips"] if tile else [], "shown": shown,
+                "group": tile["group"] if tile else None, "topic": tile["topic"] if tile else None,
                 "frozen": bool(tile and tile["frozen"]), "acts": tile["acts"] if tile else None,
                 "differs": differs}  # fmt: skip
 

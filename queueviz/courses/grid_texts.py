@@ -6,9 +6,29 @@ from django.utils.translation import gettext_lazy as _
 
 STATES: dict[str, Any] = {
     "stuck": _("stuck"), "asking": _("asking"), "idle": _("idle"), "working": _("working"), "done": _("done"),
-    "cut": _("disconnected"), "waiting": _("has not begun"),
+    "cut": _("disconnected"), "waiting": _("not begun"),
 }  # fmt: skip
 """In the order of need: who is stuck is seen first."""
+
+BROADCASTS: dict[str, Any] = {
+    "crash_member": _("Crash one member"), "slow_message": _("Make one message slow"),
+    "hang_broker": _("Hang a broker"), "power_cut": _("Cut a broker's power"),
+    "stop_name_server": _("Stop a name server"), "burst": _("Send a burst of 500 messages"),
+}  # fmt: skip
+"""What can be broadcast, by kind of intervention."""
+
+DONE: dict[str, Any] = {
+    **BROADCASTS, "freeze": _("Freeze all"), "release": _("Go on"), "heal": _("Heal all"),
+    "take_over": _("Take control"), "give_back": _("Give control back"),
+}  # fmt: skip
+
+HELD: dict[str, Any] = {
+    "hold.frozen": _("Your teacher has stopped time for everybody. It goes on for all together."),
+    "hold.acts": _("Your teacher is acting here. You can read and answer."),
+    "hold.coming": _("In {s} s from your teacher: {what}"),
+    **{f"hold.{kind}": word for kind, word in DONE.items()},
+}  # fmt: skip
+"""What a student is shown of it."""
 
 WORDS: dict[str, Any] = {
     **{f"grid.{state}": word for state, word in STATES.items()},
@@ -20,5 +40,17 @@ WORDS: dict[str, Any] = {
     "grid.strips": _("{n} queues, {lag} messages behind"),
     "grid.lower": _("Lower"),
     "grid.hand": _("{name} asks"),
+    **{f"grid.did.{kind}": word for kind, word in DONE.items()},
+    "grid.preview": _("{n} sandboxes"),
+    "grid.preview_asleep": _("{n} sandboxes, {asleep} asleep skipped"),
+    "grid.sent": _("{what}: {done} sandboxes, {late} ms late at most"),
+    "grid.skipped": _("{n} asleep skipped"),
+    "grid.refused": _("not in {n}: {why}"),
+    "grid.in": _("In {s} s"),
+    "grid.frozen": _("time stopped"),
+    "grid.acts": _("{who} acts"),
+    "grid.differs": _("≠ #{seq}"),
+    "grid.differs_why": _("{name} is {state} here since event #{seq}; with {others} others it is {usual}."),
+    "grid.member": _("{who}: {state}"),
     "grid.newly_stuck": _("{name} is stuck"),
 }

@@ -7,6 +7,7 @@ process's own: it asks each engine once for all of its tiles, and the database e
 import asyncio
 import logging
 import time
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from channels.db import database_sync_to_async
@@ -20,6 +21,7 @@ from queueviz.live import frames
 from queueviz.live.channel import Channel
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
+from sandbox.control.interventions import LEASE_S
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import SandboxError
@@ -32,6 +34,7 @@ log = logging.getLogger(__name__)
 
 GRID = "grid"
 EVERY_S = 0.5
+RENEW_EVERY_S = 8.0  # three times in a lease
 BEAT_EVERY = 2  # readings
 DATABASE_EVERY_S = 2.0
 PATIENCE_S = 5.0
@@ -104,7 +107,7 @@ class Grids:
     async def _run(self, channel: Channel) -> None:
         grid: Grid | None = None
         known: Known | None = None
-        read_at_s, seq = float("-inf"), 0
+        read_at_s, renewed_s, seq = float("-inf"), float("-inf"), 0
         while channel.viewers:
             began_s = self._now()
             try:
@@ -116,6 +119,9 @@ class Grids:
                     break
                 grid = grid or Grid(len(known.course.labs))
                 rows = grid.rows(known.students, await self._tiles(known.students))
+                if began_s - renewed_s >= RENEW_EVERY_S:
+                    renewed_s = began_s
+                    self._renew(known.students)
                 seq += 1
                 await channel.publish(Reading(seq, 0, 1.0, EPOCH, frame(known.course, rows)), self._now())
                 if seq % BEAT_EVERY == 0:
@@ -143,6 +149,12 @@ class Grids:
             return {}
         return {slug: one.data["tile"] for slug, one in zip(slugs, found, strict=True) if isinstance(one, Reading)}
 
+    def _renew(self, students: list[Student]) -> None:
+        """The teacher's page is there: what was frozen or broken stays so."""
+        for one in students:
+            if one.slug is not None:
+                self.port.renew_hold(one.slug, LEASE_S).add_done_callback(_note_failure)
+
     async def _check_rights(self, channel: Channel) -> None:
         for viewer in list(channel.viewers):
             if not await database_sync_to_async(_may_grade)(viewer.who, channel.slug):
@@ -156,6 +168,11 @@ class Grids:
         channel.viewers.clear()
         self._channels.pop(channel.name, None)
         self._tasks.pop(channel.name, None)
+
+
+def _note_failure(renewed: Future[None]) -> None:
+    if not renewed.cancelled() and (why := renewed.exception()) is not None:
+        log.info("a hold was not renewed: %s", why)
 
 
 def _known(slug: str) -> Known | None:

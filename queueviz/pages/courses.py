@@ -12,10 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.boards.js_texts import texts
 from queueviz.courses import joining, presence, submissions, teaching
-from queueviz.courses.grid import Grid, students_of
-from queueviz.courses.grid_texts import WORDS
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from sandbox.kernel.errors import ActionRefused
@@ -108,17 +105,6 @@ def hand(request: HttpRequest, slug: str) -> HttpResponse:
     if not getattr(request, "htmx", False):
         return redirect("course", slug)
     return HttpResponse(status=204, headers={"HX-Trigger": "queueviz:lab"})
-
-
-@require_GET
-def live(request: HttpRequest, slug: str) -> HttpResponse:
-    """All students at once."""
-    visit = visit_course(visitor.of_request(request), slug, "grade")
-    rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
-    name = f"grid/{slug}"
-    return render(request, "queueviz/pages/course_live.html", {
-        "course": visit.course, "rows": rows, "texts": texts(WORDS),
-        "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path}})  # fmt: skip
 
 
 @require_http_methods(["GET", "POST"])

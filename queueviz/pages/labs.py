@@ -14,6 +14,7 @@ from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.courses import presence, submissions
+from queueviz.courses.grid_texts import HELD
 from queueviz.pages import errors, reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
@@ -158,6 +159,8 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         return render(request, "queueviz/partials/lab.html", context, status=status)
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
+    if "course" in context:
+        context["texts"] = texts(HELD)
     context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     return render(request, "queueviz/boards/lab.html", context, status=status)
 

@@ -102,6 +102,7 @@ NEEDS: dict[str, list[Ask]] = {
     "api/sandboxes/<slug:slug>/pipeline/<job>/<table>": RESULT,
     "c/<slug:slug>/": SEE,
     "c/<slug:slug>/live/": GRADE,
+    "c/<slug:slug>/broadcast/": [Ask("POST", "grade", body={"kind": "freeze"})],
     "c/<slug:slug>/change/": [Ask("POST", "grade", body={"title": "x"})],
     "c/<slug:slug>/hand/": [Ask("POST", "see", body={"do": "down"})],
     "c/<slug:slug>/labs/<slug:lab>/": [Ask("POST", "see", {"lab": "orderly-lock"}, finds=False)],

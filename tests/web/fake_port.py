@@ -7,6 +7,7 @@ from typing import Any
 from sandbox.cluster.templates import template_of
 from sandbox.control.actions import Action
 from sandbox.control.branch_orders import Came, RunOrder
+from sandbox.control.interventions import Done
 from sandbox.control.questions import Question
 from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
@@ -59,6 +60,8 @@ class FakePort:
         self.rows: list[dict[str, Any]] = []
         self.first_seq = 0
         self.acted: list[tuple[str, Action, Actor]] = []
+        self.intervened: list[tuple[str, str, str]] = []  # slug, kind, by whom
+        self.renewed: list[str] = []  # slugs of holds
         self.branched: list[Any] = []  # the order of each
         self.undone: list[Any] = []  # the undo point of each
         self.asked: list[Question] = []
@@ -143,6 +146,19 @@ class FakePort:
             return 18_430 + len(self.acted)
 
         return self._do("act", work)
+
+    def intervene(self, slug: str, what: Any, by: Actor) -> "Future[Any]":
+        def work() -> Done:
+            self._known(slug)
+            if self.sandboxes[slug] != "live":
+                raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=self.sandboxes[slug])
+            self.intervened.append((slug, what.kind, str(by)))
+            return Done(len(self.intervened), 5_000, 5_000, 3.0)
+
+        return self._do("intervene", work)
+
+    def renew_hold(self, slug: str, lease_s: float) -> "Future[None]":
+        return self._do("renew_hold", lambda: self.renewed.append(slug))
 
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
         def work() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tests.web.test_courses import LAB, begun, joined
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TILE: dict[str, Any] = {"lab": "4", "step": 1, "steps": 2, "phase": "do", "failed": 0, "acted_ms": 1, "at_ms": 1,
-                        "rate": 1.0, "strips": ["3/1d/0"]}  # fmt: skip
+                        "rate": 1.0, "frozen": False, "acts": None, "lives": {}, "group": "readers", "topic": "orders", "strips": ["3/1d/0"]}  # fmt: skip
 
 
 class Lesson:

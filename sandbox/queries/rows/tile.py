@@ -25,6 +25,8 @@ class TileRow(TypedDict):
     frozen: bool
     acts: str | None
     lives: dict[str, list[str]]
+    group: str | None  # of the lab; with `topic`, what its board shows
+    topic: str | None
     strips: list[str]
 
 

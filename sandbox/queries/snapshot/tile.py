@@ -36,7 +36,7 @@ def read_tile(cluster: Cluster) -> Tile:
     return {"tile": {"lab": lab, "step": min(step, steps), "steps": steps, "phase": phase, "failed": failed,
                      "acted_ms": acted_ms, "at_ms": cluster.clock.now_ms(), "rate": cluster.clock.rate,
                      "frozen": held.is_frozen, "acts": held.acts, "lives": _lives(cluster, attempt),
-                     "strips": _strips(cluster, attempt)}}  # fmt: skip
+                     "group": _number(attempt, "group"), "topic": _number(attempt, "topic"), "strips": _strips(cluster, attempt)}}  # fmt: skip
 
 
 def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
@@ -74,10 +74,7 @@ def _acted_ms(attempt: Attempt) -> int | None:
 
 
 def _strips(cluster: Cluster, attempt: Attempt | None) -> list[str]:
-    if attempt is None:
-        return []
-    numbers = attempt.evidence.numbers
-    group, topic = numbers.get("group"), numbers.get("topic")
+    group, topic = _number(attempt, "group"), _number(attempt, "topic")
     if group is None or topic is None:
         return []
     view = GroupView(cluster, group)
@@ -86,6 +83,11 @@ def _strips(cluster: Cluster, attempt: Attempt | None) -> list[str]:
     colours = {client_id: row["colour"] for client_id, row in member_rows(cluster, view, topic).items()}
     rows = queue_rows(cluster, view, topic)
     return [_strip(rows[key], colours) for key in sorted(rows)[:MOST_STRIPS]]
+
+
+def _number(attempt: Attempt | None, name: str) -> str | None:
+    """As the lab has drawn it for this student; None: it has no such one."""
+    return None if attempt is None else attempt.evidence.numbers.get(name)
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:

@@ -25,6 +25,8 @@ export const behind = (row) => row.strips.reduce((sum, strip) => (sum === null |
 export const stateWords = (row, now_ms) =>
   row.since_ms === null ? t(`grid.${row.state}`) : t("grid.since", { state: t(`grid.${row.state}`), age: duration(Math.max(0, Math.floor((now_ms - row.since_ms) / 10_000) * 10_000)) });
 
+export const differsWhy = (differs) => t("grid.differs_why", { ...differs, state: t(`state.${differs.state}`), usual: t(`state.${differs.usual}`) });
+
 export function drawStrips(drawn, strips) {
   const key = strips.join(" ");
   if (drawn.dataset.key === key) return;
@@ -58,7 +60,7 @@ export class Tiles {
   /** @param {HTMLElement} root @param {(number: string) => void} open */
   constructor(root, open) {
     this.root = root;
-    for (const node of root.querySelectorAll(".tile")) this.tiles.set(node.dataset.number, node);
+    for (const node of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(".tile"))) this.tiles.set(node.dataset.number, node);
     root.addEventListener("click", ({ target }) => {
       const tile = target instanceof Element ? target.closest(".tile") : null;
       if (tile instanceof HTMLElement) open(tile.dataset.number ?? "");
@@ -92,10 +94,19 @@ export class Tiles {
     if (!drawn) header.after((drawn = svg("svg", { class: "strips", "aria-hidden": "true" })));
     drawStrips(drawn, row.strips);
     const words = stateWords(row, now_ms);
-    text(node.querySelector(".word"), words);
+    text(node.querySelector(".word"), row.acts ? t("grid.acts", { who: row.acts }) : row.frozen ? `${words} · ${t("grid.frozen")}` : words);
+    this.#chip(node, row.differs);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
-    attr(node, "aria-label", [row.name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : ""].filter(Boolean).join(", "));
+    attr(node, "aria-label", [row.name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
     node.hidden = Boolean(shown && shown !== row.state);
+  }
+
+  #chip(node, differs) {
+    const chip = node.querySelector(".differs");
+    if (!differs) return chip?.remove();
+    const shown = chip ?? node.appendChild(el("span", { class: "differs num" }));
+    text(shown, t("grid.differs", differs));
+    attr(shown, "title", differsWhy(differs));
   }
 
   #far(header, row) {
@@ -130,7 +141,7 @@ export class Tiles {
     const tile = event.target.closest?.(".tile");
     if (!tile) return;
     if (event.key === "Enter") return open(tile.dataset.number);
-    const all = [...this.root.children].filter((node) => !node.hidden), at = all.indexOf(tile);
+    const all = /** @type {HTMLElement[]} */ ([...this.root.children]).filter((node) => !node.hidden), at = all.indexOf(tile);
     const columns = getComputedStyle(this.root).gridTemplateColumns.split(" ").length;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
     if (!by) return;

@@ -102,6 +102,15 @@ export class Live extends EventTarget {
     this.connect();
   }
 
+  /** Nothing is followed any more; `connect` begins anew. */
+  close() {
+    clearTimeout(this.#retry);
+    this.channels.clear();
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+
   /** What ended may be there again: the sandbox has woken. */
   again() {
     for (const channel of this.channels.values()) if (channel.ended) this.#ask(channel);

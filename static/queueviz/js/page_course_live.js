@@ -1,13 +1,15 @@
 /* The live page of a course: channel `grid/…` onto tiles, counts, hands, and the student that is open. */
 import { post } from "./ask.js";
 import { SandboxClock } from "./clock.js";
-import { $, attr, el, hide, json, svg, text } from "./dom.js";
+import { $, attr, el, hide, json, text } from "./dom.js";
 import { Painter } from "./frame.js";
-import { behind, drawStrips, glyph, NEED, stateWords, Tiles } from "./grid_tiles.js";
+import { Broadcast } from "./grid_broadcast.js";
+import { behind, differsWhy, glyph, NEED, stateWords, Tiles } from "./grid_tiles.js";
 import { setUpKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { show } from "./shell.js";
+import { StudentBoard } from "./student_board.js";
 import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 
@@ -18,6 +20,8 @@ let rows = {}, shown = null, opened = null, spoke_ms = -Infinity;
 const tiles = new Tiles($("#tiles"), open);
 const counts = new Map();
 const hands = new Map();
+const board = new StudentBoard();
+const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: () => opened, say });
 
 new Pill(live, painter);
 show({ live, painter, config }, config.channels.grid, (data) => {
@@ -27,8 +31,9 @@ show({ live, painter, config }, config.channels.grid, (data) => {
   speak(before);
 });
 painter.every(paint);
-setUpKeys({ t: theme, p: projector, Escape: close });
+setUpKeys({ t: theme, p: projector, Escape: close, "Shift+B": () => broadcast.freeze() });
 $("#sort").addEventListener("click", () => say(t("grid.sorted", { n: tiles.sort(rows) })));
+$("#take").addEventListener("click", () => broadcast.take());
 $("#student-close").addEventListener("click", close);
 $("#twin-toggle").addEventListener("click", () => {
   const table = $("#table");
@@ -37,7 +42,7 @@ $("#twin-toggle").addEventListener("click", () => {
   attr($("#twin-toggle"), "aria-pressed", String(!table.hidden));
 });
 live.connect();
-globalThis.queueviz = { live, clock, painter, tiles };
+/** @type {any} */ (globalThis).queueviz = { live, clock, painter, tiles }; // for the console
 
 function paint() {
   const now_ms = Date.now();
@@ -47,6 +52,7 @@ function paint() {
   const moves = tiles.moves(rows);
   text($("#sort"), t("grid.sort", { n: moves }));
   raise();
+  broadcast.paint();
   if (!$("#table").hidden) twin(now_ms);
   if (opened) student(now_ms);
 }
@@ -91,9 +97,9 @@ function twin(now_ms) {
   while (body.rows.length > Object.keys(rows).length) body.deleteRow(-1);
   Object.values(rows).forEach((row, at) => {
     const line = body.rows[at] ?? body.insertRow();
-    while (line.cells.length < 6) line.insertCell();
+    while (line.cells.length < 7) line.insertCell();
     const lag = behind(row);
-    [row.name, stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", row.question].forEach((value, cell) => text(line.cells[cell], value));
+    [row.name, stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", row.question, row.differs ? `#${row.differs.seq}: ${differsWhy(row.differs)}` : "–"].forEach((value, cell) => text(line.cells[cell], value));
   });
 }
 
@@ -110,6 +116,7 @@ function close() {
   const tile = tiles.tiles.get(opened);
   opened = null;
   attr(tile ?? $("#tiles"), "aria-current", null);
+  board.close();
   hide($("#student"), true);
   tile?.focus();
 }
@@ -119,8 +126,11 @@ function student(now_ms) {
   if (!row) return close();
   text($("#student-title"), row.name);
   text($("#student-state"), [stateWords(row, now_ms), row.lab ? t("grid.step", row) : "", row.question].filter(Boolean).join(" · "));
-  const drawn = $("#student-strips svg") ?? $("#student-strips").appendChild(svg("svg", { class: "strips", "aria-hidden": "true", height: "96", width: "100%" }));
-  drawStrips(drawn, row.strips);
+  hide($("#student-differs"), !row.differs);
+  if (row.differs) text($("#student-differs"), differsWhy(row.differs));
+  attr($("#take"), "aria-pressed", String(Boolean(row.acts)));
+  text($("#take"), t(row.acts ? "grid.did.give_back" : "grid.did.take_over"));
+  board.follow(row);
   attr($("#student-open"), "href", row.slug ? `/s/${row.slug}/` : null);
 }
 

@@ -1,6 +1,7 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
-import { $, around } from "./dom.js";
+import { $, around, text } from "./dom.js";
 import { page, queueName, who } from "./page_board.js";
+import { t } from "./words.js";
 
 const EVERY_MS = 2000;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io", subscription: "#k-subscription" };
@@ -12,6 +13,7 @@ let shown = "", later = 0, fetched = performance.now();
 page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
   changed(channel) {
     page.live.painted(channel);
+    hold(channel.data.hold);
     const { lab } = channel.data, now = [lab?.attempt, lab?.open?.step, lab?.open?.phase, lab?.open?.hints.length, lab?.receipts.length].join();
     clearTimeout(later);
     later = setTimeout(fetchAgain, now === shown ? Math.max(0, fetched + EVERY_MS - performance.now()) : 0);
@@ -41,11 +43,22 @@ function phase() {
   return $(".steps", panel).dataset.phase;
 }
 
+/** What the teacher of a course does here, above the panel. */
+let held = null;
+function hold({ frozen, acts, coming }) {
+  held = frozen || acts;
+  const said = $("#hold"), [next] = coming;
+  if (!said) return;
+  const line = next ? t("hold.coming", { s: next.in_s, what: t(`hold.${next.kind}`) }) : acts ? t("hold.acts") : frozen ? t("hold.frozen") : "";
+  text(said, line);
+  said.hidden = !line;
+}
+
 function pace() {
   const last = before, now = (before = phase()), runs = now === "do" || now === "done" || received().endsWith("/0");
   if (now === last) return;
   $("#lab-now", panel)?.scrollIntoView({ block: "nearest" });
-  if (!page.actions.can("time")) return;
+  if (held || !page.actions.can("time")) return;
   if (runs && (stands || page.clock.rate === 0)) setRate(1);
   else if (!runs && last === "do") setRate(0);
 }

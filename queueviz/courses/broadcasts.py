@@ -1,0 +1,96 @@
+"""One intervention in the sandboxes of a whole course, or of some of its students, at one moment."""
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from queueviz import engine, refusals
+from queueviz.courses.grid import Student, students_of
+from queueviz.courses.models import Course
+from queueviz.rates import Rate
+from queueviz.visitor import Visitor
+from sandbox.control.interventions import KINDS, Done, Intervention, Kind
+from sandbox.control.rights import Actor
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+LEAD_S = 0.5  # of "now": all engines have it before its moment
+SOONEST_S, LATEST_S = 0, 30
+PATIENCE_S = 10.0
+BROADCASTS = Rate(1, 12, what="broadcasts")
+
+
+class Refused(NamedTuple):
+    """`why`: in the reader's language."""
+
+    name: str
+    why: str
+
+
+class Outcome(NamedTuple):
+    """`off_ms`: by which a sandbox's clock missed its planned millisecond, at most; `late_ms`: p99 in real time."""
+
+    kind: str
+    at_wall_ms: int
+    done: int
+    asleep: int
+    refused: list[Refused]
+    off_ms: int
+    late_ms: float
+
+    def row(self) -> dict[str, Any]:
+        return {**self._asdict(), "refused": [one._asdict() for one in self.refused]}
+
+
+def kind_of(text: str) -> Kind:
+    """Raises ActionRefused (422)."""
+    if text not in KINDS:
+        raise ActionRefused(422, "There is no broadcast {kind}.", "Broadcasts are: {known}.", field="kind",
+                            kind=text[:40] or "–", known=", ".join(KINDS))
+    return text  # type: ignore[return-value]
+
+
+def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
+    """All, where no numbers are given.  Raises ActionRefused (422) for one that is no student's."""
+    students = students_of(course)
+    if not numbers:
+        return students
+    by_number = {one.number: one for one in students}
+    if unknown := [number for number in numbers if number not in by_number]:
+        raise ActionRefused(422, "There is no student {number} in this course.", "Load the page again.",
+                            field="students", number=unknown[0])
+    return [by_number[number] for number in dict.fromkeys(numbers)]
+
+
+def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Student], in_s: float = 0) -> Outcome:
+    """Waits for it.  Raises ActionRefused: 422 another moment, 429 too often."""
+    if not SOONEST_S <= in_s <= LATEST_S:
+        raise ActionRefused(422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s",
+                            most=LATEST_S)
+    BROADCASTS.demand(f"course {course.pk}")
+    by = Actor("instructor", visitor.user.get_username())
+    what = Intervention(kind, round((time.time() + max(in_s, LEAD_S)) * 1000))
+    port = engine.port()
+    asked = [(one, port.intervene(one.slug, what, by)) for one in students if one.slug is not None]
+    done: list[Done] = []
+    refused: list[Refused] = []
+    asleep = 0
+    until_s = time.monotonic() + max(in_s, LEAD_S) + PATIENCE_S
+    for student, future in asked:
+        try:
+            done.append(engine.answer(future, timeout_s=max(0.1, until_s - time.monotonic())))
+        except ActionRefused as why:
+            if why.status == 503:
+                asleep += 1
+            else:
+                refused.append(_refused(student, why))
+        except SandboxError as why:
+            refused.append(_refused(student, why))
+    late = sorted(one.late_ms for one in done)
+    return Outcome(kind, what.at_wall_ms, len(done), asleep, refused,
+                   max((abs(one.at_ms - one.planned_ms) for one in done), default=0),
+                   late[math.ceil(len(late) * 0.99) - 1] if late else 0.0)
+
+
+def _refused(student: Student, why: Exception) -> Refused:
+    return Refused(student.pseudonym, refusals.describe(why)[1]["error"])

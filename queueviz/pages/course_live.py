@@ -1,0 +1,50 @@
+"""The live page of a course, and what its teacher does to all at once."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_POST
+
+from queueviz import refusals, visitor
+from queueviz.boards.js_texts import texts
+from queueviz.courses import broadcasts
+from queueviz.courses.grid import Grid, students_of
+from queueviz.courses.grid_texts import BROADCASTS, WORDS
+from queueviz.courses.visits import visit_course
+from sandbox.kernel.errors import ActionRefused
+
+MOST_NUMBERS = 200
+
+
+@require_GET
+def live(request: HttpRequest, slug: str) -> HttpResponse:
+    """All students at once."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
+    name = f"grid/{slug}"
+    return render(request, "queueviz/pages/course_live.html", {
+        "course": visit.course, "rows": rows, "texts": texts(WORDS), "broadcasts": BROADCASTS.items(),
+        "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path}})  # fmt: skip
+
+
+@require_POST
+def broadcast(request: HttpRequest, slug: str) -> HttpResponse:
+    """`kind`, `in_s`, `students`: their numbers, or none for all.  Answers when it was carried out, or with a refusal:
+    both are JSON, as a script of the page reads them.
+    """
+    who = visitor.of_request(request)
+    course = visit_course(who, slug, "grade").course
+    try:
+        kind = broadcasts.kind_of(request.POST.get("kind", ""))
+        numbers = [_whole(text, "students") for text in request.POST.getlist("students")[:MOST_NUMBERS]]
+        in_s = _whole(request.POST.get("in_s", "0"), "in_s")
+        found = broadcasts.broadcast(who, course, kind, broadcasts.chosen(course, numbers), in_s)
+    except ActionRefused as why:
+        status, said = refusals.describe(why)
+        return JsonResponse(said, status=status)
+    return JsonResponse(found.row())
+
+
+def _whole(text: str, field: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise ActionRefused(422, "{text} is no whole number.", "Write digits.", field=field, text=text[:20] or "–")
+    return int(text)

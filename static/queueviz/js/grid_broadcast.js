@@ -1,0 +1,95 @@
+/* What the teacher does to all sandboxes at once: the form of a broadcast, freezing, healing, taking control of one. */
+import { refuse } from "./ask.js";
+import { $, attr, hide, text } from "./dom.js";
+import { number } from "./format.js";
+import { t } from "./words.js";
+
+export class Broadcast {
+  #form = /** @type {HTMLFormElement} */ ($("#broadcast"));
+  #sending = false;
+
+  /** @param {{ rows: () => Record<string, any>, shown: () => string | null, opened: () => string | null, say: (words: string) => void }} page */
+  constructor(page) {
+    this.page = page;
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const { kind, in_s } = /** @type {any} */ (this.#form.elements);
+      this.#send(kind.value, this.#scope(), in_s.value);
+    });
+    this.#form.addEventListener("change", () => this.paint());
+    $("#freeze").addEventListener("click", () => this.freeze());
+    $("#heal").addEventListener("click", () => this.#send("heal", []));
+  }
+
+  get frozen() {
+    return Object.values(this.page.rows()).some((row) => row.frozen);
+  }
+
+  freeze() {
+    this.#send(this.frozen ? "release" : "freeze", []);
+  }
+
+  take() {
+    const one = this.page.opened();
+    if (one) this.#send(this.page.rows()[one]?.acts ? "give_back" : "take_over", [one]);
+  }
+
+  /** What a broadcast would reach: sandboxes, not students. */
+  paint() {
+    const scope = this.#scope(), rows = Object.entries(this.page.rows()).filter(([key]) => !scope.length || scope.includes(key)).map(([, row]) => row);
+    const begun = rows.filter((row) => row.slug), n = begun.filter((row) => row.shown).length, asleep = begun.length - n;
+    text($("#preview"), t(asleep ? "grid.preview_asleep" : "grid.preview", { n: number(n), asleep: number(asleep) }));
+    attr($("#freeze"), "aria-pressed", String(this.frozen));
+    text($("#freeze [data-word]"), t(this.frozen ? "grid.did.release" : "grid.did.freeze"));
+    const one = /** @type {HTMLOptionElement} */ ($("[name=scope] [value=open]", this.#form));
+    hide(one, !this.page.opened());
+    if (one.hidden && one.selected) /** @type {any} */ (this.#form.elements).scope.value = "";
+  }
+
+  /** Numbers of students; none: all. */
+  #scope() {
+    const scope = /** @type {any} */ (this.#form.elements).scope.value, shown = this.page.shown(), opened = this.page.opened();
+    if (scope === "open" && opened) return [opened];
+    if (scope === "shown" && shown) return Object.entries(this.page.rows()).filter(([, row]) => row.state === shown).map(([key]) => key);
+    return [];
+  }
+
+  async #send(kind, students, in_s = "0") {
+    if (this.#sending) return;
+    this.#busy(true);
+    const form = new URLSearchParams({ kind, in_s }), { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}");
+    for (const one of students) form.append("students", one);
+    const counting = this.#countDown(Number(in_s));
+    try {
+      const answer = await fetch(this.#form.action, { method: "POST", body: form, headers: { "X-CSRFToken": token } });
+      const found = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
+      if (!answer.ok || !found) return refuse(this.#form, found ? `${found.error} ${found.hint}` : t("act.failed"), String(answer.status));
+      this.#report(found);
+    } catch {
+      refuse(this.#form, t("act.failed"), "503");
+    } finally {
+      clearInterval(counting);
+      this.#busy(false);
+    }
+  }
+
+  #busy(busy) {
+    this.#sending = busy;
+    for (const button of this.#form.querySelectorAll("button")) button.disabled = busy;
+  }
+
+  #countDown(s) {
+    if (!s) return 0;
+    const until = performance.now() + s * 1000, tell = () => text($("#broadcast-answer"), t("grid.in", { s: Math.max(0, Math.ceil((until - performance.now()) / 1000)) }));
+    tell();
+    return setInterval(tell, 500);
+  }
+
+  #report({ kind, done, asleep, refused, late_ms }) {
+    const parts = [t("grid.sent", { what: t(`grid.did.${kind}`), done: number(done), late: Math.ceil(late_ms) })];
+    if (asleep) parts.push(t("grid.skipped", { n: number(asleep) }));
+    for (const why of new Set(refused.map((one) => one.why))) parts.push(t("grid.refused", { n: refused.filter((one) => one.why === why).length, why }));
+    text($("#broadcast-answer"), parts.join(" · "));
+    this.page.say(parts.join(". "));
+  }
+}
