@@ -47,7 +47,7 @@ def kind_of(text: str) -> Kind:
     if text not in KINDS:
         raise ActionRefused(422, "There is no broadcast {kind}.", "Broadcasts are: {known}.", field="kind",
                             kind=text[:40] or "–", known=", ".join(KINDS))
-    return text  # type: ignore[return-value]
+    return text
 
 
 def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:

@@ -1,6 +1,6 @@
 """What a course's teacher holds in one sandbox: time that was stopped, faults to be healed, control that was taken.
 
-It is part of the record, so that a server that was killed in between heals what nobody renews any more.
+It is part of the record, so that a server that was killed in between heals what no page renews any more.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandbox.cluster.cluster import Cluster
     from sandbox.cluster.record import SandboxRecord
 
-OWN = frozenset({"AnswerStep", "TakeHint"})  # a student's own, also while somebody else acts
+OWN = frozenset({"AnswerStep", "TakeHint"})  # a student's own, also while the teacher acts
 OF_TIME = frozenset({"SetRate", "Step"})
 MOST_HEALS = 32
 

@@ -1,4 +1,4 @@
-"""Interventions of teachers in the sandboxes of one engine: planned to a millisecond, ended when nobody renews them."""
+"""Interventions of teachers in the sandboxes of one engine: planned to a millisecond, ended when no page renews them."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused, EngineBusy
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-NOBODY = Actor("instructor", "")  # whose page is gone
+PAGE_GONE = Actor("instructor", "")
 
 
 class Interventions:
@@ -74,7 +74,7 @@ class Interventions:
     def heal_left(self, sandbox: Sandbox) -> None:
         """After a server was killed: whose page would have renewed it is not known any more."""
         if not sandbox.held.is_empty:
-            self._end(sandbox, NOBODY)
+            self._end(sandbox, PAGE_GONE)
 
     def _do(self, sandbox: Sandbox, what: Intervention, by: Actor) -> int | None:
         """The seq of its first action."""
@@ -136,13 +136,13 @@ class Interventions:
             self._environment.wall.call_later(LOOK_S, self._look)
 
     def _look(self) -> None:
-        """End what nobody renewed."""
+        """End what no page renewed."""
         self._looks = False
         now_s = self._environment.wall.monotonic()
         for slug in [slug for slug, until_s in self._until_s.items() if until_s <= now_s]:
             del self._until_s[slug]
             try:
-                self._end(self._find(slug), NOBODY)
+                self._end(self._find(slug), PAGE_GONE)
             except ActionRefused:  # asleep or deleted: it is healed when it wakes
                 continue
             except Exception:

@@ -178,7 +178,7 @@ class Sandbox:
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
         """Call `fn` in so many seconds of the machine, or `over` where the sandbox sleeps before; the sandbox's time
-        then, if nobody changes its rate.
+        then, if its rate stays.
         """
         self.cluster.environment.wall.call_later(in_s, lambda: over() if self.ended else fn())
         return self._ms_in(in_s)

@@ -17,8 +17,8 @@ def student(number: int = 1, **given: Any) -> Student:
 
 def tile(**given: Any) -> TileRow:
     fields: Any = {"lab": "4", "step": 1, "steps": 2, "phase": "do", "failed": 0, "acted_ms": 5_000, "at_ms": 9_000,
-                   "frozen": False, "acts": None, "lives": {}, "rate": 1.0, "group": "readers", "topic": "orders", "strips": ["3/1d2b/0"],
-                   **given}  # fmt: skip
+                   "frozen": False, "acts": None, "lives": {}, "rate": 1.0, "group": "readers", "topic": "orders",
+                   "strips": ["3/1d2b/0"], **given}  # fmt: skip
     return fields  # type: ignore[no-any-return]
 
 

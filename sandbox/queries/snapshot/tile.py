@@ -36,7 +36,8 @@ def read_tile(cluster: Cluster) -> Tile:
     return {"tile": {"lab": lab, "step": min(step, steps), "steps": steps, "phase": phase, "failed": failed,
                      "acted_ms": acted_ms, "at_ms": cluster.clock.now_ms(), "rate": cluster.clock.rate,
                      "frozen": held.is_frozen, "acts": held.acts, "lives": _lives(cluster, attempt),
-                     "group": _number(attempt, "group"), "topic": _number(attempt, "topic"), "strips": _strips(cluster, attempt)}}  # fmt: skip
+                     "group": _number(attempt, "group"), "topic": _number(attempt, "topic"),
+                     "strips": _strips(cluster, attempt)}}  # fmt: skip
 
 
 def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:

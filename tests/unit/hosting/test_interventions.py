@@ -1,4 +1,4 @@
-"""What a teacher does to many sandboxes at once, in virtual time: at one moment, and until nobody renews it."""
+"""What a teacher does to many sandboxes at once, in virtual time: at one moment, and until no page renews it."""
 
 import asyncio
 from collections.abc import Iterator
