@@ -1,4 +1,4 @@
-"""Interventions of teachers in the sandboxes of one engine: planned to a millisecond, ended when no page renews them."""
+"""Interventions of teachers in one engine's sandboxes: planned to a millisecond, ended when no page renews them."""
 
 import asyncio
 import logging

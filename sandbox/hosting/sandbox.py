@@ -184,7 +184,8 @@ class Sandbox:
         return self._ms_in(in_s)
 
     def _ms_in(self, in_s: float) -> int:
-        return self.cluster.clock.now_ms() + round(in_s * 1000 * self.cluster.clock.rate)
+        clock = self.cluster.clock
+        return clock.ms_at(clock.monotonic() + in_s * clock.rate)
 
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self.cluster, question)

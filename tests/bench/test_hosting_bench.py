@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.bench import board, classroom, fairness, idle, live, recording
+from tests.bench import board, broadcast, classroom, fairness, idle, live, recording
 
 
 def test_a_watched_board_costs_little_time_and_few_bytes() -> None:
@@ -47,6 +47,13 @@ def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> No
     assert cell["api_p99_ms"] > 0
     assert cell["server_cpu_percent"] > 0
     assert 0 <= cell["real_rate"] < 2.5, "a busy machine gives virtual time up"
+
+
+def test_a_broadcast_to_two_meets_the_planned_millisecond_of_each() -> None:
+    figures = broadcast.run((2,))["2"]
+    assert {kind: (row["n"], row["spread_ms"]) for kind, row in figures.items()} == dict.fromkeys(
+        ("crash_member", "heal", "freeze", "release"), (2 * broadcast.ROUNDS, 0))
+    assert all(0 <= row["late_p50_ms"] <= row["late_p99_ms"] <= row["late_max_ms"] for row in figures.values())
 
 
 def test_a_board_that_stood_still_was_one_long_gap() -> None:

@@ -16,7 +16,8 @@ from tests.web.test_courses import LAB, begun, joined
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TILE: dict[str, Any] = {"lab": "4", "step": 1, "steps": 2, "phase": "do", "failed": 0, "acted_ms": 1, "at_ms": 1,
-                        "rate": 1.0, "frozen": False, "acts": None, "lives": {}, "group": "readers", "topic": "orders", "strips": ["3/1d/0"]}  # fmt: skip
+                        "rate": 1.0, "frozen": False, "acts": None, "lives": {}, "group": "readers", "topic": "orders",
+                        "strips": ["3/1d/0"]}  # fmt: skip
 
 
 class Lesson:
@@ -71,6 +72,20 @@ async def test_no_one_but_the_teacher_sees_it_and_no_one_learns_that_it_is_there
             await say(tab, k="sub", ch=name)
             assert await hear(tab) == {"k": "end", "ch": name, "reason": "unknown"}
         await tab.disconnect()
+
+
+async def test_while_the_page_is_open_what_the_teacher_holds_is_renewed_and_then_no_more(lesson: Lesson) -> None:
+    tab = await opened(OWN, cookie(lesson.teacher))
+    await say(tab, k="sub", ch=lesson.name)
+    assert (await hear(tab))["k"] == "snap"
+    assert lesson.port.renewed == [lesson.sandbox.slug]
+    await tab.disconnect()
+    lesson.show(2, strips=["9/1d/0"])
+    other = await opened(OWN, cookie(lesson.students[0]))
+    await say(other, k="sub", ch=lesson.name)
+    await hear(other)
+    assert lesson.port.renewed == [lesson.sandbox.slug], "a student's page holds nothing"
+    await other.disconnect()
 
 
 async def test_a_course_that_is_deleted_ends_its_grid(lesson: Lesson) -> None:

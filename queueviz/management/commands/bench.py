@@ -12,13 +12,13 @@ from queueviz.engines import MOST_ENGINES
 from sandbox.control.limits import SandboxLimits
 
 BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "seeks", "branch",
-           "class", "machines", "pipeline")
+           "class", "broadcast", "machines", "pipeline")
 MODULES = {"class": "classroom"}  # others are called as their bench
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
 MOST_RATE = 60
 MOST_VIEWERS = SandboxLimits().viewers
 TAKES = {"live": ("viewers", "engines"), "class": ("students", "rate", "cores", "engines"),
-         "machines": ("sandboxes",)}
+         "broadcast": ("students",), "machines": ("sandboxes",)}
 QUICK = ("wire", "pipeline", "seeks", "branch")
 
 
@@ -31,6 +31,7 @@ class Command(BaseCommand):
             "idle (a sandbox that is not watched), board (one reading), recording (its bytes), "
             "seeks (on the line of a replay, in Chromium), branch (at events of an hour), "
             "class (one watched sandbox for each student), "
+            "broadcast (of a teacher, to that many), "
             "machines (engines on three of them, one killed, one cut off), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
@@ -39,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("bench", choices=BENCHES)
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
         parser.add_argument("--quick", action="store_true", help=f"of {', '.join(QUICK)}: less, for a first look")
-        parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
+        parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class and broadcast: how many")
         parser.add_argument("--sandboxes", type=int, metavar="150", help="of machines: how many, each watched")
         parser.add_argument("--viewers", type=_numbers, metavar="1,50,500", help="of live: of one board")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
