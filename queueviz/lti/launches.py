@@ -14,7 +14,7 @@ from queueviz.access import NotFound
 from queueviz.courses.models import Course
 from queueviz.courses.visits import visit_course
 from queueviz.lti import cookies, scores, seals, seats
-from queueviz.lti.messages import ADMINISTRATOR, AGAIN, Verified
+from queueviz.lti.messages import Verified
 from queueviz.lti.models import LtiContext, LtiLaunch, LtiSeat
 from queueviz.lti.registered import may_ask
 from queueviz.visitor import Visitor, digest
@@ -33,7 +33,8 @@ def receive(verified: Verified) -> LtiLaunch:
         raise ActionRefused(403, "Your role in this course of your LMS leads to nothing here.",
                             "Learners and instructors come in.")
     if not said.context:
-        raise ActionRefused(400, "Your LMS does not say which course this is.", ADMINISTRATOR)
+        raise ActionRefused(400, "Your LMS does not say which course this is.",
+                            "Ask the administrator of your LMS.")
     claims = {} if kind == Kind.LEARNER else {
         "deployment": said.deployment, "context": said.context, "title": said.title, "settings": said.settings,
         "memberships_url": said.memberships_url}  # fmt: skip
@@ -43,7 +44,7 @@ def receive(verified: Verified) -> LtiLaunch:
                 platform=platform, kind=kind, claims=claims, lab=said.lab, state_digest=digest(verified.begun.state),
                 nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce))  # fmt: skip
     except IntegrityError:
-        raise ActionRefused(409, "This launch was used already.", AGAIN) from None
+        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.") from None
     if kind == Kind.LEARNER:
         launch.seat = _seat(verified)
         launch.save(update_fields=["seat"])
@@ -65,7 +66,7 @@ def enter(launch: LtiLaunch) -> LtiSeat:
     """A learner's, once: the next one at this browser does not get in by its history.  Raises ActionRefused (409)."""
     assert launch.seat is not None
     if not LtiLaunch.objects.filter(pk=launch.pk, entered_at__isnull=True).update(entered_at=timezone.now()):
-        raise ActionRefused(409, "This launch was used already.", AGAIN)
+        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.")
     return launch.seat
 
 
@@ -107,7 +108,8 @@ def _seat(verified: Verified) -> LtiSeat:
         raise ActionRefused(409, "This course of your LMS leads to no course here yet.",
                             "The teacher opens the link once, signs in, and chooses one.")
     if not said.user:
-        raise ActionRefused(400, "Your LMS does not say which learner this is.", ADMINISTRATOR)
+        raise ActionRefused(400, "Your LMS does not say which learner this is.",
+                            "Ask the administrator of your LMS.")
     seat = seats.seat_of(platform, context.course, said.user)
     if said.lab and may_ask(platform, said.line_item):
         seats.keep_user(seat, said.user)

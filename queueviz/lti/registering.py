@@ -68,7 +68,7 @@ def invitation(secret: str) -> LtiInvitation:
 def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
     """Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it did not answer as one.
 
-    Why exactly is not said: the answer of a server that was asked for somebody is not that visitor's to read.
+    Why exactly is not said: what another server answers to us is not for the visitor who named it.
     """
     asked = invitation(secret)
     mine = _open().filter(pk=asked.pk, tries=asked.tries)

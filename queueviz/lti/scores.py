@@ -1,7 +1,7 @@
 """Scores on their way to platforms.
 
-A row says what a line item has; the Submission says what it should have.  Where they differ, the row is due: nothing
-has to be told that a score has changed, also not after a restart, and none is forgotten.
+A row says what a line item has; the Submission says what it should have.  Where they differ, the row is due: no
+change of a score has to be announced, also not after a restart, and none is forgotten.
 """
 
 import logging
@@ -80,7 +80,7 @@ def _finished() -> QuerySet[LtiScore, Any]:
 
 
 def due(now: datetime) -> QuerySet[LtiScore, Any]:
-    """The oldest first.  A course that tells its students later tells its platform later."""
+    """The oldest first.  Where a course shows scores later, its platform gets them later."""
     at_once, at_end = Course.Feedback.AT_ONCE, Course.Feedback.AT_END
     said = Q(seat__enrolment__course__feedback=at_once) | Q(seat__enrolment__course__released_at__lte=now)
     said |= Q(seat__enrolment__course__feedback=at_end, seat__enrolment__course__due_at__lte=now)

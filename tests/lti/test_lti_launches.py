@@ -1,4 +1,4 @@
-"""From a click in an LMS into a lab, and the score back; an account is given to nobody."""
+"""From a click in an LMS into a lab, and the score back; no claim gives an account."""
 
 import re
 from datetime import timedelta
@@ -126,8 +126,8 @@ def test_an_instructor_is_signed_in_by_no_claim(lms: Lms, linked: LtiContext) ->
     answer = entered(lms, browser, "t", roles=(INSTRUCTOR,))
     assert answer["Location"] == f"/accounts/login/?next=/c/{linked.course.slug}/"
     assert browser.get(f"/c/{linked.course.slug}/").status_code == 404
-    stranger = browser_of(account("stranger"))
-    assert entered(lms, stranger, "t", roles=(INSTRUCTOR,)).status_code == 404
+    outsider = browser_of(account("outsider"))
+    assert entered(lms, outsider, "t", roles=(INSTRUCTOR,)).status_code == 404
 
 
 def test_the_teacher_who_is_signed_in_comes_to_the_course(lms: Lms, linked: LtiContext, teacher: Client) -> None:
@@ -154,12 +154,12 @@ def test_a_course_is_linked_by_an_instructor_who_is_signed_in_as_its_teacher(
 def test_no_one_links_to_a_course_of_another_or_without_an_account_or_without_the_launch(
     lms: Lms, platform: LtiPlatform, course: Course, teacher: Client
 ) -> None:
-    other, nobody = browser_of(account("other")), Client()
+    other, unnamed = browser_of(account("other")), Client()
     address = entered(lms, other, "t", roles=(INSTRUCTOR,))["Location"]
     assert other.post(address, {"course": course.slug}).status_code == 404
     assert teacher.post(address, {"course": course.slug}).status_code == 404, "the launch was in another browser"
-    anonymous = entered(lms, nobody, "t", roles=(INSTRUCTOR,))["Location"]
-    assert nobody.post(anonymous, {"course": course.slug})["Location"].startswith("/accounts/login/")
+    anonymous = entered(lms, unnamed, "t", roles=(INSTRUCTOR,))["Location"]
+    assert unnamed.post(anonymous, {"course": course.slug})["Location"].startswith("/accounts/login/")
     learner = lms.open(teacher, "42", context="unlinked")
     assert learner.status_code == 409
     assert not LtiContext.objects.exists()

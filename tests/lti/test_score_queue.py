@@ -130,7 +130,7 @@ def test_a_refused_score_waits_with_its_status(student: Client, lms: Lms, monkey
     assert (row.why, row.status, row.tries) == ("refused", 401, 1)
 
 
-def test_a_course_that_tells_its_students_later_tells_the_platform_later(
+def test_a_course_that_shows_scores_later_sends_them_later(
     student: Client, lms: Lms, watch: Watch
 ) -> None:
     scored(70)
