@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from queueviz import attaching  # noqa: F401 hears what is saved here
-from queueviz.models import AuditRecord, Cluster, Grant, PipelineRun, Sandbox
+from queueviz.lti import outgoing
+from queueviz.models import AuditRecord, Cluster, Grant, LtiPlatform, PipelineRun, Sandbox
 
 admin.site.index_template = "queueviz/pages/admin_index.html"
 
@@ -42,6 +44,30 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
         """Its address is in links and in the audit: it stays."""
         return ("name",) if obj is not None else ()
+
+
+class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
+    def clean(self) -> dict[str, Any]:
+        """Addresses that no request would go to are said here."""
+        given = super().clean() or {}
+        for name in ("auth_url", "token_url", "key_set_url"):
+            try:
+                outgoing.host_of(given.get(name) or "")
+            except outgoing.AddressRefused:
+                self.add_error(name, _("It begins with https:// and has no user, password or fragment."))
+        for name in ("deployments", "hosts"):
+            if not isinstance(listed := given.get(name) or [], list) or not all(isinstance(one, str) for one in listed):
+                self.add_error(name, _("A list of texts, as in [\"1\"]."))
+        return given
+
+
+@admin.register(LtiPlatform)
+class LtiPlatformAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """An LMS registered by hand (docs/lti.md)."""
+
+    form = LtiPlatformForm
+    list_display = ("name", "issuer", "client_id", "owner", "made_at")
+    search_fields = ("name", "issuer", "client_id")
 
 
 class Recorded(admin.ModelAdmin):  # type: ignore[type-arg]

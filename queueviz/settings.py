@@ -23,6 +23,10 @@ SECRET_KEY = environment.text("QUEUEVIZ_SECRET_KEY") or environment.kept_secret(
 ALLOWED_HOSTS = environment.names("QUEUEVIZ_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = environment.names("QUEUEVIZ_TRUSTED_ORIGINS")
 
+# LTI (docs/lti.md): a PEM file instead of the key pair in the database; hosts that may have addresses of a private net.
+QUEUEVIZ_LTI_KEY_FILE = environment.text("QUEUEVIZ_LTI_KEY_FILE")
+QUEUEVIZ_LTI_PRIVATE_HOSTS = environment.names("QUEUEVIZ_LTI_PRIVATE_HOSTS")
+
 ROOT_URLCONF = "queueviz.urls"
 ASGI_APPLICATION = "queueviz.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

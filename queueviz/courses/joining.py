@@ -39,8 +39,14 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
     if found is not None:
         return found
     JOINS.demand(visitor.address)
-    wanted = _clean(pseudonym)
     secret = secrets.token_urlsafe(SEAT_BYTES)
+    enrolment = new_place(course, secret, _clean(pseudonym))
+    keep(visitor, course, secret)
+    return enrolment
+
+
+def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
+    """The place of who has this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))
         if course.enrolments.filter(removed_at__isnull=True).count() >= course.most_students:
@@ -49,9 +55,7 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
         if wanted in taken:
             raise ActionRefused(422, "{pseudonym} is taken in this course.", "Choose another one.", field="pseudonym",
                                 pseudonym=wanted)
-        enrolment = course.enrolments.create(pseudonym=wanted or _free(taken), digest=digest(secret))
-    _keep(visitor, course, secret)
-    return enrolment
+        return course.enrolments.create(pseudonym=wanted or _free(taken), digest=digest(secret))
 
 
 def secret_of(visitor: Visitor, course: Course) -> str | None:
@@ -66,7 +70,7 @@ def take(visitor: Visitor, secret: str) -> Enrolment:
     if found is None:
         GUESSES.demand(visitor.address)
         raise ActionRefused(404, "This link leads to no place in a course.", "Ask the teacher for a new one.")
-    _keep(visitor, found.course, secret)
+    keep(visitor, found.course, secret)
     return found
 
 
@@ -100,7 +104,7 @@ def _free(taken: set[str]) -> str:
     return name
 
 
-def _keep(visitor: Visitor, course: Course, secret: str) -> None:
+def keep(visitor: Visitor, course: Course, secret: str) -> None:
     """With the browser; the oldest place gives way where it has too many."""
     seats = {slug: held for slug, held in visitor.session.get(SEATS, {}).items() if slug != course.slug}
     visitor.session[SEATS] = dict([*seats.items(), (course.slug, secret)][-MOST_SEATS:])

@@ -15,6 +15,7 @@ from queueviz import visitor
 from queueviz.courses import joining, presence, submissions, teaching
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
+from queueviz.lti import scores
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
@@ -147,7 +148,8 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
     labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
             for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link}
+    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link,
+            "lms": scores.statuses(visit.enrolment)}
 
 
 def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:

@@ -37,6 +37,8 @@ ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", 
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
 OPEN = {"join/", "seat/<slug:secret>/", "c/new/",
+        "lti/login/", "lti/launch/", "lti/jwks.json", "lti/platforms/", "lti/register/<slug:secret>/",
+        "lti/enter/<slug:state>/", "lti/choose/<slug:state>/", "lti/link/<slug:state>/",
         "", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "labs/exam/<slug:pack>/",
         "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/", "fidelity/", "theme/",
         "incidents/", "incidents/<slug:slug>/",
@@ -107,6 +109,8 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/hand/": [Ask("POST", "see", body={"do": "down"})],
     "c/<slug:slug>/labs/<slug:lab>/": [Ask("POST", "see", {"lab": "orderly-lock"}, finds=False)],
     "c/<slug:slug>/lobby/": [Ask("POST", "grade", body={"state": "closed"})],
+    "c/<slug:slug>/lti/": [*GRADE, Ask("POST", "grade", body={"do": "unlink", "link": "0"}, finds=False)],
+    "c/<slug:slug>/lti/resend/": [Ask("POST", "see", body={"lab": "orderly-lock"}, finds=False)],
     "c/<slug:slug>/roster/": [*GRADE, Ask("POST", "grade")],
     "c/<slug:slug>/students/<int:number>/": [Ask("POST", "grade", {"number": "0"}, {"do": "remove"}, finds=False)],
     "api/clusters/<slug:name>": SEE,

@@ -58,6 +58,7 @@ class Command(BaseCommand):
         from queueviz.asgi import application
         from queueviz.live import hubs, notified
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
+        from queueviz.lti.sender import Sender
 
         shown = f"[{host}]" if ":" in host else host
 
@@ -74,9 +75,11 @@ class Command(BaseCommand):
         except ValueError as why:
             engine.stop()
             raise CommandError(f"Cannot start: {why}") from why
+        sender = Sender().start()
         try:
             server.run()
         finally:
+            sender.stop()
             notified.stop()
             engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
 

@@ -1,0 +1,75 @@
+"""What a launch says that is used here.  Everything else in it, names and addresses of people too, is not looked at."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pylti1p3.roles import StudentRole, TeacherRole
+
+from queueviz.lti.models import ADDRESS_CHARS, ID_CHARS, NAME_CHARS
+from sandbox.kernel.errors import ActionRefused
+
+CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
+AGS = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
+NRPS = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
+SETTINGS = "https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"
+SCORE: Final = "https://purl.imsglobal.org/spec/lti-ags/scope/score"
+MOST_ROLES = 50
+DEEP_LINK = "LtiDeepLinkingRequest"
+LAB = "lab"  # the custom parameter that we gave at deep linking
+
+
+class Claims(NamedTuple):
+    """`user`: the platform's id; empty: it does not say.  `line_item`: where this learner's score may be sent."""
+
+    user: str
+    deployment: str
+    context: str
+    title: str
+    lab: str
+    line_item: str
+    memberships_url: str
+    teaches: bool
+    learns: bool
+    settings: dict[str, Any] | None  # of deep linking; None: it is none
+
+
+def read(body: Mapping[str, Any]) -> Claims:
+    """Of a message whose signature is right.  Raises ActionRefused (400): a claim has another shape."""
+    roles = body.get(f"{CLAIM}roles", [])
+    if not isinstance(roles, list) or len(roles) > MOST_ROLES or not all(isinstance(role, str) for role in roles):
+        raise _odd("roles")
+    context, custom, service = (_table(body, name) for name in (f"{CLAIM}context", f"{CLAIM}custom", AGS))
+    may_score = SCORE in (service.get("scope") or ())
+    settings = _table(body, SETTINGS) if body.get(f"{CLAIM}message_type") == DEEP_LINK else None
+    return Claims(
+        user=_text(body, "sub", ID_CHARS), deployment=_text(body, f"{CLAIM}deployment_id", ID_CHARS),
+        context=_text(context, "id", ID_CHARS), title=_shown(context.get("title") or context.get("label")),
+        lab=_text(custom, LAB, 48), line_item=_text(service, "lineitem", ADDRESS_CHARS) if may_score else "",
+        memberships_url=_text(_table(body, NRPS), "context_memberships_url", ADDRESS_CHARS),
+        teaches=TeacherRole(body).check(), learns=StudentRole(body).check(), settings=settings,
+    )  # fmt: skip
+
+
+def _table(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = body.get(name) or {}
+    if not isinstance(found, dict):
+        raise _odd(name)
+    return found
+
+
+def _text(table: Mapping[str, Any], name: str, most: int) -> str:
+    found = table.get(name) or ""
+    if not isinstance(found, str) or len(found) > most or not found.isprintable():
+        raise _odd(name)
+    return found
+
+
+def _shown(title: object) -> str:
+    """A title is for people: it is cut and cleaned rather than refused."""
+    text = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
+    return " ".join(text.split())[:NAME_CHARS]
+
+
+def _odd(name: str) -> ActionRefused:
+    return ActionRefused(400, "What your LMS sent is not understood: {claim}.", "Tell its administrator.",
+                         claim=name.rsplit("/", 1)[-1])  # fmt: skip

@@ -1,0 +1,53 @@
+"""The one cookie of a launch: which browser began it, and with which nonce.
+
+It is read where an LMS shows us in a frame and after a form the LMS sends, so it is of the kind that survives both; it
+is partitioned, so it joins no two sites; it is signed, ends after fifteen minutes, and goes to /lti/ alone.
+"""
+
+from http.cookies import Morsel
+from typing import NamedTuple
+
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+
+LIFE_S = 900
+PATH = "/lti/"
+SALT = "queueviz.lti.begun"
+
+# Python 3.14 knows the attribute; before, an unknown one is an error.
+Morsel._reserved.setdefault("partitioned", "Partitioned")  # type: ignore[attr-defined]
+Morsel._flags.add("partitioned")  # type: ignore[attr-defined]
+
+
+class Begun(NamedTuple):
+    """A launch that this browser began.  `platform`: its number."""
+
+    state: str
+    nonce: str
+    platform: int
+
+
+def keep(answer: HttpResponse, begun: Begun) -> None:
+    """Also where the page itself is not encrypted: browsers count this machine as if it were, and no other."""
+    name = name_of(begun.state)
+    answer.set_cookie(name, signing.dumps(tuple(begun), salt=SALT), max_age=LIFE_S, path=PATH, secure=True,
+                      httponly=True, samesite="None")  # fmt: skip
+    answer.cookies[name]["partitioned"] = True
+
+
+def begun(request: HttpRequest, state: str) -> Begun | None:
+    """None: not in this browser, or too long ago."""
+    try:
+        found = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
+    except (signing.BadSignature, TypeError):
+        return None
+    return found if found.state == state else None
+
+
+def forget(answer: HttpResponse, state: str) -> None:
+    answer.delete_cookie(name_of(state), path=PATH, samesite="None")
+    answer.cookies[name_of(state)]["partitioned"] = answer.cookies[name_of(state)]["secure"] = True
+
+
+def name_of(state: str) -> str:
+    return f"lti-{state}"

@@ -1,0 +1,63 @@
+"""Our own key pair: platforms know us by it."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from django.conf import settings
+from pylti1p3.registration import Registration
+
+from queueviz.lti import seals
+from queueviz.lti.models import LtiKey
+from queueviz.turns import one_at_a_time
+from sandbox.kernel.errors import ActionRefused
+
+KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands
+
+
+def signing() -> tuple[str, str]:
+    """Private and public key as PEM.  Raises ActionRefused (503) where the file that is named cannot be used."""
+    return _all()[0]
+
+
+def published() -> dict[str, Any]:
+    """The public keys as a JSON Web Key Set."""
+    return {"keys": [dict(Registration.get_jwk(public)) for _, public in _all()]}
+
+
+def _all() -> list[tuple[str, str]]:
+    """The newest first.  That of QUEUEVIZ_LTI_KEY_FILE alone, where it is set."""
+    if settings.QUEUEVIZ_LTI_KEY_FILE:
+        return [_of_file()]
+    with one_at_a_time("lti key"):
+        found = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
+        if not found:
+            found = [_new()]
+            LtiKey.objects.create(sealed=seals.seal(found[0]))
+    return [(private, _public(private)) for private in found]
+
+
+def _of_file() -> tuple[str, str]:
+    try:
+        private = Path(settings.QUEUEVIZ_LTI_KEY_FILE).read_text("ascii")
+        return private, _public(private)
+    except (OSError, ValueError, TypeError):
+        raise ActionRefused(503, "The key for LTI cannot be used.",
+                            "QUEUEVIZ_LTI_KEY_FILE names the PEM file of an RSA key without a password.") from None
+
+
+def _new() -> str:
+    made = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+    return made.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+                              serialization.NoEncryption()).decode()  # fmt: skip
+
+
+@lru_cache(maxsize=8)  # to read a private key takes a tenth of a second, and each launch asks for it
+def _public(private: str) -> str:
+    key = serialization.load_pem_private_key(private.encode(), None)
+    if not isinstance(key, rsa.RSAPrivateKey):
+        raise ValueError("no RSA key")
+    return key.public_key().public_bytes(serialization.Encoding.PEM,
+                                         serialization.PublicFormat.SubjectPublicKeyInfo).decode()  # fmt: skip

@@ -1,0 +1,117 @@
+"""What a valid launch leads to.
+
+The form that brings it comes from another site, and the browser's session does not come along.  So it only leaves a
+row here, and the browser is sent on to an address of ours, where its session is: with the state, and with its cookie.
+"""
+
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from queueviz.access import NotFound
+from queueviz.courses.models import Course
+from queueviz.courses.visits import visit_course
+from queueviz.lti import cookies, scores, seals, seats
+from queueviz.lti.messages import Verified
+from queueviz.lti.models import LtiContext, LtiLaunch, LtiSeat
+from queueviz.lti.registered import may_ask
+from queueviz.visitor import Visitor, digest
+from sandbox.kernel.errors import ActionRefused
+
+KEPT = timedelta(hours=1)  # longer than a browser keeps its cookie: a nonce is known until no one can use it
+Kind = LtiLaunch.Kind
+
+
+def receive(verified: Verified) -> LtiLaunch:
+    """Use the launch up.  Raises ActionRefused: 403, 409 it was used already, or there is no place."""
+    LtiLaunch.objects.filter(made_at__lt=timezone.now() - KEPT).delete()
+    said, platform = verified.claims, verified.platform
+    kind = Kind.DEEP_LINK if said.settings is not None else Kind.INSTRUCTOR if said.teaches else Kind.LEARNER
+    if (kind == Kind.DEEP_LINK and not said.teaches) or (kind == Kind.LEARNER and not said.learns):
+        raise ActionRefused(403, "Your role in this course of your LMS leads to nothing here.",
+                            "Learners and instructors come in.")
+    if not said.context:
+        raise ActionRefused(400, "Your LMS does not say which course this is.",
+                            "Ask the administrator of your LMS.")
+    claims = {} if kind == Kind.LEARNER else {
+        "deployment": said.deployment, "context": said.context, "title": said.title, "settings": said.settings,
+        "memberships_url": said.memberships_url}  # fmt: skip
+    try:
+        with transaction.atomic():
+            launch = LtiLaunch.objects.create(
+                platform=platform, kind=kind, claims=claims, lab=said.lab, state_digest=digest(verified.begun.state),
+                nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce))  # fmt: skip
+    except IntegrityError:
+        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.") from None
+    if kind == Kind.LEARNER:
+        launch.seat = _seat(verified)
+        launch.save(update_fields=["seat"])
+    elif (link := link_of(launch)) is not None:
+        _note(link, launch)
+    return launch
+
+
+def of_browser(request: HttpRequest, state: str) -> LtiLaunch:
+    """The launch of this address, if this browser began it.  Raises NotFound."""
+    launch = LtiLaunch.objects.filter(state_digest=digest(state)).select_related("platform", "seat__enrolment__course")
+    found = launch.first() if cookies.begun(request, state) is not None else None
+    if found is None:
+        raise NotFound("This launch was not begun in this browser, or too long ago.")
+    return found
+
+
+def enter(launch: LtiLaunch) -> LtiSeat:
+    """A learner's, once: the next one at this browser does not get in by its history.  Raises ActionRefused (409)."""
+    assert launch.seat is not None
+    if not LtiLaunch.objects.filter(pk=launch.pk, entered_at__isnull=True).update(entered_at=timezone.now()):
+        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.")
+    return launch.seat
+
+
+def link_of(launch: LtiLaunch) -> LtiContext | None:
+    return LtiContext.objects.filter(platform=launch.platform, deployment=launch.claims["deployment"],
+                                     context=launch.claims["context"]).select_related("course").first()  # fmt: skip
+
+
+def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
+    """To a course the visitor teaches, by account.  Raises NotFound or Forbidden, ActionRefused (409) it is linked."""
+    if launch.kind != Kind.INSTRUCTOR:
+        raise NotFound("This launch was not begun in this browser, or too long ago.")
+    course = visit_course(visitor, slug, "grade").course
+    claims = launch.claims
+    try:
+        with transaction.atomic():
+            made = LtiContext.objects.create(platform=launch.platform, deployment=claims["deployment"],
+                                             context=claims["context"], title=claims["title"], course=course)
+    except IntegrityError:
+        raise ActionRefused(409, "This course of your LMS is linked already.",
+                            "The teacher of the course it leads to can undo that there.") from None
+    _note(made, launch)
+    return course
+
+
+def _note(link: LtiContext, launch: LtiLaunch) -> None:
+    """Where its roster is, as the newest launch of an instructor has it."""
+    address = launch.claims["memberships_url"]
+    link.memberships_url = address if may_ask(launch.platform, address) else ""
+    link.title = launch.claims["title"] or link.title
+    link.save(update_fields=["memberships_url", "title"])
+
+
+def _seat(verified: Verified) -> LtiSeat:
+    said, platform = verified.claims, verified.platform
+    found = LtiContext.objects.filter(platform=platform, deployment=said.deployment, context=said.context)
+    context = found.select_related("course").first()
+    if context is None:
+        raise ActionRefused(409, "This course of your LMS leads to no course here yet.",
+                            "The teacher opens the link once, signs in, and chooses one.")
+    if not said.user:
+        raise ActionRefused(400, "Your LMS does not say which learner this is.",
+                            "Ask the administrator of your LMS.")
+    seat = seats.seat_of(platform, context.course, said.user)
+    if said.lab and may_ask(platform, said.line_item):
+        seats.keep_user(seat, said.user)
+        scores.subscribe(seat, said.lab, said.line_item)
+    return seat

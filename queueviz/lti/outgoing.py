@@ -1,0 +1,140 @@
+"""Requests to platforms: to the hosts of the one that is meant, encrypted, to public addresses, short, and no further.
+
+Addresses come from registrations and launches, so they are other people's.  What guards the servers around this one:
+https alone, the host is one of the platform's, its addresses are looked up once, all of them must be public and one of
+them is connected to, no redirect is followed, no proxy or password file of this machine is used.
+"""
+
+import ipaddress
+import socket
+import time
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from django.conf import settings
+from requests.adapters import BaseAdapter, HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from queueviz.lti.models import ADDRESS_CHARS
+
+CONNECT_S, READ_S = 5.0, 10.0
+WHOLE_S = 20.0  # of an answer, however slowly it comes
+MOST_BYTES = 1024 * 1024
+CHUNK_BYTES = 64 * 1024
+
+
+class AddressRefused(requests.exceptions.InvalidURL):
+    """Not an address that requests go to."""
+
+
+class AnswerRefused(requests.exceptions.RequestException):
+    """A redirect, or an answer that is too long."""
+
+
+def host_of(address: str) -> str:
+    """The host of an https address, in small letters.  Raises AddressRefused: a text of another shape.
+
+    Plain http is for this machine itself, where QUEUEVIZ_LTI_PRIVATE_HOSTS names it.
+    """
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise AddressRefused("no address") from None
+    plain = parts.scheme == "http" and host in ("localhost", "127.0.0.1") and is_private(host)
+    odd = len(address) > ADDRESS_CHARS or not address.isascii() or not address.isprintable() or " " in address
+    if odd or not host or parts.username is not None or parts.fragment or not (parts.scheme == "https" or plain):
+        raise AddressRefused("no https address")
+    return host
+
+
+def is_private(host: str) -> bool:
+    """Whether it is named as one that may have an address of a private net."""
+    return host in settings.QUEUEVIZ_LTI_PRIVATE_HOSTS
+
+
+def adapter() -> BaseAdapter:
+    return Guarded()
+
+
+class Outgoing(requests.Session):
+    """`hosts`: where it may ask."""
+
+    def __init__(self, hosts: Collection[str]) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.headers["User-Agent"] = "QueueViz"
+        self._hosts = hosts
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, adapter())
+
+    def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+        if host_of(request.url or "") not in self._hosts:
+            raise AddressRefused("no host of this platform")
+        limits = {"timeout": (CONNECT_S, READ_S), "stream": True, "allow_redirects": False}
+        answer = super().send(request, **{**more, **limits})
+        with answer:
+            if 300 <= answer.status_code < 400:
+                raise AnswerRefused("a redirect")
+            answer._content = _read(answer)
+        return answer
+
+
+def _read(answer: requests.Response) -> bytes:
+    ends_s, found = time.monotonic() + WHOLE_S, bytearray()
+    for chunk in answer.iter_content(CHUNK_BYTES):
+        found += chunk
+        if len(found) > MOST_BYTES:
+            raise AnswerRefused("too long")
+        if time.monotonic() > ends_s:
+            raise AnswerRefused("too slow")
+    return bytes(found)
+
+
+def public_address(host: str) -> str:
+    """One of its addresses.  Raises AddressRefused where any of them is of a private net, or there is none."""
+    try:
+        found = sorted({str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
+    except (OSError, UnicodeError):
+        raise requests.exceptions.ConnectionError("no such host") from None
+    if not is_private(host) and not all(_is_public(address) for address in found):
+        raise AddressRefused("not a public address")
+    return found[0]
+
+
+def _is_public(text: str) -> bool:
+    address = ipaddress.ip_address(text.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_global and not address.is_multicast
+
+
+class _Pinned(HTTPConnection):
+    """Connects to the address that was looked at: a name may have another one a moment later."""
+
+    def _new_conn(self) -> socket.socket:
+        named, self._dns_host = self._dns_host, public_address(self._dns_host)
+        try:
+            return super()._new_conn()
+        finally:
+            self._dns_host = named
+
+
+class _PinnedTls(_Pinned, HTTPSConnection):
+    pass
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Pinned
+
+
+class _PoolTls(HTTPSConnectionPool):
+    ConnectionCls = _PinnedTls
+
+
+class Guarded(HTTPAdapter):
+    def init_poolmanager(self, *given: Any, **named: Any) -> None:
+        super().init_poolmanager(*given, **named)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _PoolTls}

@@ -1,0 +1,178 @@
+"""Dynamic registration: an LMS and we exchange what each has to know of the other, behind a link that is good once."""
+
+import secrets
+from datetime import timedelta
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
+
+import requests
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+from pylti1p3.dynamic_registration import DynamicRegistration
+from pylti1p3.exception import LtiException
+
+from queueviz.access import NotFound
+from queueviz.lti import outgoing
+from queueviz.lti.claims import SCORE
+from queueviz.lti.models import ID_CHARS, NAME_CHARS, LtiInvitation, LtiPlatform
+from queueviz.visitor import Visitor, digest
+from sandbox.kernel.errors import ActionRefused
+
+LIFE = timedelta(hours=24)
+SECRET_BYTES = 24
+MOST_TRIES = 5  # of one link: each makes us ask a server of its choice
+MOST_OPEN = 5  # links of one account
+MOST_PLATFORMS = 20  # of one account
+MOST_IDS = 50  # deployments and hosts of a platform
+TOKEN_CHARS = 4096
+ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
+LTI = "https://purl.imsglobal.org/spec/lti-platform-configuration"
+TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
+# All schools in Instructure's cloud are one issuer, and their configurations are at the school's host.
+ISSUED_FOR = {"canvas.instructure.com": (".instructure.com", ".canvaslms.com")}
+
+
+class Ours(NamedTuple):
+    """Addresses of this server."""
+
+    login: str
+    launch: str
+    jwks: str
+    logo: str
+
+
+def invite(visitor: Visitor) -> str:
+    """The secret of a link by which one platform registers.  Raises ActionRefused (403, 429)."""
+    if not visitor.is_signed_in:
+        raise ActionRefused(403, "An LMS is registered by an account.", "Sign in first.")
+    if _open().filter(made_by=visitor.user).count() >= MOST_OPEN:
+        raise ActionRefused(429, "You have {most} links that are not used yet.", "Use one, or wait for a day.",
+                            most=MOST_OPEN)
+    if visitor.user.lti_platforms.count() >= MOST_PLATFORMS:
+        raise ActionRefused(429, "You have registered {most} LMS.", "Remove one first.", most=MOST_PLATFORMS)
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    LtiInvitation.objects.filter(made_at__lt=timezone.now() - LIFE).delete()
+    LtiInvitation.objects.create(digest=digest(secret), made_by=visitor.user)
+    return secret
+
+
+def invitation(secret: str) -> LtiInvitation:
+    """Raises NotFound: it was never made, was used, or is too old."""
+    found: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
+    if found is None:
+        raise NotFound("This link registers no LMS any more.")
+    return found
+
+
+def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
+    """Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it did not answer as one.
+
+    Why exactly is not said: what another server answers to us is not for the visitor who named it.
+    """
+    asked = invitation(secret)
+    mine = _open().filter(pk=asked.pk, tries=asked.tries)
+    if not mine.update(tries=F("tries") + 1):
+        raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
+    try:
+        with transaction.atomic():
+            made: Any = _Registration(asked, configuration, token[:TOKEN_CHARS] or None, ours).register()
+            if not _open().filter(pk=asked.pk).update(used_at=timezone.now()):
+                raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
+            return cast(LtiPlatform, made)
+    except outgoing.AddressRefused:
+        raise ActionRefused(422, "An address of this LMS is not one that is asked.",
+                            "All must be https, of public servers.") from None
+    except IntegrityError:
+        raise ActionRefused(409, "This LMS is registered already.", "Remove the old entry first.") from None
+    except (requests.exceptions.RequestException, LtiException, AssertionError, AttributeError, KeyError, TypeError,
+            ValueError):  # fmt: skip
+        raise ActionRefused(502, "What is at this address did not answer as an LMS.",
+                            "Register from the page of your LMS for external tools.") from None
+
+
+def listed(text: str) -> list[str]:
+    """Ids or hosts, one a line.  Raises ActionRefused (422)."""
+    found = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if len(found) > MOST_IDS or any(len(one) > ID_CHARS or not one.isprintable() for one in found):
+        raise ActionRefused(422, "At most {most} lines, each with one id or host.", "Shorten the list.", most=MOST_IDS)
+    return found
+
+
+def _open() -> Any:
+    return LtiInvitation.objects.filter(used_at__isnull=True, made_at__gte=timezone.now() - LIFE)
+
+
+class _Registration(DynamicRegistration):
+    client_name = "QueueViz"
+    description = "Labs on a real RocketMQ-compatible broker"
+
+    def __init__(self, asked: LtiInvitation, configuration: str, token: str | None, ours: Ours) -> None:
+        self._asked, self._configuration, self._token, self._ours = asked, configuration, token, ours
+        self._host = outgoing.host_of(configuration)
+
+    def get_request_session(self) -> requests.Session:
+        return outgoing.Outgoing({self._host})
+
+    def get_openid_configuration_endpoint(self) -> str:
+        return self._configuration
+
+    def get_registration_token(self) -> str:
+        return self._token  # type: ignore[return-value]  # the library sends none where it is None
+
+    def get_openid_configuration(self) -> dict[str, Any]:
+        """Who hands out the configuration must also be who issues, and who registers."""
+        found = super().get_openid_configuration()
+        issuer = outgoing.host_of(found["issuer"])
+        if issuer != self._host and not self._host.endswith(ISSUED_FOR.get(issuer, (" ",))):
+            raise outgoing.AddressRefused("another issuer")
+        if outgoing.host_of(found["registration_endpoint"]) != self._host:
+            raise outgoing.AddressRefused("another host")
+        return found
+
+    def get_initiate_login_uri(self) -> str:
+        return self._ours.login
+
+    def get_jwks_uri(self) -> str:
+        return self._ours.jwks
+
+    def get_redirect_uris(self) -> list[str]:
+        return [self._ours.launch]
+
+    def get_target_link_uri(self) -> str:
+        return self._ours.launch
+
+    def get_domain(self) -> str:
+        return urlsplit(self._ours.launch).netloc
+
+    def get_logo_uri(self) -> str:
+        return self._ours.logo
+
+    def get_scopes(self) -> list[str]:
+        return [SCORE, ROSTER]
+
+    def get_messages(self) -> list[dict[str, str]]:
+        return [{"type": "LtiResourceLinkRequest"},
+                {"type": "LtiDeepLinkingRequest", "target_link_uri": deep_link_uri(self._ours.launch),
+                 "label": "QueueViz"}]  # fmt: skip
+
+    def complete_registration(self, openid_configuration: dict[str, Any], openid_registration: dict[str, Any]) -> Any:
+        there, client = openid_configuration, openid_registration["client_id"]
+        endpoints = [there[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+        for address in endpoints:
+            outgoing.host_of(address)
+        deployment = openid_registration[TOOL].get("deployment_id")
+        known = [deployment] if isinstance(deployment, str) and len(deployment) <= ID_CHARS else []
+        family = str(there[LTI].get("product_family_code") or "LMS")
+        audience = there.get("authorization_server") or ""
+        if not isinstance(client, str) or not 0 < len(client) <= ID_CHARS or not isinstance(audience, str):
+            raise ValueError("no client")
+        return LtiPlatform.objects.create(
+            name=f"{family} · {self._host}"[:NAME_CHARS], issuer=there["issuer"][:ID_CHARS], client_id=client,
+            auth_url=endpoints[0], token_url=endpoints[1], key_set_url=endpoints[2], audience=audience[:ID_CHARS],
+            deployments=known, hosts=[self._host], owner=self._asked.made_by)  # fmt: skip
+
+
+def deep_link_uri(launch: str) -> str:
+    """What a platform names as the target where it wants labs to be chosen: so the login knows to stay in its frame."""
+    return f"{launch}?choose"

@@ -1,0 +1,64 @@
+"""Names from the LMS, when the teacher asks for them: of those who have a place here, and of no one else."""
+
+from typing import Any, NamedTuple
+
+import requests
+from pylti1p3.exception import LtiException
+from pylti1p3.names_roles import NamesRolesProvisioningService
+
+from queueviz.courses.models import Enrolment
+from queueviz.courses.teaching import NAME_CHARS
+from queueviz.lti import seats
+from queueviz.lti.models import LtiContext, LtiSeat
+from queueviz.lti.registered import Connector, may_ask
+from sandbox.kernel.errors import ActionRefused
+
+MOST_PAGES = 20
+MOST_MEMBERS = 1000
+
+
+class Named(NamedTuple):
+    """`elsewhere`: members who have not come here yet; nothing of them is kept."""
+
+    named: int
+    elsewhere: int
+
+
+def fetch(link: LtiContext) -> Named:
+    """Raises ActionRefused: 409 the platform offers no roster, 502 it did not give it."""
+    if not link.memberships_url or not may_ask(link.platform, link.memberships_url):
+        raise ActionRefused(409, "This LMS offers no roster here.",
+                            "Switch on names and roles for this tool there, and open its link once more.")
+    try:
+        members = _members(link)
+    except (requests.exceptions.RequestException, LtiException, AttributeError, KeyError, TypeError, ValueError):
+        raise ActionRefused(502, "Your LMS did not give its roster.", "Try again in a moment.") from None
+    names = {seats.digest_of(link.platform, link.course, one["user_id"]): one["name"] for one in members}
+    found = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
+    for seat in found:
+        seat.enrolment.name = names[seat.user_digest]
+    Enrolment.objects.bulk_update([seat.enrolment for seat in found], ["name"])
+    return Named(len(found), len(names) - len(found))
+
+
+def _members(link: LtiContext) -> list[dict[str, str]]:
+    """With an id and a name, as many as the limits let through."""
+    service = NamesRolesProvisioningService(Connector(link.platform), {"context_memberships_url": link.memberships_url})
+    found: list[dict[str, str]] = []
+    address: str | None = link.memberships_url
+    for _ in range(MOST_PAGES):
+        page, address = service.get_members_page(address)
+        found += [named for one in page if (named := _named(one)) is not None]
+        if not address or len(found) >= MOST_MEMBERS:
+            break
+    return found[:MOST_MEMBERS]
+
+
+def _named(member: Any) -> dict[str, str] | None:
+    user, name = member.get("user_id"), member.get("name")
+    if name is None:
+        name = " ".join(part for part in (member.get("given_name"), member.get("family_name")) if part)
+    if not isinstance(user, str) or not isinstance(name, str):
+        return None
+    shown = " ".join("".join(char if char.isprintable() else " " for char in name).split())[:NAME_CHARS]
+    return {"user_id": user, "name": shown} if user and shown else None

@@ -1,0 +1,188 @@
+"""Scores on their way to platforms.
+
+A row says what a line item has; the Submission says what it should have.  Where they differ, the row is due: no
+change of a score has to be announced, also not after a restart, and none is forgotten.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import requests
+from django.db.models import (
+    BooleanField,
+    Case,
+    F,
+    OuterRef,
+    PositiveSmallIntegerField,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.utils import timezone
+from pylti1p3.assignments_grades import AssignmentsGradesService
+from pylti1p3.exception import LtiException, LtiServiceException
+from pylti1p3.grade import Grade
+
+from queueviz.courses.models import Course, Enrolment, Submission
+from queueviz.lti import seals
+from queueviz.lti.claims import SCORE
+from queueviz.lti.models import LtiPlatform, LtiScore, LtiSeat
+from queueviz.lti.registered import Connector, may_ask
+from queueviz.rates import Rate
+from sandbox.kernel.errors import ActionRefused
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE = timedelta(seconds=30)  # after the first try in vain; doubled each time
+MOST_PAUSE = timedelta(hours=6)
+MOST_TRIES = 16  # about two days; then only who asks for it sends again
+LEASE = timedelta(minutes=5)  # of who sends: another process leaves the row alone for so long
+SENT_PER_TURN = 60
+MOST_LINE_ITEMS = 120  # of one learner: each lab, a few times over
+FULL_SCORE = 100
+RESENDS = Rate(1 / 30, 4, what="scores sent again")
+WHY = frozenset({"unreachable", "refused", "address", "secret"})
+
+
+class Sent(NamedTuple):
+    """`why`: a code of `WHY`; empty: it arrived."""
+
+    why: str
+    status: int | None = None
+
+
+def subscribe(seat: LtiSeat, lab: str, line_item: str) -> None:
+    """From now on the line item gets this learner's score in this lab."""
+    if seat.scores.filter(lab=lab, line_item=line_item).exists() or seat.scores.count() >= MOST_LINE_ITEMS:
+        return
+    LtiScore.objects.get_or_create(seat=seat, lab=lab, line_item=line_item)
+
+
+def differing() -> QuerySet[LtiScore, Any]:
+    """Rows with `score` and `finished` of their Submission that the line item does not have."""
+    work = Submission.objects.filter(enrolment=OuterRef("seat__enrolment"), lab=OuterRef("lab"))
+    rows = LtiScore.objects.annotate(
+        score=Subquery(work.values("score")[:1], output_field=PositiveSmallIntegerField()),
+        finished=Case(When(Q(pk__in=_finished()), then=Value(True)), default=Value(False), output_field=BooleanField()),
+    )
+    nothing_yet = Q(score=0, finished=False, sent_score__isnull=True)
+    same = Q(sent_score__isnull=False, score=F("sent_score"), finished=F("sent_finished"))
+    return rows.filter(score__isnull=False).exclude(nothing_yet).exclude(same)
+
+
+def _finished() -> QuerySet[LtiScore, Any]:
+    return LtiScore.objects.filter(seat__enrolment__submissions__lab=F("lab"),
+                                   seat__enrolment__submissions__finished_at__isnull=False).values("pk")  # fmt: skip
+
+
+def due(now: datetime) -> QuerySet[LtiScore, Any]:
+    """The oldest first.  Where a course shows scores later, its platform gets them later."""
+    at_once, at_end = Course.Feedback.AT_ONCE, Course.Feedback.AT_END
+    said = Q(seat__enrolment__course__feedback=at_once) | Q(seat__enrolment__course__released_at__lte=now)
+    said |= Q(seat__enrolment__course__feedback=at_end, seat__enrolment__course__due_at__lte=now)
+    found = differing().filter(said, due_at__lte=now, tries__lt=MOST_TRIES, seat__enrolment__removed_at__isnull=True)
+    return found.select_related("seat__platform").order_by("due_at", "pk")
+
+
+def turn(now: Callable[[], datetime] = timezone.now) -> int:
+    """Send what is due; returns how many arrived.  A platform that cannot be reached is asked once a turn."""
+    arrived, lost = 0, set[int]()
+    connectors: dict[int, Connector] = {}
+    for row in due(now())[:SENT_PER_TURN]:
+        platform = row.seat.platform
+        if platform.pk in lost or not _take(row, now()):
+            continue
+        if platform.pk not in connectors:
+            connectors[platform.pk] = Connector(platform)
+        came = send(row, platform, connectors[platform.pk], now())
+        arrived += not came.why
+        if came.why == "unreachable":
+            lost.add(platform.pk)
+            waiting = LtiScore.objects.filter(seat__platform=platform, due_at__lte=now())
+            waiting.update(due_at=now() + FIRST_PAUSE)
+    return arrived
+
+
+def _take(row: LtiScore, now: datetime) -> bool:
+    """No other process sends it meanwhile; where this one ends, it is due again after the lease."""
+    return bool(LtiScore.objects.filter(pk=row.pk, due_at=row.due_at).update(due_at=now + LEASE))
+
+
+def send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -> Sent:
+    """One try, noted in the row.  `row` is one of `differing`."""
+    came = _send(row, platform, connector, now)
+    if not came.why:
+        values: dict[str, Any] = {"sent_score": row.score, "sent_finished": row.finished, "sent_at": now, "tries": 0,
+                                  "due_at": now}  # fmt: skip
+    else:
+        pause = min(MOST_PAUSE, FIRST_PAUSE * 2**row.tries)
+        values = {"tries": row.tries + 1, "due_at": now + pause}
+        log.info("score %d did not arrive at platform %d: %s %s", row.pk, platform.pk, came.why, came.status or "")
+    LtiScore.objects.filter(pk=row.pk).update(why=came.why, status=came.status, **values)
+    return came
+
+
+def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -> Sent:
+    user = seals.opened(row.seat.user_sealed)
+    if user is None:
+        return Sent("secret")
+    if not may_ask(platform, row.line_item):
+        return Sent("address")
+    grade = Grade().set_score_given(row.score).set_score_maximum(FULL_SCORE).set_user_id(user)
+    grade.set_timestamp(now).set_grading_progress("FullyGraded")
+    grade.set_activity_progress("Completed" if row.finished else "InProgress")
+    service = AssignmentsGradesService(connector, {"scope": [SCORE], "lineitem": row.line_item})
+    try:
+        service.put_grade(grade)
+    except LtiServiceException as why:
+        return Sent("refused", why.response.status_code)
+    except requests.exceptions.RequestException:
+        return Sent("unreachable")
+    except (LtiException, AttributeError, KeyError, TypeError, ValueError):  # an answer of another shape
+        return Sent("refused")
+    return Sent("")
+
+
+class Status(NamedTuple):
+    """Of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows."""
+
+    state: str
+    score: int | None
+    sent_at: datetime | None
+    why: str
+    status: int | None
+
+
+def statuses(enrolment: Enrolment) -> dict[str, Status]:
+    """By lab; the one that is worst off, where several line items want it.  Empty: no LMS waits for any."""
+    now = timezone.now()
+    late = {row.pk for row in differing().filter(seat__enrolment=enrolment)}
+    may = set(due(now + MOST_PAUSE).filter(seat__enrolment=enrolment).values_list("pk", flat=True))
+    found: dict[str, Status] = {}
+    for row in LtiScore.objects.filter(seat__enrolment=enrolment).order_by("pk"):
+        if row.pk not in late:
+            state = "none" if row.sent_score is None else "sent"
+        elif row.tries >= MOST_TRIES:
+            state = "failed"
+        else:
+            state = "waiting" if row.pk in may else "held"
+        one = Status(state, row.sent_score, row.sent_at, row.why, row.status)
+        if row.lab not in found or ORDER.index(state) > ORDER.index(found[row.lab].state):
+            found[row.lab] = one
+    return found
+
+
+ORDER = ("none", "sent", "held", "waiting", "failed")
+
+
+def resend(enrolment: Enrolment, lab: str) -> None:
+    """At the next turn, also what has arrived: a platform may have lost it.  Raises ActionRefused (404, 429)."""
+    rows = LtiScore.objects.filter(seat__enrolment=enrolment, lab=lab)
+    if not rows.exists():
+        raise ActionRefused(404, "No LMS waits for a score of this lab.", "Open the lab from your LMS first.")
+    RESENDS.demand(str(enrolment.pk))
+    rows.update(sent_score=None, tries=0, due_at=timezone.now())

@@ -1,0 +1,48 @@
+"""A learner's place: found again at each launch, from any browser, without an account and without a name."""
+
+from queueviz.courses import joining
+from queueviz.courses.models import Course
+from queueviz.lti import seals
+from queueviz.lti.models import LtiPlatform, LtiSeat
+from queueviz.turns import one_at_a_time
+from sandbox.kernel.errors import ActionRefused
+
+
+def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
+    """Made at the first launch, where the lobby is open.
+
+    Raises ActionRefused: 403 the teacher has removed this learner, 409 the course is closed or full.
+    """
+    named = digest_of(platform, course, user)
+    with one_at_a_time(f"lti seat {named}"):
+        seat = LtiSeat.objects.filter(user_digest=named).select_related("enrolment__course").first()
+        if seat is None:
+            if course.code is None:
+                raise ActionRefused(409, "This course is closed to all who have no place in it.",
+                                    "Ask the teacher to open it.")
+            return LtiSeat.objects.create(platform=platform, user_digest=named,
+                                          enrolment=joining.new_place(course, _secret(named)))
+    if seat.enrolment.removed_at is not None:
+        raise ActionRefused(403, "Your place in this course was taken away.", "Ask the teacher.")
+    return seat
+
+
+def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
+    """Keyed, and another one in each course: rows of two courses cannot be joined by it."""
+    return seals.keyed("lti user", platform.pk, course.pk, user)
+
+
+def secret_of(seat: LtiSeat) -> str:
+    """What browsers of this place have; it follows from the digest, so that each launch can hand it out again."""
+    return _secret(seat.user_digest)
+
+
+def keep_user(seat: LtiSeat, user: str) -> None:
+    """A score has to say whose it is: from here on the platform's id is kept, sealed."""
+    if not seat.user_sealed:
+        seat.user_sealed = seals.seal(user)
+        seat.save(update_fields=["user_sealed"])
+
+
+def _secret(named: str) -> str:
+    return seals.keyed("lti seat", named)

@@ -1,0 +1,186 @@
+"""What an LMS opens: login, launch, and where they lead (docs/lti.md)."""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from pylti1p3.deep_link import DeepLink
+from pylti1p3.deep_link_resource import DeepLinkResource
+from pylti1p3.lineitem import LineItem
+
+from queueviz import refusals, visitor
+from queueviz.access import Forbidden, NotFound
+from queueviz.courses import joining, submissions
+from queueviz.courses.visits import visit_course
+from queueviz.lti import cookies, keys, launches, messages, scores, seats
+from queueviz.lti.models import LtiLaunch, LtiPlatform
+from queueviz.lti.registered import hosts_of, may_ask, platform_of, registration_of
+from queueviz.lti.registering import deep_link_uri
+from queueviz.pages import errors
+from queueviz.rates import Rate
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.labs.catalogue import LABS
+
+LAUNCHES = Rate(4, 240, what="launches")  # a school behind one address; each launch is two requests
+FRAMES = ("iframe", "frame", "embed", "object")
+HINTS = ("iss", "login_hint", "target_link_uri", "lti_message_hint", "lti_deployment_id", "client_id")
+HINT_CHARS = 4096
+TAG = "queueviz"
+View = Callable[[HttpRequest], HttpResponse]
+
+
+def from_elsewhere(view: View) -> View:
+    """A page that forms of other sites lead to, without the browser's cookies.
+
+    So it asks for no token against forged forms, and gives none: that would replace the one of the browser's pages.
+    """
+
+    @wraps(view)
+    def answered(request: HttpRequest) -> HttpResponse:
+        try:
+            LAUNCHES.demand(visitor.of_request(request).address)
+            answer = view(request)
+        except SandboxError as why:
+            status, said = refusals.describe(why)
+            answer = errors.sentence(request, status, **said)
+            framed(answer, _asking(request))
+        request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
+        return answer
+
+    return csrf_exempt(never_cache(answered))
+
+
+def framed(answer: HttpResponse, platform: LtiPlatform | None, to: Iterable[str] = ()) -> HttpResponse:
+    """The page may be shown in a frame of this platform, and its form goes to these addresses."""
+    if platform is not None:
+        parents = [f"https://{host}" for host in sorted(hosts_of(platform))]
+        targets = ["'self'", *(f"{urlsplit(one).scheme}://{urlsplit(one).netloc}" for one in to)]
+        answer.xframe_options_exempt = True
+        answer._csp_replace = {"frame-ancestors": parents, "form-action": targets}  # type: ignore[attr-defined]
+    return answer
+
+
+@from_elsewhere
+@require_http_methods(["GET", "POST"])
+def login(request: HttpRequest) -> HttpResponse:
+    """An LMS says that it is about to launch.  In a frame a new window comes first: sandboxes are shown in none."""
+    given = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
+    if any(len(value) > HINT_CHARS for value in given.values()):
+        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.",
+                            "Open the link in your LMS again.")
+    launch_url = request.build_absolute_uri(reverse("lti-launch"))
+    chooses = given.get("target_link_uri") == deep_link_uri(launch_url)
+    if request.headers.get("Sec-Fetch-Dest") in FRAMES and not chooses:
+        answer = render(request, "queueviz/pages/lti_window.html", {"address": f"{request.path}?{urlencode(given)}"})
+        return framed(answer, _asking(request))
+    address, begun = messages.begin(request, launch_url)
+    answer = redirect(address)
+    cookies.keep(answer, begun)
+    return answer
+
+
+@from_elsewhere
+@require_POST
+def launch(request: HttpRequest) -> HttpResponse:
+    """The LMS says who comes, signed."""
+    verified = messages.verify(request)
+    found = launches.receive(verified)
+    name = "lti-choose" if found.kind == LtiLaunch.Kind.DEEP_LINK else "lti-enter"
+    return redirect(name, verified.begun.state)
+
+
+@never_cache
+@require_GET
+def jwks(request: HttpRequest) -> HttpResponse:
+    """Our public keys."""
+    return JsonResponse(keys.published())
+
+
+@never_cache
+@require_GET
+def enter(request: HttpRequest, state: str) -> HttpResponse:
+    """A learner into the lab; an instructor to the course that is linked, or to the page that links one."""
+    found, who = launches.of_browser(request, state), visitor.of_request(request)
+    if found.kind == LtiLaunch.Kind.LEARNER:
+        seat = launches.enter(found)
+        course = seat.enrolment.course
+        joining.keep(who, course, seats.secret_of(seat))
+        answer = redirect("course", course.slug)
+        if found.lab in LABS and found.lab in course.labs:
+            work = submissions.begin(who, seat.enrolment, LABS[found.lab])
+            assert work.sandbox is not None
+            answer = redirect("lab", work.sandbox.slug, found.lab)
+        cookies.forget(answer, state)
+        return answer
+    link = launches.link_of(found)
+    if link is None:
+        return redirect("lti-link", state)
+    try:
+        visit_course(who, link.course.slug, "grade")
+    except (NotFound, Forbidden):
+        if not who.is_signed_in:
+            return redirect(f"{reverse('login')}?next={reverse('course', args=[link.course.slug])}")
+        raise NotFound("This course of your LMS leads to a course of another account.") from None
+    return redirect("course", link.course.slug)
+
+
+@never_cache
+@require_GET
+def choose(request: HttpRequest, state: str) -> HttpResponse:
+    """Deep linking, in the frame of the LMS: an instructor chooses labs (`lab`, more than once), and takes them back.
+
+    Nothing changes here, so it is a GET: in a frame of another site there is no cookie against forged forms.
+    """
+    found = launches.of_browser(request, state)
+    if found.kind != LtiLaunch.Kind.DEEP_LINK:
+        raise NotFound("This launch was not begun in this browser, or too long ago.")
+    settings, platform, link = found.claims["settings"], found.platform, launches.link_of(found)
+    back = settings.get("deep_link_return_url")
+    if not may_ask(platform, back):
+        said = gettext("Your LMS wants the labs at a host that is not registered.")
+        answer = errors.sentence(request, 403, error=said, hint=gettext("Who registered it here can add the host."))
+        return framed(answer, platform)
+    offered = [slug for slug in LABS if link is None or slug in link.course.labs]
+    chosen = [slug for slug in offered if slug in request.GET.getlist("lab")]
+    several = settings.get("accept_multiple") in (True, "true")
+    if not chosen:
+        labs = [{"slug": slug, "number": LABS[slug].number, "title": gettext(LABS[slug].title)} for slug in offered]
+        answer = render(request, "queueviz/pages/lti_choose.html", {"labs": labs, "several": several, "link": link})
+        return framed(answer, platform)
+    target = request.build_absolute_uri(reverse("lti-launch"))
+    items = [Item.of(slug, target) for slug in chosen[: None if several else 1]]
+    token = DeepLink(registration_of(platform), found.claims["deployment"], settings).get_response_jwt(items)
+    answer = render(request, "queueviz/pages/lti_chosen.html", {"back": back, "token": token, "items": items})
+    return framed(answer, platform, [back])
+
+
+class Item(DeepLinkResource):
+    """A link to one lab, with a line item of its own, that asks for a window."""
+
+    @classmethod
+    def of(cls, slug: str, target: str) -> "Item":
+        title = f"{LABS[slug].number} · {gettext(LABS[slug].title)}"
+        line_item = LineItem().set_label(title).set_score_maximum(scores.FULL_SCORE).set_resource_id(slug).set_tag(TAG)
+        made = cls()
+        made.set_url(target).set_title(title).set_custom_params({"lab": slug}).set_lineitem(line_item)
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"window": {"targetName": "_blank"}}
+
+
+def _asking(request: HttpRequest) -> LtiPlatform | None:
+    """The platform that a login names, or a launch answers to."""
+    begun = cookies.begun(request, request.POST.get("state", ""))
+    if begun is not None:
+        return LtiPlatform.objects.filter(pk=begun.platform).first()
+    given = {**request.POST.dict(), **request.GET.dict()}
+    return platform_of(str(given.get("iss", "")), str(given.get("client_id", "")) or None)

@@ -1,0 +1,115 @@
+"""What a teacher does about an LMS: registers it, links a course, asks for names; and a student's scores sent again."""
+
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.templatetags.static import static
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from queueviz import visitor
+from queueviz.courses.models import Course
+from queueviz.courses.visits import visit_course
+from queueviz.lti import launches, registering, roster, scores
+from queueviz.lti.models import LtiContext, LtiPlatform
+from queueviz.pages.lti import framed
+from queueviz.rates import Rate
+from sandbox.kernel.errors import ActionRefused
+
+ROSTERS = Rate(1 / 30, 5, what="rosters asked for")
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def link(request: HttpRequest, state: str) -> HttpResponse:
+    """An instructor's launch, and a teacher who is signed in here: only both together link the two courses."""
+    found, who = launches.of_browser(request, state), visitor.of_request(request)
+    if not who.is_signed_in:
+        return redirect(f"{reverse('login')}?next={request.path}")
+    if request.method == "POST":
+        return redirect("course-lti", launches.link(who, found, request.POST.get("course", "")).slug)
+    courses = Course.objects.filter(teacher=who.user).order_by("-created_at")
+    return render(request, "queueviz/pages/lti_link.html", {"title": found.claims.get("title", ""),
+                                                            "platform": found.platform, "courses": courses})
+
+
+@require_http_methods(["GET", "POST"])
+def course(request: HttpRequest, slug: str) -> HttpResponse:
+    """The links of one course.  POST `do`: `unlink` or `names`, of one `link`."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    named = None
+    if request.method == "POST":
+        found = get_object_or_404(LtiContext, course=visit.course, pk=_whole(request.POST.get("link", "")))
+        if request.POST.get("do") == "unlink":
+            found.delete()
+            return redirect("course-lti", slug)
+        ROSTERS.demand(slug)
+        named = roster.fetch(found)
+    links = visit.course.lti_contexts.select_related("platform").order_by("pk")
+    return render(request, "queueviz/pages/course_lti.html", {"course": visit.course, "links": links, "named": named})
+
+
+@require_POST
+def resend(request: HttpRequest, slug: str) -> HttpResponse:
+    """The student's own score in one `lab`, once more."""
+    visit = visit_course(visitor.of_request(request), slug, "see")
+    if visit.enrolment is None:
+        raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
+    scores.resend(visit.enrolment, request.POST.get("lab", ""))
+    return redirect("course", slug)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def platforms(request: HttpRequest) -> HttpResponse:
+    """The LMS that the visitor has registered.  POST `do`: `invite`; or `change` or `remove`, of one `platform`."""
+    who = visitor.of_request(request)
+    if not who.is_signed_in:
+        return redirect(f"{reverse('login')}?next={request.path}")
+    address = None
+    if request.method == "POST":
+        if request.POST.get("do") == "invite":
+            address = request.build_absolute_uri(reverse("lti-register", args=[registering.invite(who)]))
+        else:
+            number = _whole(request.POST.get("platform", ""))
+            _change(request, get_object_or_404(LtiPlatform, owner=who.user, pk=number))
+            return redirect("lti-platforms")
+    mine = who.user.lti_platforms.order_by("pk")
+    return render(request, "queueviz/pages/lti_platforms.html", {"platforms": mine, "address": address,
+                                                                 "ours": _ours(request)})
+
+
+@never_cache
+@require_GET
+def register(request: HttpRequest, secret: str) -> HttpResponse:
+    """An LMS opens this in a frame of its page for external tools.  Without its parameters the page only says so."""
+    registering.invitation(secret)
+    configuration = request.GET.get("openid_configuration", "")
+    if not configuration:
+        return render(request, "queueviz/pages/lti_registered.html", {"platform": None})
+    made = registering.register(secret, configuration, request.GET.get("registration_token", ""), _ours(request))
+    origin = urlsplit(configuration)
+    answer = render(request, "queueviz/pages/lti_registered.html",
+                    {"platform": made, "origin": f"{origin.scheme}://{origin.netloc}"})
+    return framed(answer, made)
+
+
+def _change(request: HttpRequest, platform: LtiPlatform) -> None:
+    if request.POST.get("do") == "remove":
+        platform.delete()
+        return
+    platform.deployments = registering.listed(request.POST.get("deployments", ""))
+    platform.hosts = [host.lower() for host in registering.listed(request.POST.get("hosts", ""))]
+    platform.save(update_fields=["deployments", "hosts"])
+
+
+def _ours(request: HttpRequest) -> registering.Ours:
+    paths = (*(reverse(name) for name in ("lti-login", "lti-launch", "lti-jwks")), static("queueviz/logo.svg"))
+    return registering.Ours(*(request.build_absolute_uri(path) for path in paths))
+
+
+def _whole(text: str) -> int:
+    """0: none has this number."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
