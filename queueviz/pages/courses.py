@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz import visitor
 from queueviz.boards.js_texts import texts
-from queueviz.courses import joining, presence, submissions, teaching
+from queueviz.courses import deadlines, joining, presence, submissions, teaching
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import WORDS
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
@@ -161,7 +161,8 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
     labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
             for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link}
+    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link,
+            "due_at": deadlines.due_of(visit.enrolment)}
 
 
 def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:
