@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from queueviz.courses import joining, presence
 from queueviz.models import Course, Enrolment
+from queueviz.rates import Rate
 from queueviz.visitor import digest
 from sandbox.labs.catalogue import LABS
 from tests.web.clusters import account, browser_of
@@ -155,8 +156,8 @@ def test_an_answer_after_the_date_is_refused_by_every_way_in(lesson: Class, by: 
 def test_guessed_codes_are_counted_and_a_flood_is_not_told_which_is_right(
     lesson: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "GUESSES", joining.Rate(1, 4, what="codes that are no course's", now=lambda: 0.0))
-    monkeypatch.setattr(joining, "LOOKS", joining.Rate(1, 10, what="codes", now=lambda: 0.0))
+    monkeypatch.setattr(joining, "GUESSES", Rate(1, 4, what="codes that are no course's", now=lambda: 0.0))
+    monkeypatch.setattr(joining, "LOOKS", Rate(1, 10, what="codes", now=lambda: 0.0))
 
     def tried(code: str | None, address: str = "127.0.0.1") -> int:
         return Client(REMOTE_ADDR=address).post("/join/", {"code": code}).status_code
