@@ -74,7 +74,7 @@ def take(visitor: Visitor, secret: str) -> Enrolment:
 def _of_code(visitor: Visitor, code: str) -> Course:
     """Of its letters in any case, and with blanks or strokes between them.
 
-    Errors of others in the room keep no one out who has the code; a flood is not even told which codes are right.
+    Errors of others in the room keep no one out who has the code; a flood does not learn which codes are right.
     """
     LOOKS.demand(visitor.address)
     letters = re.sub(r"[\s-]", "", code).upper()

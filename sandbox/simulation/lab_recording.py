@@ -31,7 +31,7 @@ from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
 SEED = "somebody else"
-UNTOLD = "…"
+LEFT_OUT = "…"
 NOTES = ".json"
 PACE_MS = 200
 LEAST_S, MOST_S = 60.0, 1_200.0  # of the sandbox's clock
@@ -100,12 +100,12 @@ class RecordedWorld:
 
 
 def _unanswered(entry: Entry) -> Entry:
-    """What the other student answers may be right in any attempt, so it is not told."""
+    """What the other student answers may be right in any attempt, so it is left out."""
     event = entry.event
     if isinstance(event, PredictionGiven):
-        return entry._replace(event=event._replace(value=UNTOLD))
+        return entry._replace(event=event._replace(value=LEFT_OUT))
     if isinstance(event, ActionTaken) and event.action == "AnswerStep":
-        return entry._replace(event=event._replace(fields={**event.fields, "value": UNTOLD}))
+        return entry._replace(event=event._replace(fields={**event.fields, "value": LEFT_OUT}))
     return entry
 
 

@@ -98,9 +98,9 @@ def test_a_seat_is_its_secret_and_neither_digest_nor_number_of_it(lesson: Class)
     row = Enrolment.objects.order_by("pk").first()
     assert row is not None
     assert row.digest == digest(seat)
-    stranger = Client()
+    outsider = Client()
     for tried in (row.digest, str(row.pk), row.pseudonym, secrets.token_urlsafe(24), seat[:-1]):
-        assert stranger.post(f"/seat/{tried}/").status_code == 404
+        assert outsider.post(f"/seat/{tried}/").status_code == 404
     page = lesson.hostile.get(lesson.home).content.decode()
     assert seat not in page
     assert row.digest not in page
@@ -153,7 +153,7 @@ def test_an_answer_after_the_date_is_refused_by_every_way_in(lesson: Class, by: 
     assert lesson.answers(lesson.hostile, own) == []
 
 
-def test_guessed_codes_are_counted_and_a_flood_is_not_told_which_is_right(
+def test_guessed_codes_are_counted_and_a_flood_does_not_learn_which_is_right(
     lesson: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(joining, "GUESSES", Rate(1, 4, what="codes that are no course's", now=lambda: 0.0))

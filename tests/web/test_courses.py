@@ -1,4 +1,4 @@
-"""Courses: a code instead of an account, a place instead of a name, and nobody else's business."""
+"""Courses: a code instead of an account, a place instead of a name, and for others it does not exist."""
 
 import re
 from datetime import timedelta
