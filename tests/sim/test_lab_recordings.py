@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.labs.catalogue import LABS
 from sandbox.recording.reader import Recording
-from sandbox.simulation.lab_recording import LEAST_S, SEED, LEFT_OUT, record_lab
+from sandbox.simulation.lab_recording import LEAST_S, LEFT_OUT, SEED, record_lab
 
 QUICK = ("members-and-queues", "retention")
 SLOW = [pytest.param(slug, marks=pytest.mark.nightly) for slug in LABS if slug not in QUICK]
