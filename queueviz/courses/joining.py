@@ -20,6 +20,7 @@ PSEUDONYMS = ("Badger", "Bison", "Crane", "Egret", "Finch", "Gecko", "Hare", "He
               "Shrew", "Stoat", "Swift", "Tapir", "Toad", "Vole", "Wren")  # fmt: skip
 PSEUDONYM_CHARS = 32
 GUESSES = Rate(0.2, 40, what="codes that are no course's")  # a room behind one address, with its typing errors
+LOOKS = Rate(5, 240, what="codes")  # right or wrong: half of all codes take an address 170 days
 JOINS = Rate(2, 120, what="places taken")
 
 
@@ -75,7 +76,11 @@ def take(visitor: Visitor, secret: str) -> Enrolment:
 
 
 def _of_code(visitor: Visitor, code: str) -> Course:
-    """Of its letters in any case, and with blanks or strokes between them."""
+    """Of its letters in any case, and with blanks or strokes between them.
+
+    Errors of others in the room keep no one out who has the code; a flood does not learn which codes are right.
+    """
+    LOOKS.demand(visitor.address)
     letters = re.sub(r"[\s-]", "", code).upper()
     course = Course.objects.filter(code=letters).first() if letters else None
     if course is None:

@@ -6,10 +6,12 @@ from django.utils import timezone
 
 from queueviz.courses.models import Course, Enrolment
 from queueviz.courses.visits import digests_of, place_in
+from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 
 NOTED_EVERY = timedelta(seconds=10)  # a page says every five seconds that it is there
 QUESTION_CHARS = 140
+HANDS = Rate(0.5, 10, what="hands")  # of one student
 
 
 def note(visitor: Visitor) -> None:
@@ -24,7 +26,11 @@ def note(visitor: Visitor) -> None:
 
 
 def ask(enrolment: Enrolment, question: str) -> None:
-    """A hand goes up, with a line of text or without; who asks again keeps the time of the first."""
+    """A hand goes up, with a line of text or without; who asks again keeps the time of the first.
+
+    Raises ActionRefused (429).
+    """
+    HANDS.demand(str(enrolment.pk))
     enrolment.question = " ".join(question.split())[:QUESTION_CHARS]
     enrolment.asks_since = enrolment.asks_since or timezone.now()
     enrolment.save(update_fields=["question", "asks_since"])

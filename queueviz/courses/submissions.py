@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from queueviz import acting, owners
+from queueviz.courses import deadlines
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.turns import one_at_a_time
@@ -24,14 +25,10 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     if lab.slug not in course.labs:
         raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab.number)
     with one_at_a_time(f"submissions of {enrolment.pk}"):
-        found, is_new = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
+        found, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
         if found.sandbox is not None:
             return found
-        if course.due_at is not None and course.due_at < timezone.now():
-            if is_new:
-                found.delete()
-            raise ActionRefused(409, "This course was due on {at}.", "Ask the teacher for more time.",
-                                at=course.due_at.strftime("%Y-%m-%d %H:%M UTC"))
+        deadlines.demand(enrolment)  # the row that was just made is not kept then
     sandbox = owners.create_granted(visitor, Sandbox(
         name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: owners.NAME_LENGTH],
         template=lab.template, preset=lab.preset, course=course, visibility=Sandbox.Visibility.PRIVATE,

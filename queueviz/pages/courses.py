@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.courses import joining, presence, submissions, teaching
+from queueviz.courses import deadlines, joining, presence, submissions, teaching
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from queueviz.lti import scores
@@ -149,7 +149,7 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
             for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
     return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link,
-            "lms": scores.statuses(visit.enrolment)}
+            "lms": scores.statuses(visit.enrolment), "due_at": deadlines.due_of(visit.enrolment)}
 
 
 def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:

@@ -1,5 +1,6 @@
 """The panel of a lab in progress, in the reader's language."""
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,21 +13,26 @@ from queueviz.refusals import SPOKEN, spoken
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
+KEY_BYTES = 12
 PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say": _("Say what you saw"), "why": _("Why")}
 
 
 def panel(lab: LabRow) -> dict[str, Any]:
-    """As `LabRow`, its texts filled in; `phases`: of the open step, those it has; `next`: after a finished lab."""
+    """As `LabRow`, its texts filled in; `phases`: of the open step, those it has; `next`: after a finished lab.
+
+    `key`: of the answer that its form sends, which is the same answer however often it is sent.
+    """
     numbers, found = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
     return {
         **lab,
         "title": gettext(lab["title"]), "goal": marked(lab["goal"], numbers),
         "steps": [{**step, "number": number, "title": marked(step["title"], numbers),
-                   "met": _met(step["met"], _choices(lab, number))}
+                   "met": step["met"] and _met(step["met"], _choices(lab, number))}
                   for number, step in enumerate(lab["steps"], start=1)],
         "open": None if found is None else _open(found, numbers, _choices(lab, found["step"])),
         "receipt": receipts[-1] if receipts else None,
+        "key": secrets.token_urlsafe(KEY_BYTES),
         "next": _next(lab) if lab["finished"] else None,
     }  # fmt: skip
 
@@ -58,11 +64,9 @@ def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
     return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}
 
 
-def _met(met: MetRow | None, choices: Mapping[str | None, str]) -> dict[str, Any] | None:
-    return None if met is None else {**met, "text": marked(met["text"], met["values"]),
-                                     "given": choices.get(met["given"], met["given"]),
-                                     "truth": choices.get(met["truth"], met["truth"]),
-                                     "chosen": bool(choices)}  # fmt: skip
+def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
+    return {**met, "text": marked(met["text"], met["values"]), "given": choices.get(met["given"], met["given"]),
+            "truth": choices.get(met["truth"], met["truth"]), "chosen": bool(choices)}
 
 
 def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.control.actions import Action, AnswerStep, fields_of
 from sandbox.journal.events import Entry, Event, LabFinished, StepMet
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
@@ -57,6 +58,18 @@ class LabProgress:
         if self.attempt is None or self.attempt.lab.slug != lab:
             raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
         return self.attempt
+
+    def seq_of(self, action: Action) -> int | None:
+        """Of the `ActionTaken` of an answer that was received before: who sends it again is given its receipt again.
+
+        Raises ActionRefused (409): its key is another answer's.
+        """
+        if not isinstance(action, AnswerStep) or not action.key:
+            return None
+        self.catch_up()
+        if self.attempt is None or action.attempt not in (0, self.attempt.attempt):
+            return None
+        return self.attempt.receipts.seq_of(fields_of(action))
 
     def catch_up(self) -> None:
         """Fold what was written since; outcomes are written by the turn that each entry calls for."""

@@ -46,7 +46,11 @@ def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
 
 
 def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
-    cluster.companion(LabProgress).current(action.lab).check_answer(action.step, action.part, action.value)
+    current = cluster.companion(LabProgress).current(action.lab)
+    if action.attempt not in (0, current.attempt):
+        raise ActionRefused(409, "This answer is of attempt {attempt}, and {now} is in progress.", "Answer again.",
+                            field="attempt", attempt=action.attempt, now=current.attempt)
+    current.check_answer(action.step, action.part, action.value)
 
     def carry_out(seq: int, by: str) -> None:
         if action.part == "predict":

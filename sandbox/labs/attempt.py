@@ -71,6 +71,7 @@ class Attempt:
         self.receipts = Receipts()
         self._found: list[Event] = []
         self._given: Answer | None = None
+        self._key = ""  # of the prediction that comes next
         self._rests_on: set[int] = set()
         self._text: Verdict | None = None
         self._checked_ms: int | None = None  # by the clock, not for a fact
@@ -199,15 +200,16 @@ class Attempt:
         if step is None or step.predict is None or self.phase != "predict" or event.step != self.step:
             return
         self._given = step.predict.kind.parse(event.value)
-        self.receipts.keep(Receipt(self.step, "predict", entry.seq, entry.at_ms, self.receipts.digest()))
+        self.receipts.keep(Receipt(self.step, "predict", entry.seq, entry.at_ms, self.receipts.digest(), self._key))
         self.evidence.began = entry.seq
         self._go_on(entry, "predict")
 
     def _answered(self, entry: Entry, fields: dict[str, Any]) -> None:
-        step, part = self.open_step, fields["part"]
+        step, part, key = self.open_step, fields["part"], str(fields.get("key", ""))
+        self._key = key if part == "predict" else ""
         if step is None or part != self.phase or part == "predict" or fields["step"] != self.step:
             return
-        self.receipts.keep(Receipt(self.step, part, entry.seq, entry.at_ms, self.receipts.digest()))
+        self.receipts.keep(Receipt(self.step, part, entry.seq, entry.at_ms, self.receipts.digest(), key))
         question = _asked(step, part)
         verdict = question.judge(self.evidence, question.kind.parse(fields["value"]))
         if not verdict.is_met:

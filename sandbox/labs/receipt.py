@@ -1,20 +1,25 @@
 """Receipts: proof that an answer is in the journal, by the journal's hash up to it."""
 
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sandbox.journal.events import Entry
+from sandbox.journal.events import ActionTaken, Entry
 from sandbox.journal.segments import line_of
+from sandbox.kernel.errors import ActionRefused
 
 
 class Receipt(NamedTuple):
-    """`digest`: SHA-256 in hex over the lines of the attempt's journal, up to and with this answer."""
+    """`digest`: SHA-256 in hex over the lines of the attempt's journal, up to and with this answer.
+
+    `key`: what its sender calls it; blank where it has no name.
+    """
 
     step: int
     part: str
     seq: int
     at_ms: int
     digest: str
+    key: str = ""
 
 
 class Receipts:
@@ -22,10 +27,24 @@ class Receipts:
 
     def __init__(self) -> None:
         self._hash = sha256()
+        self._by_key: dict[str, tuple[int, dict[str, Any]]] = {}
         self.kept: list[Receipt] = []
 
     def add(self, entry: Entry) -> None:
         self._hash.update(line_of(entry))
+        event = entry.event
+        if isinstance(event, ActionTaken) and event.action == "AnswerStep" and event.fields.get("key"):
+            self._by_key.setdefault(event.fields["key"], (entry.seq, event.fields))
+
+    def seq_of(self, fields: dict[str, Any]) -> int | None:
+        """Of the `ActionTaken` of the answer with this key; None: it has not come yet.
+
+        Raises ActionRefused (409): this key is another answer's.
+        """
+        seq, known = self._by_key.get(fields.get("key", ""), (None, fields))
+        if any(known[name] != fields[name] for name in ("lab", "step", "part", "value")):
+            raise ActionRefused(409, "Another answer was received with this key.", "Answer again.", field="key")
+        return seq
 
     def digest(self) -> str:
         return self._hash.hexdigest()

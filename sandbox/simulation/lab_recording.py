@@ -18,7 +18,7 @@ from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.actions import Action, StartLab
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
-from sandbox.journal.events import Entry
+from sandbox.journal.events import ActionTaken, Entry, PredictionGiven
 from sandbox.journal.schema import Row, to_row
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
@@ -31,6 +31,7 @@ from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
 SEED = "somebody else"
+LEFT_OUT = "…"
 NOTES = ".json"
 PACE_MS = 200
 LEAST_S, MOST_S = 60.0, 1_200.0  # of the sandbox's clock
@@ -94,8 +95,18 @@ class RecordedWorld:
         journal = self.cluster.journal
         entries: list[Entry] = journal.since(self._kept)
         self._kept = journal.next_seq
-        self.rows += [to_row(entry, longs_as_text=True) for entry in entries]
+        self.rows += [to_row(_unanswered(entry), longs_as_text=True) for entry in entries]
         self.frames.append(frame_of(self.cluster, boards_of(self.cluster)))
+
+
+def _unanswered(entry: Entry) -> Entry:
+    """What the other student answers may be right in any attempt, so it is left out."""
+    event = entry.event
+    if isinstance(event, PredictionGiven):
+        return entry._replace(event=event._replace(value=LEFT_OUT))
+    if isinstance(event, ActionTaken) and event.action == "AnswerStep":
+        return entry._replace(event=event._replace(fields={**event.fields, "value": LEFT_OUT}))
+    return entry
 
 
 def record_lab(lab: Lab, engine: str, progress: Progress = lambda share: None) -> LabRecording:

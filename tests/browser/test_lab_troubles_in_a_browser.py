@@ -6,7 +6,7 @@ Whatever comes between, the step is met once, each answer is received once, and 
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from sandbox.control.actions import StartConsumer
 from sandbox.journal.events import ActionTaken, PredictionGiven, StepMet
@@ -102,6 +102,39 @@ def test_a_closed_laptop_loses_no_step_and_no_answer(site: Site, wire: Wire) -> 
     expect(field).to_have_count(0)
     hands.why("one_owner")
     assert_whole(hands)
+
+
+@pytest.mark.parametrize("arrives", [False, True], ids=["lost on its way", "its receipt lost on its way"])
+def test_an_answer_is_kept_over_a_reload_and_goes_out_with_the_key_it_had(
+    hands: KeyboardHands, arrives: bool
+) -> None:
+    hands.see()
+    page = hands.page
+
+    def lose(route: Route) -> None:
+        if route.request.method != "POST":
+            return route.fallback()
+        if arrives:
+            route.fetch()
+        return route.abort()
+
+    page.route("**/labs/**", lose)
+    field = hands.panel.get_by_label("Count on the board")
+    hands.keys.write(field, hands.numbers["idle"])
+    hands.keys.press("Enter")
+    expect(hands.panel.locator("[data-kept]")).to_be_visible()
+    kept = json.loads(page.evaluate("localStorage.getItem(`queueviz:kept ${location.pathname}`)"))
+    assert (kept["part"], kept["value"]) == ("say", str(hands.numbers["idle"]))
+    page.unroute("**/labs/**")
+    page.reload()
+    hands.site.wait_connected()
+    expect(field).to_have_count(0)
+    hands.site.until("localStorage.getItem(`queueviz:kept ${location.pathname}`) === null")
+    hands.why("one_owner")
+    assert_whole(hands)
+    keys = [entry.event.fields["key"] for entry in hands.entries
+            if isinstance(entry.event, ActionTaken) and entry.event.fields.get("part") == "say"]  # fmt: skip
+    assert keys == [kept["key"]]
 
 
 def close(hands: KeyboardHands, wire: Wire) -> None:

@@ -93,13 +93,13 @@ class Server:
         assert self.process is not None
         return self.process.pid
 
-    def start(self) -> "Server":
+    def start(self, within_s: float = START_WITHIN_S) -> "Server":
         """Returns when it is well; the port stays the same over restarts."""
         with self.log_path.open("ab") as log:
             command = [*self._command, "serve", "--port", str(self.port), *self._more]
             self.process = subprocess.Popen(command, cwd=self._cwd, env=environment(self.home) | self._variables,
                                             stdout=log, stderr=log)
-        until(self._is_well, within_s=START_WITHIN_S, what="the server answers")
+        until(self._is_well, within_s=within_s, what="the server answers")
         return self
 
     def _is_well(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.labs.catalogue import LABS
 from sandbox.recording.reader import Recording
-from sandbox.simulation.lab_recording import LEAST_S, SEED, record_lab
+from sandbox.simulation.lab_recording import LEAST_S, LEFT_OUT, SEED, record_lab
 
 QUICK = ("members-and-queues", "retention")
 SLOW = [pytest.param(slug, marks=pytest.mark.nightly) for slug in LABS if slug not in QUICK]
@@ -26,3 +26,8 @@ def test_all_steps_but_the_last_are_met_in_it_with_other_numbers(slug: str) -> N
     assert all(text.format(**values) for _, text, values in made.notes)
     answered = [row["step"] for row in recording.facts(*head.seq) if row["type"] == "PredictionGiven"]
     assert len(lab.steps) not in answered
+    values = [row["value"] if row["type"] == "PredictionGiven" else row["fields"]["value"]
+              for row in recording.facts(*head.seq)
+              if row["type"] == "PredictionGiven" or row.get("action") == "AnswerStep"]  # fmt: skip
+    assert values, "that the other one answered is there"
+    assert set(values) == {LEFT_OUT}, "and not what: a reason that is right there is right in any attempt"

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
@@ -15,6 +16,7 @@ BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", 
            "class", "broadcast", "machines", "pipeline")
 MODULES = {"class": "classroom"}  # others are called as their bench
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
+MOST_IN_A_LESSON = 120  # places of a course
 MOST_RATE = 60
 MOST_VIEWERS = SandboxLimits().viewers
 TAKES = {"live": ("viewers", "engines"), "class": ("students", "rate", "cores", "engines"),
@@ -30,8 +32,8 @@ class Command(BaseCommand):
             "fairness (quiet sandboxes beside a flooded one), "
             "idle (a sandbox that is not watched), board (one reading), recording (its bytes), "
             "seeks (on the line of a replay, in Chromium), branch (at events of an hour), "
-            "class (one watched sandbox for each student), "
-            "broadcast (of a teacher, to that many), "
+            "class (one watched sandbox for each student; with --lab a lesson with its teacher, cuts and a killed "
+            "server, with --burst as many answers within a second), broadcast (of a teacher, to that many), "
             "machines (engines on three of them, one killed, one cut off), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
@@ -41,6 +43,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
         parser.add_argument("--quick", action="store_true", help=f"of {', '.join(QUICK)}: less, for a first look")
         parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class and broadcast: how many")
+        parser.add_argument("--lab", metavar="N0", help="of class: played by the students of a course, by its script")
+        parser.add_argument("--burst", type=int, metavar="120", help="of class with --lab: answers within one second")
         parser.add_argument("--sandboxes", type=int, metavar="150", help="of machines: how many, each watched")
         parser.add_argument("--viewers", type=_numbers, metavar="1,50,500", help="of live: of one board")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
@@ -49,10 +53,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
-            module = import_module(f"tests.bench.{MODULES.get(bench, bench)}")
+            module = import_module(f"tests.bench.{'lesson' if options['lab'] else MODULES.get(bench, bench)}")
         except ModuleNotFoundError as why:
             raise CommandError(f"The bench {bench} needs the development requirements: {why}.") from why
-        figures = module.run(**_given(bench, options))
+        if options["burst"] is not None and not options["lab"]:
+            raise CommandError("--burst is of class with --lab.")
+        given = _given(bench, options)
+        figures = _lesson(module, bench, options, **given) if options["lab"] else module.run(**given)
         if options["json"]:
             self.stdout.write(json.dumps(figures, default=str))
             return
@@ -74,6 +81,27 @@ def _given(bench: str, options: dict[str, Any]) -> dict[str, Any]:
         if any(not least <= number <= top for number in (numbers if isinstance(numbers, tuple) else (numbers,))):
             raise CommandError(f"--{name} takes numbers from {least} to {top}.")
     return {"rates" if name == "rate" else name: numbers for name, numbers in given.items()}
+
+
+def _lesson(module: ModuleType, bench: str, options: dict[str, Any], *, students: tuple[int, ...] = (60,),
+            engines: tuple[int, ...] = (0,), **others: Any) -> dict[str, Any]:
+    """One lesson, of one number of students."""
+    if bench != "class" or others or len(students) != 1 or len(engines) != 1:
+        raise CommandError("--lab is of class, with one number of --students and of --engines.")
+    try:
+        lab = module.lab_of(options["lab"]).slug
+    except KeyError:
+        raise CommandError(f"There is no lab {options['lab']}.") from None
+    burst = options["burst"]
+    if students[0] > MOST_IN_A_LESSON:
+        raise CommandError(f"--students takes numbers from 1 to {MOST_IN_A_LESSON} in a lesson.")
+    if burst is None:
+        found: dict[str, Any] = module.run(lab, students[0], engines[0])
+    elif not 1 <= burst <= MOST_IN_A_LESSON:
+        raise CommandError(f"--burst takes numbers from 1 to {MOST_IN_A_LESSON}.")
+    else:
+        found = module.burst(lab, burst, engines[0])
+    return found
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from sandbox.control.actions.action import Action
-from sandbox.control.fields import Between, Name
+from sandbox.control.fields import Between, Name, TextUpTo
 
 StepNumber = Annotated[int, Between(1, 99)]
+AnswerKey = Annotated[str, TextUpTo(64)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +26,20 @@ class StartLab(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerStep(Action):
-    """Answer the open question of the open step.  `value` is a number, an option, options with commas, or an event."""
+    """Answer the open question of the open step.  `value` is a number, an option, options with commas, or an event.
+
+    An answer that is sent again with its `key` is the same answer.  In another `attempt` it is refused; 0: in none.
+    """
 
     verb = "act"
     said = "step {step} answered"
+    added = frozenset({"key", "attempt"})
     lab: Name
     step: StepNumber
     part: Literal["predict", "say", "why"]
     value: Name
+    key: AnswerKey = ""
+    attempt: Annotated[int, Between(0, 1_000_000)] = 0
 
 
 @dataclass(frozen=True, kw_only=True)

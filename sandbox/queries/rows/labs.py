@@ -66,6 +66,7 @@ class ReceiptRow(TypedDict):
     seq: str
     at_ms: int
     digest: str
+    key: str  # as its sender calls it
 
 
 class LabRow(TypedDict):

@@ -1,12 +1,18 @@
-"""How far the lab in progress is (channel `lab/<slug>`)."""
+"""How far the lab in progress is (channel `lab/<slug>`).
 
+Of a lab's numbers, and of a verdict's values, only those that a text of theirs names are shown: others may be answers.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from string import Formatter
+from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.teacher_hold import TeacherHold
 from sandbox.labs.asked import Choice, Number, Order
 from sandbox.labs.attempt import Attempt, Met
-from sandbox.labs.lab import Question, shown
+from sandbox.labs.lab import NAMES, Question, shown
 from sandbox.labs.verdict import Verdict
 from sandbox.queries.rows.labs import (
     AskedRow,
@@ -39,16 +45,36 @@ def _hold(cluster: Cluster) -> HoldRow:
 def _row(attempt: Attempt, now_ms: int) -> LabRow:
     lab = attempt.lab
     met = {one.step: one for one in attempt.met}
+    now = _open(attempt, now_ms)
     return {
         "lab": lab.slug, "number": lab.number, "title": lab.title, "goal": lab.goal, "minutes": lab.minutes,
         "attempt": attempt.attempt, "exam": attempt.exam, "score": attempt.score, "finished": attempt.finished,
-        "numbers": dict(attempt.evidence.numbers), "allowed": sorted(lab.allowed),
+        "numbers": _named(_texts(attempt, now), attempt.evidence.numbers, NAMES), "allowed": sorted(lab.allowed),
         "steps": [_step(step.title, number, attempt.step, met.get(number))
                   for number, step in enumerate(lab.steps, start=1)],
-        "open": _open(attempt, now_ms),
+        "open": now,
         "receipts": [{"step": receipt.step, "part": receipt.part, "seq": str(receipt.seq), "at_ms": receipt.at_ms,
-                      "digest": receipt.digest} for receipt in attempt.receipts.kept],
+                      "digest": receipt.digest, "key": receipt.key} for receipt in attempt.receipts.kept],
     }  # fmt: skip
+
+
+def _texts(attempt: Attempt, now: OpenStepRow | None) -> Iterator[str]:
+    """All that is filled in with the lab's numbers where it is shown."""
+    lab = attempt.lab
+    yield from (lab.title, lab.goal, *(step.title for step in lab.steps))
+    for one in attempt.met:
+        predict = lab.steps[one.step - 1].predict
+        yield from () if predict is None else (text for _, text in predict.options)
+    if now is not None:
+        yield from (now["do"], now["watch"], *now["hints"])
+        for asked in (now["predict"], now["say"], now["why"]):
+            yield from () if asked is None else (asked["text"], *(text for _, text in asked["options"]))
+
+
+def _named(texts: Iterable[str], values: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
+    """Those of `values` that a text names, and `more` of them."""
+    names = {name.partition(".")[0] for text in texts for _, name, _, _ in Formatter().parse(text) if name} | set(more)
+    return {name: value for name, value in values.items() if name in names}
 
 
 def _step(title: str, number: int, now: int, met: Met | None) -> StepRow:
@@ -60,7 +86,8 @@ def _met(met: Met) -> MetRow:
     given, truth = met.given, met.truth
     if isinstance(truth, float):
         truth = round(truth, 1)  # a share, a second: read from the Board, not computed
-    return {"seq": str(met.seq), "text": met.text, "values": met.values, "rests_on": list(map(str, met.rests_on)),
+    return {"seq": str(met.seq), "text": met.text, "values": _named([met.text], met.values),
+            "rests_on": list(map(str, met.rests_on)),
             "given": None if given is None else shown(given), "truth": None if truth is None else shown(truth),
             "accurate": met.accurate}
 
@@ -91,5 +118,5 @@ def _asked(question: Question | None) -> AskedRow | None:
 
 
 def _verdict(verdict: Verdict) -> VerdictRow:
-    return {"state": verdict.state, "text": verdict.text, "values": verdict.values,
+    return {"state": verdict.state, "text": verdict.text, "values": _named([verdict.text], verdict.values),
             "rests_on": list(map(str, verdict.rests_on))}

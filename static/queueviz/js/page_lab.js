@@ -1,11 +1,13 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
 import { $, around, text } from "./dom.js";
+import { KeptAnswer } from "./kept_answer.js";
 import { page, queueName, who } from "./page_board.js";
 import { t } from "./words.js";
 
 const EVERY_MS = 2000;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io", subscription: "#k-subscription" };
 const panel = $("#lab");
+const kept = new KeptAnswer(panel);
 const fetchAgain = () => document.body.dispatchEvent(new CustomEvent("queueviz:lab"));
 
 /* Figures of a verdict may change with each message: they alone are not fetched more often than they are read. */
@@ -22,7 +24,7 @@ page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
 });
 document.body.addEventListener("queueviz:lab", () => (fetched = performance.now()));
 setInterval(() => {
-  if (sessionStorage.getItem(KEPT) && !document.hidden) fetchAgain();
+  if (!document.hidden) fetchKept();
   watch();
 }, EVERY_MS);
 
@@ -38,6 +40,8 @@ page.painter.every(() => {
   const said = $("[data-paused]", panel);
   if (said) said.hidden = page.clock.rate !== 0; // each fetched panel hides it
 });
+
+const received = () => $(".steps", panel).dataset.received;
 
 function phase() {
   return $(".steps", panel).dataset.phase;
@@ -71,43 +75,30 @@ function setRate(rate) {
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (!detail.serverResponse.includes("data-received")) { // no panel: the sandbox is asleep, or about to wake
+  if (!isPanel(detail.serverResponse)) { // the sandbox is asleep, or about to wake
     detail.shouldSwap = false;
     if (detail.xhr.status === 204) begun = false; // a hand went up or down
-    else if (detail.requestConfig.verb === "post") keep(detail.requestConfig.elt);
   } else if (detail.requestConfig.verb !== "get") begun = false;
   else if (begun) detail.shouldSwap = false;
 });
 
-/* An answer that found no server stays in this browser, and goes out with the connection: unless it had arrived. */
-const KEPT = `queueviz:kept ${location.pathname}`;
-const received = () => $(".steps", panel).dataset.received;
-panel.addEventListener("htmx:sendError", (event) => {
-  const { elt, requestConfig } = event.detail;
-  if (requestConfig.verb === "get" || keep(elt)) event.stopPropagation(); // the head says that the connection is lost
+/* An answer that found no server stays in this browser, and goes out with the connection. */
+const isPanel = (text) => text.includes("data-received");
+panel.addEventListener("htmx:configRequest", ({ detail }) => kept.keep(detail.parameters));
+panel.addEventListener("htmx:afterRequest", ({ detail }) => {
+  kept.settle(detail, isPanel(detail.xhr.responseText ?? ""));
+  if (kept.troubled) begun = false;
 });
+panel.addEventListener("htmx:sendError", (event) => {
+  const { requestConfig } = event.detail; // a hint and a new attempt are asked for again, or not
+  if (requestConfig.verb === "get" || requestConfig.parameters.action === "AnswerStep") event.stopPropagation(); // the head says that the connection is lost
+});
+page.live.addEventListener("reopened", () => (kept.hurry(), fetchAgain()));
+addEventListener("load", fetchKept);
 
-/** False for a hint and a new attempt: they are asked for again, or not. */
-function keep(elt) {
-  const form = around(elt, "form");
-  if (!form?.elements.value) return false;
-  sessionStorage.setItem(KEPT, JSON.stringify({ form: form.id, value: form.elements.value.value, received: received() }));
-  $("[data-kept]", form).hidden = false;
-  begun = false;
-  return true;
-}
-
-page.live.addEventListener("reopened", fetchAgain);
-addEventListener("load", sendKept);
-
-function sendKept() {
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-  if (!kept || page.live.status === "offline") return;
-  sessionStorage.removeItem(KEPT);
-  const form = /** @type {HTMLFormElement | null} */ (document.getElementById(kept.form));
-  if (!form || received() !== kept.received) return;
-  /** @type {any} */ (form.elements).value.value = kept.value;
-  htmx.trigger(form, "submit");
+/** The panel wakes a sandbox, and the answer follows it. */
+function fetchKept() {
+  if (kept.isDue && page.live.status !== "offline") fetchAgain();
 }
 
 let within = false; // the reader was last at work in the panel, whose field with the focus may be gone
@@ -115,7 +106,8 @@ for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, (
 panel.addEventListener("htmx:afterSettle", () => {
   if (within && document.activeElement === document.body) $("#lab-now, #lab-done", panel)?.focus({ preventScroll: true });
   pace();
-  sendKept();
+  kept.show();
+  kept.send();
   watch();
   offer();
 });

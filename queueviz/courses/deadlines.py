@@ -1,0 +1,56 @@
+"""Until when a student's work is taken: the course's date, and for who has more time a later one.
+
+The factor multiplies the time from the student's joining to the date, so that it counts in an hour's class as in a
+week's work.  What was received in time keeps its receipt, however late it is asked for.
+"""
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from queueviz import engine
+from queueviz.courses.models import Enrolment, Submission
+from queueviz.models import Sandbox
+from sandbox.control.actions import Action, AnswerStep
+from sandbox.control.questions import LabState
+from sandbox.kernel.errors import ActionRefused
+
+
+def due_of(enrolment: Enrolment) -> datetime | None:
+    """None where the course has no date.  Who joined after it has no more time than others."""
+    due_at = enrolment.course.due_at
+    if due_at is None or due_at <= enrolment.joined_at:
+        return due_at
+    return enrolment.joined_at + (due_at - enrolment.joined_at) * enrolment.time_factor
+
+
+def is_over(enrolment: Enrolment) -> bool:
+    due_at = due_of(enrolment)
+    return due_at is not None and due_at < timezone.now()
+
+
+def demand(enrolment: Enrolment) -> None:
+    """Raises ActionRefused (409) once it is too late."""
+    due_at = due_of(enrolment)
+    if due_at is not None and due_at < timezone.now():
+        raise ActionRefused(409, "This course was due on {at}.", "Ask the teacher for more time.",
+                            at=due_at.strftime("%Y-%m-%d %H:%M UTC"))
+
+
+def check(sandbox: Sandbox, action: Action) -> None:
+    """Of an action of the student whose sandbox it is; to look and to let time pass is never too late.
+
+    Raises ActionRefused (409), but not for an answer that is only sent again.
+    """
+    if action.verb == "time":
+        return
+    found = Submission.objects.filter(sandbox=sandbox).select_related("enrolment__course").first()
+    if found is not None and is_over(found.enrolment) and not _has_come(sandbox, action):
+        demand(found.enrolment)
+
+
+def _has_come(sandbox: Sandbox, action: Action) -> bool:
+    if not isinstance(action, AnswerStep) or not action.key:
+        return False
+    row = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+    return row is not None and any(receipt["key"] == action.key for receipt in row["receipts"])
