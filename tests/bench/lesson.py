@@ -229,6 +229,7 @@ def burst(lab: str, submissions: int = 120, engines: int = 0) -> dict[str, Any]:
         for thread in threads:
             thread.join()
         load = os.getloadavg()[0]
+        time.sleep(SETTLE_S)
         lesson.end()
         sent = [one for student in lesson.students for one in student.sent]
         return {
@@ -257,7 +258,7 @@ def count(lesson: "Played") -> dict[str, Any]:
         in_journals += sum(kept.values())
         [graded] = grade(entries)
         finished += graded.attempt.finished
-        differ += len(_receipts_shown(student) ^ {(one.key, one.digest) for one in graded.attempt.receipts.kept})
+        differ += len(_receipts_shown(student) - {(one.key, one.digest) for one in graded.attempt.receipts.kept})
     return {"answers_given": given, "answers_in_journals": in_journals, "answers_lost": lost,
             "answers_doubled": doubled, "receipts_that_differ": differ, "finished": finished}
 
