@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queueviz import access, demo, engine, operating
+from queueviz.courses import pacing
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
@@ -32,6 +33,7 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
         action = demo.admit(visitor, action)
     elif not visit.may_carry_out(action):
         raise operating.refuse(visitor, visit, action) if visit.is_attached else access.forbidden(visitor, visit)
+    pacing.demand(visit.sandbox, visit.role, action)
     access.note_visit(visit)
     by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
     if visit.is_attached:

@@ -9,10 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz import cluster_fields as fields
 from queueviz.courses.models import Course, Enrolment, Submission
+from queueviz.courses.polls import Poll, Vote
 from queueviz.slugs import attached_slug, root_of
 
-__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grant", "PipelineRun", "Sandbox",
-           "SandboxPlace", "Submission", "UndoPoint"]  # fmt: skip
+__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grant", "PipelineRun", "Poll",
+           "Sandbox", "SandboxPlace", "Submission", "UndoPoint", "Vote"]  # fmt: skip
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex

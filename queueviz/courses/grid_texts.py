@@ -20,5 +20,6 @@ WORDS: dict[str, Any] = {
     "grid.strips": _("{n} queues, {lag} messages behind"),
     "grid.lower": _("Lower"),
     "grid.hand": _("{name} asks"),
+    "grid.place": _("Student {n}"),
     "grid.newly_stuck": _("{name} is stuck"),
 }

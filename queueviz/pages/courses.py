@@ -13,11 +13,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz import visitor
 from queueviz.boards.js_texts import texts
-from queueviz.courses import joining, presence, submissions, teaching
+from queueviz.courses import joining, pacing, presence, submissions, teaching
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import WORDS
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
+from queueviz.pages.projector import is_projector
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
@@ -117,7 +118,8 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
     name = f"grid/{slug}"
     return render(request, "queueviz/pages/course_live.html", {
-        "course": visit.course, "rows": rows, "texts": texts(WORDS),
+        "course": visit.course, "rows": rows, "texts": texts(WORDS), "projector": is_projector(request),
+        "paces": pacing.rows(visit.course),
         "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path}})  # fmt: skip
 
 

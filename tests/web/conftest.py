@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz import acting, api_replay, demo, engine, moments, recordings, replaying, sharing
+from queueviz.courses import polling
 from queueviz.pages import accounts
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
@@ -30,7 +31,7 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 def _fresh_rates() -> None:
     """No one has done anything yet."""
     for rate in (moments.MOMENTS, acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS,
-                 demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS):  # fmt: skip
+                 demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS, polling.VOTES):  # fmt: skip
         rate.forget()
 
 

@@ -55,9 +55,14 @@ function strip_(strip, y) {
 export class Tiles {
   tiles = new Map();
 
-  /** @param {HTMLElement} root @param {(number: string) => void} open */
-  constructor(root, open) {
+  /**
+   * @param {HTMLElement} root
+   * @param {(number: string) => void} open
+   * @param {(row: any, number: string) => string} named what a student is called on this page
+   */
+  constructor(root, open, named) {
     this.root = root;
+    this.named = named;
     for (const node of root.querySelectorAll(".tile")) this.tiles.set(node.dataset.number, node);
     root.addEventListener("click", ({ target }) => {
       const tile = target instanceof Element ? target.closest(".tile") : null;
@@ -86,7 +91,8 @@ export class Tiles {
       header.prepend(glyph(row.state));
     }
     attr(node, "data-state", row.state);
-    text(header.querySelector(".who"), row.name);
+    const name = this.named(row, number);
+    text(header.querySelector(".who"), name);
     this.#far(header, row);
     let drawn = node.querySelector(".strips");
     if (!drawn) header.after((drawn = svg("svg", { class: "strips", "aria-hidden": "true" })));
@@ -94,7 +100,7 @@ export class Tiles {
     const words = stateWords(row, now_ms);
     text(node.querySelector(".word"), words);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
-    attr(node, "aria-label", [row.name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : ""].filter(Boolean).join(", "));
+    attr(node, "aria-label", [name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : ""].filter(Boolean).join(", "));
     node.hidden = Boolean(shown && shown !== row.state);
   }
 

@@ -15,7 +15,7 @@ const SPEAK_MS = 5000;
 const { theme, projector } = setUpTheme();
 const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
 let rows = {}, shown = null, opened = null, spoke_ms = -Infinity;
-const tiles = new Tiles($("#tiles"), open);
+const tiles = new Tiles($("#tiles"), open, named);
 const counts = new Map();
 const hands = new Map();
 
@@ -38,6 +38,15 @@ $("#twin-toggle").addEventListener("click", () => {
 });
 live.connect();
 globalThis.queueviz = { live, clock, painter, tiles };
+
+/** On the wall nobody has a name, and no question that a student wrote is read out. */
+function named(row, number) {
+  return onTheWall() ? t("grid.place", { n: Object.keys(rows).indexOf(number) + 1 }) : row.name;
+}
+
+function onTheWall() {
+  return document.documentElement.hasAttribute("data-projector");
+}
 
 function paint() {
   const now_ms = Date.now();
@@ -80,8 +89,8 @@ function raise() {
       $("#hands").append(hands.get(number));
     }
     const [who, , question] = hands.get(number).children;
-    text(who, row.name);
-    text(question, row.question);
+    text(who, named(row, number));
+    text(question, onTheWall() ? "" : row.question);
   }
   text($("#hands-count"), up.length);
 }
@@ -89,11 +98,11 @@ function raise() {
 function twin(now_ms) {
   const body = $("#table tbody");
   while (body.rows.length > Object.keys(rows).length) body.deleteRow(-1);
-  Object.values(rows).forEach((row, at) => {
+  Object.entries(rows).forEach(([number, row], at) => {
     const line = body.rows[at] ?? body.insertRow();
     while (line.cells.length < 6) line.insertCell();
     const lag = behind(row);
-    [row.name, stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", row.question].forEach((value, cell) => text(line.cells[cell], value));
+    [named(row, number), stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", onTheWall() ? "" : row.question].forEach((value, cell) => text(line.cells[cell], value));
   });
 }
 
@@ -117,8 +126,8 @@ function close() {
 function student(now_ms) {
   const row = rows[opened];
   if (!row) return close();
-  text($("#student-title"), row.name);
-  text($("#student-state"), [stateWords(row, now_ms), row.lab ? t("grid.step", row) : "", row.question].filter(Boolean).join(" · "));
+  text($("#student-title"), named(row, opened));
+  text($("#student-state"), [stateWords(row, now_ms), row.lab ? t("grid.step", row) : "", onTheWall() ? "" : row.question].filter(Boolean).join(" · "));
   const drawn = $("#student-strips svg") ?? $("#student-strips").appendChild(svg("svg", { class: "strips", "aria-hidden": "true", height: "96", width: "100%" }));
   drawStrips(drawn, row.strips);
   attr($("#student-open"), "href", row.slug ? `/s/${row.slug}/` : null);
@@ -131,7 +140,7 @@ function speak(before) {
     const was = before[number]?.state;
     if (was === undefined || was === row.state || !["asking", "stuck"].includes(row.state)) continue;
     spoke_ms = performance.now();
-    return say(t(row.state === "asking" ? "grid.hand" : "grid.newly_stuck", row));
+    return say(t(row.state === "asking" ? "grid.hand" : "grid.newly_stuck", { name: named(row, number) }));
   }
 }
 
