@@ -1,5 +1,6 @@
 """Pace: a student goes as far in a lab as the teacher has opened it, by whatever way the answer comes."""
 
+import re
 from typing import Any
 
 import pytest
@@ -116,3 +117,39 @@ def test_the_live_page_names_nobody_on_the_wall(paced: Paced) -> None:
     assert "data-projector" in wall
     assert "Otter" not in wall
     assert "Lynx" not in wall
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_panel_of_a_closed_step_says_who_opens_it_and_asks_nothing(real_engine: Any) -> None:
+    paced = Paced()
+    panel = f"/s/{paced.sandbox.slug}/labs/{LAB}/"
+    assert 'name="value"' in paced.student.get(panel, headers=HTMX).content.decode()
+    paced.open(0)
+    closed = paced.student.get(panel, headers=HTMX).content.decode()
+    assert "Your teacher opens step 1." in closed
+    assert 'name="value"' not in closed
+    assert 'name="value"' in paced.teacher.get(panel, headers=HTMX).content.decode()
+    given = {"action": "AnswerStep", "step": "1", "part": "predict", "value": "1"}
+    assert paced.student.post(panel, given, headers=HTMX).status_code == 409
+    paced.open(1)
+    assert paced.student.post(panel, given, headers=HTMX).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_of_a_lab_has_a_line_for_the_poll_that_is_open(real_engine: Any) -> None:
+    paced = Paced()
+    address = f"/c/{paced.course.slug}/poll/"
+    page = f"/s/{paced.sandbox.slug}/labs/{LAB}/"
+
+    def line(who: Client) -> str | None:
+        found = re.search('<p class="pollline".*?</p>', who.get(page).content.decode(), re.DOTALL)
+        return found and found[0]
+
+    assert " hidden>" in str(line(paced.student))
+    paced.teacher.post(f"{address}ask/", {"question": "How many?", "value": ["1", "2"], "sentence": ["", ""]})
+    assert " hidden>" not in str(line(paced.student))
+    assert "How many?" in str(line(paced.student))
+    assert address in str(line(paced.student))
+    paced.teacher.post(f"{address}1/step/", {"to": "hidden"})
+    assert " hidden>" in str(line(paced.student))
+    assert line(paced.teacher) is None

@@ -1,5 +1,5 @@
 /* Tiles of a course's grid: kept in place, written only where something changed. A tile never moves by itself. */
-import { attr, el, svg, text } from "./dom.js";
+import { $$, attr, el, svg, text } from "./dom.js";
 import { duration } from "./format.js";
 import { t } from "./words.js";
 
@@ -63,7 +63,7 @@ export class Tiles {
   constructor(root, open, named) {
     this.root = root;
     this.named = named;
-    for (const node of root.querySelectorAll(".tile")) this.tiles.set(node.dataset.number, node);
+    for (const node of $$(".tile", root)) this.tiles.set(node.dataset.number, node);
     root.addEventListener("click", ({ target }) => {
       const tile = target instanceof Element ? target.closest(".tile") : null;
       if (tile instanceof HTMLElement) open(tile.dataset.number ?? "");
@@ -136,7 +136,7 @@ export class Tiles {
     const tile = event.target.closest?.(".tile");
     if (!tile) return;
     if (event.key === "Enter") return open(tile.dataset.number);
-    const all = [...this.root.children].filter((node) => !node.hidden), at = all.indexOf(tile);
+    const all = $$(".tile:not([hidden])", this.root), at = all.indexOf(tile);
     const columns = getComputedStyle(this.root).gridTemplateColumns.split(" ").length;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
     if (!by) return;

@@ -37,7 +37,6 @@ $("#twin-toggle").addEventListener("click", () => {
   attr($("#twin-toggle"), "aria-pressed", String(!table.hidden));
 });
 live.connect();
-globalThis.queueviz = { live, clock, painter, tiles };
 
 /** On the wall nobody has a name, and no question that a student wrote is read out. */
 function named(row, number) {

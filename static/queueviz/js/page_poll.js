@@ -25,7 +25,6 @@ show({ live, painter, config }, config.channels.class, ({ poll }) => {
 setUpKeys({ t: theme, ...($("#proj") ? { p: projector } : {}), Enter: () => $("#primary")?.click() });
 setInterval(() => live.status !== "connected" && !document.hidden && fetchAgain(), WITHOUT_LINE_MS);
 live.connect();
-globalThis.queueviz = { live, painter };
 
 function fetchAgain() {
   if ($("#poll").dataset.at !== "ask") document.body.dispatchEvent(new CustomEvent("queueviz:poll")); // unless a question is being written
