@@ -1,4 +1,4 @@
-"""What everybody in a course may know at each moment: the poll that is open, and how far each lab is."""
+"""What all in a course may know at each moment: the poll that is open, and how far each lab is."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What everybody in a course is shown at once (channel `class/<course>`): its poll, and how far its labs are open."""
+"""What all in a course are shown at once (channel `class/<course>`): its poll, and how far its labs are open."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`class/<course>`: everybody in a course hears of its poll and its pace, and of no one's answer."""
+"""`class/<course>`: teacher and students hear of its poll and its pace, and of no one's answer."""
 
 from typing import Any
 

@@ -147,7 +147,7 @@ def unsigned(page: str) -> str:
 
 @pytest.mark.parametrize("state", WAY[:-1])
 def test_before_the_reveal_no_page_and_no_frame_depends_on_what_was_chosen(lesson: Lesson, state: str) -> None:
-    """The same students vote in two polls, all of them differently: whoever did not vote reads the same of both."""
+    """The same students vote in two polls, all of them differently: a student without a vote reads the same of both."""
     read = []
     for first, second in (((0, 0, 0), (0, 0, 0)), ((1, 2, 3), (3, 2, 1))):
         Poll.objects.all().delete()
@@ -226,7 +226,7 @@ def test_who_was_removed_is_not_counted(asked: Lesson) -> None:
     assert asked.vote(0, 1) == 404
 
 
-def test_a_student_of_another_course_a_teacher_and_a_stranger_do_not_vote(asked: Lesson) -> None:
+def test_a_student_of_another_course_a_teacher_and_a_visitor_without_a_place_do_not_vote(asked: Lesson) -> None:
     other = browser_of(account("other"))
     other.post("/c/new/", {"title": "Other", "labs": ["orderly-lock"]})
     elsewhere = joined(Course.objects.latest("pk"), "Owl")
