@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queueviz import access, demo, engine, operating
-from queueviz.courses import deadlines
+from queueviz.courses import deadlines, pacing
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
@@ -35,6 +35,7 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
         raise operating.refuse(visitor, visit, action) if visit.is_attached else access.forbidden(visitor, visit)
     if visit.role == "student":
         deadlines.check(access.ours(visit), action)
+    pacing.demand(visit.sandbox, visit.role, action)
     access.note_visit(visit)
     by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
     if visit.is_attached:

@@ -52,5 +52,6 @@ WORDS: dict[str, Any] = {
     "grid.differs": _("≠ #{seq}"),
     "grid.differs_why": _("{name} is {state} here since event #{seq}; with {others} others it is {usual}."),
     "grid.member": _("{who}: {state}"),
+    "grid.place": _("Student {n}"),
     "grid.newly_stuck": _("{name} is stuck"),
 }

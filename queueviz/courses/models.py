@@ -24,6 +24,7 @@ class Course(models.Model):
     code = models.CharField(max_length=CODE_LENGTH, unique=True, null=True, blank=True)
     most_students = models.PositiveSmallIntegerField(default=60)
     labs = models.JSONField(default=list)  # slugs, in their order
+    open_until = models.JSONField(default=dict, blank=True)  # lab → step; of those that are not in it all are open
     due_at = models.DateTimeField(null=True, blank=True)
     feedback = models.CharField(max_length=12, choices=Feedback, default=Feedback.AT_ONCE)
     released_at = models.DateTimeField(null=True, blank=True)

@@ -16,9 +16,9 @@ from queueviz import access, attaching, engine, sharing, visitor
 from queueviz.courses import presence
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
-from queueviz.live.grids import Grids, course_of
+from queueviz.live.course_channels import CourseChannels, course_of
 from queueviz.live.hub import TOO_MANY
-from queueviz.live.hubs import AnyHub, grids_of_this_loop, hub_of_this_loop
+from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
 from queueviz.live.viewer import Viewer
 from queueviz.masks import Mask
 from queueviz.rates import Rate
@@ -42,7 +42,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     viewer: Viewer | None = None
     mask: Mask | None = None
     hub: AnyHub
-    grids: Grids
+    courses: CourseChannels
 
     async def __call__(self, *given: Any) -> None:
         """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
@@ -62,7 +62,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
         self.visitor = visitor.of_scope(self.scope)
         port = await sync_to_async(engine.port, thread_sensitive=False)()
-        self.hub, self.grids = hub_of_this_loop(port), grids_of_this_loop(port)
+        self.hub, self.courses = hub_of_this_loop(port), course_channels_of_this_loop(port)
         await self.accept(SUBPROTOCOL)
         if not self.hub.has_room_for(self.visitor.address):
             await self.close(TOO_MANY)
@@ -89,7 +89,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     def _leave(self) -> None:
         if self.viewer is not None:
             self._work.cancel()
-            self.grids.forget(self.viewer)
+            self.courses.forget(self.viewer)
             self.hub.forget(self.viewer)
 
     async def _say(self, text: str) -> None:
@@ -120,7 +120,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await viewer.send(frames.end(ch[:1_000], "too_many_messages"))
         elif kind == "ack" and isinstance(message.get("n"), dict):
             painted = {name: n for name, n in message["n"].items() if isinstance(n, int)}
-            self.grids.acknowledge(viewer, painted)
+            self.courses.acknowledge(viewer, painted)
             self.hub.acknowledge(viewer, painted)
         elif kind == "vis":
             self.hub.hide(viewer, hidden=bool(message.get("hidden")))
@@ -138,9 +138,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 if message["k"] == "here":
                     await self.hub.turns.ask(lambda: database_sync_to_async(_note)(self.visitor))
                 elif message["k"] == "unsub":
-                    (self.hub if course_of(ch) is None else self.grids).leave(viewer, ch)
+                    (self.hub if course_of(ch) is None else self.courses).leave(viewer, ch)
                 elif course_of(ch) is not None:
-                    await self.grids.join(viewer, ch)
+                    await self.courses.join(viewer, ch)
                 else:
                     await self._wake(ch)
                     await self.hub.join(viewer, ch, _seq(message.get("after")))

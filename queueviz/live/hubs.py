@@ -10,8 +10,8 @@ from channels.db import database_sync_to_async
 from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
 from queueviz.live import notified, rights
+from queueviz.live.course_channels import CourseChannels
 from queueviz.live.figures import together
-from queueviz.live.grids import Grids
 from queueviz.live.hub import Hub
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 AnyHub = Hub | Viewers
 
-_grids: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Grids]" = weakref.WeakKeyDictionary()
+_course_channels: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, CourseChannels]" = weakref.WeakKeyDictionary()
 _hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.WeakKeyDictionary()
 
 
@@ -35,12 +35,12 @@ def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
     return _hubs[loop]
 
 
-def grids_of_this_loop(port: Any) -> Grids:
-    """Courses' grids, which are the web process's own wherever the sandboxes are."""
+def course_channels_of_this_loop(port: Any) -> CourseChannels:
+    """The web process's own, wherever the sandboxes are."""
     loop = asyncio.get_running_loop()
-    if loop not in _grids:
-        _grids[loop] = Grids(port)
-    return _grids[loop]
+    if loop not in _course_channels:
+        _course_channels[loop] = CourseChannels(port)
+    return _course_channels[loop]
 
 
 def rights_changed(slug: str) -> None:

@@ -6,10 +6,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from queueviz import refusals, visitor
 from queueviz.boards.js_texts import texts
-from queueviz.courses import broadcasts
+from queueviz.courses import broadcasts, pacing
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import BROADCASTS, WORDS
 from queueviz.courses.visits import visit_course
+from queueviz.pages.projector import is_projector
 from sandbox.kernel.errors import ActionRefused
 
 MOST_NUMBERS = 200
@@ -23,6 +24,7 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     name = f"grid/{slug}"
     return render(request, "queueviz/pages/course_live.html", {
         "course": visit.course, "rows": rows, "texts": texts(WORDS), "broadcasts": BROADCASTS.items(),
+        "projector": is_projector(request), "paces": pacing.rows(visit.course),
         "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path}})  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.courses import deadlines, joining, presence, submissions, teaching
+from queueviz.courses import deadlines, joining, pacing, presence, submissions, teaching
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from queueviz.lti import scores

@@ -13,8 +13,9 @@ from queueviz import access, acting, engine, forms, lab_recordings, owners, rang
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.courses import presence, submissions
+from queueviz.courses import pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
+from queueviz.courses.models import Course
 from queueviz.pages import errors, reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
@@ -152,6 +153,8 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     if (course := access.ours(visit).course) is not None:
         submissions.note(access.ours(visit), row)
         context |= {"course": course, "asks": presence.asks(who, course)}
+        if visit.role == "student":
+            context |= _paced(course, row)
     elif row["finished"] and access.owns(who, access.ours(visit)):
         _note_score(request, row)
     context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
@@ -163,6 +166,14 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         context["texts"] = texts(HELD)
     context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     return render(request, "queueviz/boards/lab.html", context, status=status)
+
+
+def _paced(course: Course, row: LabRow) -> dict[str, Any]:
+    """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
+    found = row["open"]
+    closed = found is not None and pacing.is_closed(course, row["lab"], found["step"])
+    return {"teacher_opens": found["step"] if found is not None and closed else None,
+            "class_poll": polling.newest(course)}
 
 
 def _note_score(request: HttpRequest, row: LabRow) -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz import owners
+from queueviz.courses import polling
 from queueviz.models import Course, Grant, PipelineRun, Sandbox
 from queueviz.visitor import digest
 from tests.web.clusters import account, browser_of, cluster
@@ -88,6 +89,7 @@ def world(port: FakePort) -> World:
     course = Course.objects.get(slug=teacher.post("/c/new/", {"title": "101", "labs": LAB})["Location"].split("/")[2])
     for student in students:
         assert student.post("/join/", {"code": course.code}).status_code == 302
+    polling.ask(course, "Whose is it?", [("A", "his"), ("B", "hers")])
     submission = students[0].post(f"/c/{course.slug}/labs/{LAB}/")["Location"].split("/")[2]
     removed = course.enrolments.order_by("pk").last()
     assert teacher.post(f"/c/{course.slug}/students/{removed.pk}/", {"do": "remove"}).status_code == 302

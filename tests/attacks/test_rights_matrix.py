@@ -20,7 +20,7 @@ from queueviz.asgi import application
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.masks import Mask
-from queueviz.models import Cluster, Course, Enrolment, Grant, PipelineRun, Sandbox, Submission
+from queueviz.models import Cluster, Course, Enrolment, Grant, PipelineRun, Poll, Sandbox, Submission, Vote
 from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import can
 from tests.attacks import routes
@@ -88,7 +88,8 @@ def sent(who: Person, world: World, route: str, place: str, ask: Ask) -> Any:
 def state(port: FakePort) -> Any:
     """All that a request could change."""
     return (len(port.acted), dict(port.sandboxes), dict(port.keys),
-            *(sorted(model.objects.values_list(), key=str) for model in (Sandbox, Cluster, Course, Submission)),
+            *(sorted(model.objects.values_list(), key=str)
+              for model in (Sandbox, Cluster, Course, Submission, Poll, Vote)),
             sorted(Enrolment.objects.values_list("pk", "pseudonym", "name", "time_factor", "removed_at"), key=str),
             *(sorted(model.objects.values_list("pk", "state" if model is PipelineRun else "revoked_at"), key=str)
               for model in (Grant, PipelineRun)))  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz import acting, api_replay, demo, engine, moments, recordings, replaying, sharing
-from queueviz.courses import broadcasts, joining, presence
+from queueviz.courses import broadcasts, joining, polling, presence
 from queueviz.pages import accounts
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
@@ -32,7 +32,7 @@ def _fresh_rates() -> None:
     """No one has done anything yet."""
     for rate in (moments.MOMENTS, acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS,
                  demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS, broadcasts.BROADCASTS, joining.GUESSES,
-                 joining.JOINS, joining.LOOKS, presence.HANDS):  # fmt: skip
+                 joining.JOINS, joining.LOOKS, polling.VOTES, presence.HANDS):  # fmt: skip
         rate.forget()
 
 

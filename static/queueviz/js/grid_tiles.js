@@ -1,5 +1,5 @@
 /* Tiles of a course's grid: kept in place, written only where something changed. A tile never moves by itself. */
-import { attr, el, svg, text } from "./dom.js";
+import { $$, attr, el, svg, text } from "./dom.js";
 import { duration } from "./format.js";
 import { t } from "./words.js";
 
@@ -57,10 +57,15 @@ function strip_(strip, y) {
 export class Tiles {
   tiles = new Map();
 
-  /** @param {HTMLElement} root @param {(number: string) => void} open */
-  constructor(root, open) {
+  /**
+   * @param {HTMLElement} root
+   * @param {(number: string) => void} open
+   * @param {(row: any, number: string) => string} named what a student is called on this page
+   */
+  constructor(root, open, named) {
     this.root = root;
-    for (const node of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(".tile"))) this.tiles.set(node.dataset.number, node);
+    this.named = named;
+    for (const node of $$(".tile", root)) this.tiles.set(node.dataset.number, node);
     root.addEventListener("click", ({ target }) => {
       const tile = target instanceof Element ? target.closest(".tile") : null;
       if (tile instanceof HTMLElement) open(tile.dataset.number ?? "");
@@ -88,7 +93,8 @@ export class Tiles {
       header.prepend(glyph(row.state));
     }
     attr(node, "data-state", row.state);
-    text(header.querySelector(".who"), row.name);
+    const name = this.named(row, number);
+    text(header.querySelector(".who"), name);
     this.#far(header, row);
     let drawn = node.querySelector(".strips");
     if (!drawn) header.after((drawn = svg("svg", { class: "strips", "aria-hidden": "true" })));
@@ -97,7 +103,7 @@ export class Tiles {
     text(node.querySelector(".word"), row.acts ? t("grid.acts", { who: row.acts }) : row.frozen ? `${words} · ${t("grid.frozen")}` : words);
     this.#chip(node, row.differs);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
-    attr(node, "aria-label", [row.name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
+    attr(node, "aria-label", [name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
     node.hidden = Boolean(shown && shown !== row.state);
   }
 
@@ -141,7 +147,7 @@ export class Tiles {
     const tile = event.target.closest?.(".tile");
     if (!tile) return;
     if (event.key === "Enter") return open(tile.dataset.number);
-    const all = /** @type {HTMLElement[]} */ ([...this.root.children]).filter((node) => !node.hidden), at = all.indexOf(tile);
+    const all = $$(".tile:not([hidden])", this.root), at = all.indexOf(tile);
     const columns = getComputedStyle(this.root).gridTemplateColumns.split(" ").length;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
     if (!by) return;

@@ -64,10 +64,11 @@ export class Live extends EventTarget {
    * Follow a channel. `first` is what the page was painted with.
    * @param {string} name
    * @param {{ changed?: (channel: any, jump: boolean) => void, rows?: (rows: any[], first: string | null) => void }} handlers
-   * @param {{ first?: any, after?: string | null }} [options]
+   * `beside`: it is none of the page's sandbox, and says nothing of its clock, its events, and whether it is awake.
+   * @param {{ first?: any, after?: string | null, beside?: boolean }} [options]
    */
-  follow(name, handlers, { first = null, after = null } = {}) {
-    const channel = { name, handlers, n: null, ep: first?.ep ?? null, seq: first?.seq ?? null, data: first?.data ?? null, after, asking: false, painted: null, acked: null, wanted: true, ended: null };
+  follow(name, handlers, { first = null, after = null, beside = false } = {}) {
+    const channel = { name, handlers, beside, n: null, ep: first?.ep ?? null, seq: first?.seq ?? null, data: first?.data ?? null, after, asking: false, painted: null, acked: null, wanted: true, ended: null };
     this.channels.set(name, channel);
     if (this.#socket?.readyState === 1) this.#ask(channel);
     return channel;
@@ -128,7 +129,7 @@ export class Live extends EventTarget {
   #take(frame) {
     this.heard = performance.now();
     if (this.status !== "connected") this.#become("connected");
-    if (frame.seq && BigInt(frame.seq) > BigInt(this.seq)) this.seq = frame.seq;
+    if (frame.seq && !this.channels.get(frame.ch)?.beside && BigInt(frame.seq) > BigInt(this.seq)) this.seq = frame.seq;
     if (frame.k === "beat") this.#beat(frame);
     else if (frame.k === "pong") this.latency_ms = Math.round(performance.now() - this.#pinged);
     else if (this.channels.has(frame.ch)) this.#frame(this.channels.get(frame.ch), frame);
@@ -140,7 +141,7 @@ export class Live extends EventTarget {
       if (rows.length) channel.after = rows.at(-1).seq;
       channel.handlers.rows?.(rows, frame.first ?? null);
     } else if (frame.k === "snap") {
-      this.clock.hear(frame.at_ms, frame.rate, frame.seq, frame.reached_rate);
+      if (!channel.beside) this.clock.hear(frame.at_ms, frame.rate, frame.seq, frame.reached_rate);
       Object.assign(channel, { n: frame.n, ep: frame.ep, seq: frame.seq, data: frame.data, asking: false });
       channel.handlers.changed?.(channel, true); // a snapshot is painted at once, never animated
       this.#lost = null;
@@ -151,14 +152,14 @@ export class Live extends EventTarget {
         this.#become("catching");
         return this.#ask(channel);
       }
-      this.clock.hear(frame.at_ms, frame.rate, frame.seq, frame.reached_rate);
+      if (!channel.beside) this.clock.hear(frame.at_ms, frame.rate, frame.seq, frame.reached_rate);
       merge(channel.data, frame);
       Object.assign(channel, { n: frame.n, seq: frame.seq });
       channel.handlers.changed?.(channel, false);
     } else if (frame.k === "end") {
       channel.ended = frame.reason;
       if (this.ended) this.clock.hold();
-      this.dispatchEvent(new CustomEvent("ended", { detail: frame.reason }));
+      if (!channel.beside) this.dispatchEvent(new CustomEvent("ended", { detail: frame.reason }));
       this.dispatchEvent(new Event("status"));
     }
   }
@@ -208,7 +209,7 @@ export class Live extends EventTarget {
   }
 
   get #pictures() {
-    return [...this.channels.values()].filter((channel) => channel.wanted && !channel.handlers.rows);
+    return [...this.channels.values()].filter((channel) => channel.wanted && !channel.beside && !channel.handlers.rows);
   }
 
   get moves() {

@@ -17,7 +17,7 @@ const SPEAK_MS = 5000;
 const { theme, projector } = setUpTheme();
 const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
 let rows = {}, shown = null, opened = null, spoke_ms = -Infinity;
-const tiles = new Tiles($("#tiles"), open);
+const tiles = new Tiles($("#tiles"), open, named);
 const counts = new Map();
 const hands = new Map();
 const board = new StudentBoard();
@@ -43,6 +43,15 @@ $("#twin-toggle").addEventListener("click", () => {
 });
 live.connect();
 /** @type {any} */ (globalThis).queueviz = { live, clock, painter, tiles }; // for the console
+
+/** On the wall no student has a name, and no question that a student wrote is read out. */
+function named(row, number) {
+  return onTheWall() ? t("grid.place", { n: Object.keys(rows).indexOf(number) + 1 }) : row.name;
+}
+
+function onTheWall() {
+  return document.documentElement.hasAttribute("data-projector");
+}
 
 function paint() {
   const now_ms = Date.now();
@@ -86,8 +95,8 @@ function raise() {
       $("#hands").append(hands.get(number));
     }
     const [who, , question] = hands.get(number).children;
-    text(who, row.name);
-    text(question, row.question);
+    text(who, named(row, number));
+    text(question, onTheWall() ? "" : row.question);
   }
   text($("#hands-count"), up.length);
 }
@@ -95,11 +104,11 @@ function raise() {
 function twin(now_ms) {
   const body = $("#table tbody");
   while (body.rows.length > Object.keys(rows).length) body.deleteRow(-1);
-  Object.values(rows).forEach((row, at) => {
+  Object.entries(rows).forEach(([number, row], at) => {
     const line = body.rows[at] ?? body.insertRow();
     while (line.cells.length < 7) line.insertCell();
     const lag = behind(row);
-    [row.name, stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", row.question, row.differs ? `#${row.differs.seq}: ${differsWhy(row.differs)}` : "–"].forEach((value, cell) => text(line.cells[cell], value));
+    [named(row, number), stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", onTheWall() ? "" : row.question, row.differs ? `#${row.differs.seq}: ${differsWhy(row.differs)}` : "–"].forEach((value, cell) => text(line.cells[cell], value));
   });
 }
 
@@ -124,8 +133,8 @@ function close() {
 function student(now_ms) {
   const row = rows[opened];
   if (!row) return close();
-  text($("#student-title"), row.name);
-  text($("#student-state"), [stateWords(row, now_ms), row.lab ? t("grid.step", row) : "", row.question].filter(Boolean).join(" · "));
+  text($("#student-title"), named(row, opened));
+  text($("#student-state"), [stateWords(row, now_ms), row.lab ? t("grid.step", row) : "", onTheWall() ? "" : row.question].filter(Boolean).join(" · "));
   hide($("#student-differs"), !row.differs);
   if (row.differs) text($("#student-differs"), differsWhy(row.differs));
   attr($("#take"), "aria-pressed", String(Boolean(row.acts)));
@@ -141,7 +150,7 @@ function speak(before) {
     const was = before[number]?.state;
     if (was === undefined || was === row.state || !["asking", "stuck"].includes(row.state)) continue;
     spoke_ms = performance.now();
-    return say(t(row.state === "asking" ? "grid.hand" : "grid.newly_stuck", row));
+    return say(t(row.state === "asking" ? "grid.hand" : "grid.newly_stuck", { name: named(row, number) }));
   }
 }
 

@@ -1,5 +1,5 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
-import { $, around, text } from "./dom.js";
+import { $, around, hide, text } from "./dom.js";
 import { KeptAnswer } from "./kept_answer.js";
 import { page, queueName, who } from "./page_board.js";
 import { t } from "./words.js";
@@ -22,6 +22,21 @@ page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
     shown = now;
   },
 });
+
+/* In a course: the teacher's question, and how far the lab is open. */
+const line = $("#poll-line");
+let paced = null;
+if (line)
+  page.live.follow(`class/${line.dataset.course}`, {
+    changed(channel) {
+      page.live.painted(channel);
+      const { poll } = channel.data, open = JSON.stringify(channel.data.pace);
+      if (poll) text($("span", line), poll.question);
+      hide(line, !["vote", "again"].includes(poll?.state));
+      if (paced !== null && paced !== open) fetchAgain();
+      paced = open;
+    },
+  }, { beside: true });
 document.body.addEventListener("queueviz:lab", () => (fetched = performance.now()));
 setInterval(() => {
   if (!document.hidden) fetchKept();

@@ -1,0 +1,22 @@
+"""What all in a course may know at each moment: the poll that is open, and how far each lab is."""
+
+from typing import Any
+
+from queueviz.courses import polling
+from queueviz.courses.models import Course
+
+
+def content(slug: str) -> dict[str, Any] | None:
+    """The content of `class/<course>`; None: there is no such course.
+
+    `poll` is the newest one, without a word of what was answered: `voted` counts students, and `of` all of them.
+    """
+    course = Course.objects.filter(slug=slug).first()
+    if course is None:
+        return None
+    poll = polling.newest(course)
+    shown = None if poll is None else {
+        "number": poll.number, "state": poll.state, "question": poll.question,
+        "answers": [answer._asdict() for answer in poll.choices],
+        "voted": polling.voted(poll), "of": polling.students(course)}  # fmt: skip
+    return {"poll": shown, "pace": course.open_until}

@@ -1,0 +1,65 @@
+"""How far a course's students may go in a lab: to the step that the teacher has opened."""
+
+from typing import NamedTuple
+
+from django.utils.translation import gettext
+
+from queueviz.courses.models import Course
+from queueviz.models import Cluster, Sandbox
+from queueviz.turns import one_at_a_time
+from sandbox.control.actions import Action, AnswerStep, TakeHint
+from sandbox.control.rights import Role
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.lab import Lab
+
+
+class PaceRow(NamedTuple):
+    """How far a lab is open.  `until`: None where nothing holds a student back; `next`: the step that opens next."""
+
+    lab: Lab
+    title: str
+    until: int | None
+    steps: range
+    next: int | None
+
+
+def unlock(course: Course, lab: str, step: int | None) -> None:
+    """Open this lab's steps up to `step`, 0 for none; None: all of them, as each student comes to them.
+
+    Raises ActionRefused: 404 it is none of the course's labs, 422 it has no such step.
+    """
+    if lab not in course.labs or lab not in LABS:
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab[:48])
+    if step is not None and not 0 <= step <= len(LABS[lab].steps):
+        raise ActionRefused(422, "Lab {lab} has {steps} steps.", "Choose one of them.", field="step",
+                            lab=LABS[lab].number, steps=len(LABS[lab].steps))
+    with one_at_a_time(f"pace of {course.pk}"):
+        course.refresh_from_db(fields=["open_until"])
+        others = {slug: until for slug, until in course.open_until.items() if slug != lab}
+        course.open_until = others if step is None else {**others, lab: step}
+        course.save(update_fields=["open_until"])
+
+
+def rows(course: Course) -> list[PaceRow]:
+    """In the order of the course."""
+    found = []
+    for lab in (LABS[slug] for slug in course.labs if slug in LABS):
+        until, steps = course.open_until.get(lab.slug), len(lab.steps)
+        found.append(PaceRow(lab, gettext(lab.title), until, range(steps + 1),
+                             until + 1 if until is not None and until < steps else None))
+    return found
+
+
+def is_closed(course: Course, lab: str, step: int) -> bool:
+    """To students, so far."""
+    until = course.open_until.get(lab)
+    return until is not None and step > until
+
+
+def demand(place: Sandbox | Cluster, role: Role, action: Action) -> None:
+    """Raises ActionRefused (409) where a student answers a step that is not open yet, or asks for its hint."""
+    if role != "student" or not isinstance(place, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
+        return
+    if place.course is not None and is_closed(place.course, action.lab, action.step):
+        raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until it is open.", step=action.step)

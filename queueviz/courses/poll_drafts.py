@@ -1,0 +1,43 @@
+"""A poll's question and answers from the prediction that a step of a lab asks for."""
+
+from typing import NamedTuple
+
+from django.utils.translation import gettext
+
+from queueviz.courses.models import Course
+from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS
+from queueviz.refusals import filled
+from sandbox.labs.catalogue import LABS
+
+LETTERS = "ABCDEF"
+
+
+class Draft(NamedTuple):
+    """`answers`: as many pairs of value and sentence as a poll may have; blank ones are the teacher's to fill in."""
+
+    question: str
+    answers: list[tuple[str, str]]
+
+
+EMPTY = Draft("", [("", "")] * MOST_ANSWERS)
+
+
+def offered(course: Course) -> list[tuple[str, str]]:
+    """Of the course's labs, those steps that ask for a prediction: what `draft` is asked for, and its title."""
+    return [(f"{slug}/{number}", f"{LABS[slug].number} · {gettext(LABS[slug].title)} · {number}")
+            for slug in course.labs if slug in LABS
+            for number, step in enumerate(LABS[slug].steps, start=1) if step.predict is not None]  # fmt: skip
+
+
+def draft(course: Course, name: str) -> Draft:
+    """Of this lab and step; names and numbers in it are drawn for the course.  Empty where there is none."""
+    if name not in {known for known, _ in offered(course)}:
+        return EMPTY
+    slug, _, number = name.partition("/")
+    asked = LABS[slug].steps[int(number) - 1].predict
+    assert asked is not None, "only such steps are offered"
+    numbers = LABS[slug].numbers(course.slug, 1)
+    answers = [(letter, filled(text, numbers)[:SENTENCE_CHARS])
+               for letter, (_, text) in zip(LETTERS, asked.options, strict=False)]  # fmt: skip
+    blank = [("", "")] * (MOST_ANSWERS - len(answers))
+    return Draft(filled(asked.text, numbers)[:QUESTION_CHARS], [*answers, *blank])

@@ -1,0 +1,200 @@
+"""What happens to a poll: asked, taken from state to state, voted on, and counted once it is revealed.
+
+Nothing counts by answer before the reveal: until then only how many have voted can be known.
+"""
+
+import unicodedata
+from collections import Counter
+from typing import NamedTuple
+
+from queueviz.courses.models import Course, Enrolment
+from queueviz.courses.polls import (
+    FEWEST_ANSWERS,
+    MOST_ANSWERS,
+    QUESTION_CHARS,
+    SENTENCE_CHARS,
+    VALUE_CHARS,
+    Answer,
+    Poll,
+    Vote,
+)
+from queueviz.rates import Rate
+from queueviz.turns import one_at_a_time
+from sandbox.kernel.errors import ActionRefused
+
+MOST_POLLS = 200  # of a course
+VOTES = Rate(1, 20, what="votes")  # of one student
+ORDER = list(Poll.State)
+
+
+class Counted(NamedTuple):
+    """Votes for one answer in both rounds."""
+
+    answer: Answer
+    first: int
+    second: int
+    was_shown: bool  # by the run
+
+
+class Results(NamedTuple):
+    """Of a revealed poll.  `of`: students; `changed`: who answered twice, and not the same; `right`: what was shown."""
+
+    rows: list[Counted]
+    of: int
+    changed: int
+    right: Counted | None
+
+
+def newest(course: Course) -> Poll | None:
+    return course.polls.order_by("-number").first()
+
+
+def find(course: Course, number: int) -> Poll:
+    """Raises ActionRefused (404)."""
+    poll = course.polls.filter(number=number).first()
+    if poll is None:
+        raise ActionRefused(404, "This course has no question {number}.", "Open its poll again.", number=number)
+    return poll
+
+
+def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
+    """A new poll, whose first vote is open.
+
+    Raises ActionRefused: 409 the last one is not revealed yet, 422 it cannot be asked like this, 429 too many.
+    """
+    text, choices = _question(question), _choices(answers)
+    with one_at_a_time(f"polls of {course.pk}"):
+        last = newest(course)
+        if last is not None and not last.is_revealed:
+            raise ActionRefused(409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.",
+                                number=last.number)
+        if course.polls.count() >= MOST_POLLS:
+            raise ActionRefused(429, "This course has had {most} questions.", "Begin another course.", most=MOST_POLLS)
+        return course.polls.create(number=1 if last is None else last.number + 1, question=text,
+                                   answers=[list(each) for each in choices])
+
+
+def advance(course: Course, number: int, to: str, shown: str = "") -> None:
+    """To the next state, which `to` names: pressed twice it is not done twice.
+
+    `shown`, with the reveal: which answer the run showed, or `none`.  Raises ActionRefused: 409 another one is next,
+    422 it is not said what the run showed.
+    """
+    with one_at_a_time(f"polls of {course.pk}"):
+        poll = find(course, number)
+        if poll.is_revealed:
+            raise ActionRefused(409, "Question {number} is revealed: nothing comes after that.",
+                                "Ask the next question.", number=number)
+        state = Poll.State(poll.state)
+        following = ORDER[ORDER.index(state) + 1]
+        if to != following:
+            raise ActionRefused(409, "Question {number} is at “{state}”.", "Its next step is “{step}”.", number=number,
+                                state=state.label, step=following.label)
+        if following is Poll.State.REVEAL:
+            poll.shown = _shown(poll, shown)
+        poll.state = following
+        poll.save(update_fields=["state", "shown"])
+
+
+def drop(course: Course, number: int) -> None:
+    """With its votes.  Raises ActionRefused (409) for one that is revealed."""
+    with one_at_a_time(f"polls of {course.pk}"):
+        poll = find(course, number)
+        if poll.is_revealed:
+            raise ActionRefused(409, "Question {number} is revealed, and stays.", "Ask the next question.",
+                                number=number)
+        poll.delete()
+
+
+def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
+    """The student's answer in this round; another one takes its place while the round is open.
+
+    Raises ActionRefused: 409 this round is closed or not open yet, 422 there is no such answer, 429 too fast.
+    """
+    VOTES.demand(str(enrolment.pk))
+    course = enrolment.course
+    with one_at_a_time(f"polls of {course.pk}"):
+        poll = find(course, number)
+        if not poll.takes_votes or poll.round != round_:
+            raise ActionRefused(409, "This vote is closed: your answer was not counted.",
+                                "Open the question again, and see what is asked now.")
+        if not 0 <= answer < len(poll.answers):
+            raise ActionRefused(422, "This is none of the answers.", "Choose one of them.", field="answer")
+        made, _is_new = Vote.objects.update_or_create(poll=poll, enrolment=enrolment, round=round_,
+                                                      defaults={"answer": answer})
+        return made
+
+
+def voted(poll: Poll) -> int:
+    """In the round that is open, or was the last one."""
+    return poll.votes.filter(round=poll.round, enrolment__removed_at__isnull=True).count()
+
+
+def students(course: Course) -> int:
+    return course.enrolments.filter(removed_at__isnull=True).count()
+
+
+def own(poll: Poll, enrolment: Enrolment) -> dict[int, int]:
+    """The student's answers, by round."""
+    return dict(poll.votes.filter(enrolment=enrolment).values_list("round", "answer"))
+
+
+def results(poll: Poll) -> Results:
+    """Raises ActionRefused (409) before the reveal."""
+    if not poll.is_revealed:
+        raise ActionRefused(409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.",
+                            number=poll.number)
+    given: dict[int, dict[int, int]] = {}  # by student
+    votes = poll.votes.filter(enrolment__removed_at__isnull=True)
+    for student, round_, answer in votes.values_list("enrolment_id", "round", "answer"):
+        given.setdefault(student, {})[round_] = answer
+    first, second = (Counter(one[round_] for one in given.values() if round_ in one) for round_ in (1, 2))
+    rows = [Counted(answer, first[at], second[at], at == poll.shown) for at, answer in enumerate(poll.choices)]
+    changed = sum(1 in one and 2 in one and one[1] != one[2] for one in given.values())
+    return Results(rows, students(poll.course), changed, next((row for row in rows if row.was_shown), None))
+
+
+def _shown(poll: Poll, text: str) -> int | None:
+    if text == "none":
+        return None
+    if text not in {str(at) for at in range(len(poll.answers))}:
+        raise ActionRefused(422, "It is not said yet what the run showed.", "Choose that answer, or none of them.",
+                            field="shown")
+    return int(text)
+
+
+def _question(text: str) -> str:
+    found = _line(text, QUESTION_CHARS, "question")
+    if not found:
+        raise ActionRefused(422, "A poll needs a question.", "Write one.", field="question")
+    return found
+
+
+def _choices(given: list[tuple[str, str]]) -> list[Answer]:
+    """Those that are not blank."""
+    if len(given) > MOST_ANSWERS:
+        raise ActionRefused(422, "A poll has {fewest} to {most} answers.", "Leave some out.", field="value",
+                            fewest=FEWEST_ANSWERS, most=MOST_ANSWERS)
+    lines = [Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence"))
+             for value, text in given]  # fmt: skip
+    found = [one for one in lines if one.value or one.sentence]
+    if len(found) < FEWEST_ANSWERS:
+        raise ActionRefused(422, "A poll has {fewest} to {most} answers.", "Write {fewest} or more.", field="value",
+                            fewest=FEWEST_ANSWERS, most=MOST_ANSWERS)
+    for at, one in enumerate(found):
+        if not one.value:
+            raise ActionRefused(422, "“{sentence}” has no value.", "Give it a number or a letter.", field="value",
+                                sentence=one.sentence)
+        if one.value in [other.value for other in found[:at]]:
+            raise ActionRefused(422, "Two answers are called {value}.", "Give each its own value.", field="value",
+                                value=one.value)
+    return found
+
+
+def _line(text: str, most: int, field: str) -> str:
+    """One line that can be shown."""
+    found = " ".join(unicodedata.normalize("NFC", text).split())
+    if len(found) > most or any(unicodedata.category(char)[0] == "C" for char in found):
+        raise ActionRefused(422, "“{text}” is too long, or cannot be shown.", "Use at most {most} characters.",
+                            field=field, text=found[:20], most=most)
+    return found

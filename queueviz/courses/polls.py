@@ -1,0 +1,80 @@
+"""Polls: a question that a course answers twice, before and after it talks about it, and what a run then showed."""
+
+from typing import NamedTuple
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.courses.models import Course, Enrolment
+
+QUESTION_CHARS = 200
+VALUE_CHARS = 8
+SENTENCE_CHARS = 120
+FEWEST_ANSWERS, MOST_ANSWERS = 2, 6
+
+
+class Answer(NamedTuple):
+    """`value` is short and names it; `sentence` says what it means, and may be blank."""
+
+    value: str
+    sentence: str
+
+
+class Poll(models.Model):
+    """`answers`: value and sentence of each; `shown`: which of them the run showed, from 0, known with the reveal."""
+
+    class State(models.TextChoices):
+        """In their order, which is the only one."""
+
+        VOTE = "vote", _("Vote")
+        HIDDEN = "hidden", _("Closed, hidden")
+        DISCUSS = "discuss", _("Discuss")
+        AGAIN = "again", _("Vote again")
+        RUN = "run", _("Run it")
+        REVEAL = "reveal", _("Reveal")
+
+    course = models.ForeignKey(Course, on_delete=models.CASCADE, related_name="polls")
+    number = models.PositiveSmallIntegerField()  # in its course, from 1
+    question = models.CharField(max_length=QUESTION_CHARS)
+    answers = models.JSONField()
+    state = models.CharField(max_length=8, choices=State, default=State.VOTE)
+    shown = models.PositiveSmallIntegerField(null=True, blank=True)
+    begun_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["course", "number"], name="one_number_per_poll")]
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.course_id}"
+
+    @property
+    def choices(self) -> list[Answer]:
+        return [Answer(*each) for each in self.answers]
+
+    @property
+    def round(self) -> int:
+        """The vote that is open, or was the last one."""
+        return 1 if self.state in (self.State.VOTE, self.State.HIDDEN, self.State.DISCUSS) else 2
+
+    @property
+    def takes_votes(self) -> bool:
+        return self.state in (self.State.VOTE, self.State.AGAIN)
+
+    @property
+    def is_revealed(self) -> bool:
+        return self.state == self.State.REVEAL
+
+
+class Vote(models.Model):
+    """A student's answer in one round, from 0."""
+
+    poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="votes")
+    enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="votes")
+    round = models.PositiveSmallIntegerField()
+    answer = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["poll", "enrolment", "round"], name="one_vote_per_round")]
+
+    def __str__(self) -> str:
+        return f"round {self.round} of {self.poll_id}"

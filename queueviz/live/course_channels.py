@@ -1,0 +1,178 @@
+"""Channels of courses: read by this process itself, once for all who watch, in the pace of their kind.
+
+What they show is in the database and, of a grid's tiles, in several engines: none of it is one sandbox's.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from channels.db import database_sync_to_async
+
+from queueviz import visitor
+from queueviz.access import Forbidden, NotFound
+from queueviz.courses.visits import visit_course
+from queueviz.live import frames
+from queueviz.live.channel import Channel
+from queueviz.live.classrooms import Classroom
+from queueviz.live.figures import Figures
+from queueviz.live.grids import LiveGrid
+from queueviz.live.viewer import Viewer, Watch
+from sandbox.control.limits import SocketLimits
+from sandbox.control.readings import Reading
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 1.0
+MOST_CHANNELS = 400
+EPOCH = "course"
+
+
+class Source(Protocol):
+    """What one channel shows."""
+
+    async def read(self) -> Mapping[str, Any] | None:
+        """Its content now; None: there is no such course any more."""
+
+
+class Kind(NamedTuple):
+    """`verb`: the right that its viewers need, and how often each is asked for it anew."""
+
+    verb: str
+    every_s: float
+    rights_every_s: float
+    source: Callable[["EnginePort", str], Source]
+
+
+KINDS = {
+    "grid": Kind("grade", 0.5, 2.0, LiveGrid),
+    "class": Kind("see", 1.0, 10.0, Classroom),
+}
+
+
+def course_of(name: str) -> str | None:
+    """The course of a channel's name; None where it is no course's."""
+    kind, _, slug = name.partition("/")
+    return slug if kind in KINDS and slug and "/" not in slug and len(slug) <= 64 else None
+
+
+def _kind(name: str) -> Kind:
+    return KINDS[name.partition("/")[0]]
+
+
+class CourseChannels:
+    """All on one loop.  A channel is read while someone watches it."""
+
+    def __init__(self, port: "EnginePort", *, limits: SocketLimits | None = None) -> None:
+        self.port = port
+        self.limits = limits or SocketLimits()
+        self.figures = Figures()
+        self._channels: dict[str, Channel] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._now = asyncio.get_running_loop().time
+
+    async def join(self, viewer: Viewer, name: str) -> None:
+        """Show the channel to who may see it, or send why not."""
+        slug = course_of(name)
+        if slug is None or not await self._may(viewer, name, slug):
+            return await viewer.send(frames.end(name[:1_000], "unknown"))
+        if name not in viewer.watches and viewer.channel_count >= self.limits.channels:
+            return await viewer.send(frames.end(name, "too_many_channels"))
+        if name not in self._channels and len(self._channels) >= MOST_CHANNELS:
+            return await viewer.send(frames.end(name, "too_many_channels"))
+        if viewer.closed:
+            return None
+        channel = self._channels.get(name)
+        if channel is None:
+            kind = _kind(name)
+            channel = self._channels[name] = Channel(name, slug, self.limits, self.figures, least_s=kind.every_s)
+            self._tasks[name] = asyncio.get_running_loop().create_task(self._run(channel, kind))
+        viewer.watches[name] = Watch()
+        channel.viewers[viewer] = None
+        return None
+
+    def leave(self, viewer: Viewer, name: str) -> None:
+        viewer.watches.pop(name, None)
+        channel = self._channels.get(name)
+        if channel is None:
+            return
+        channel.viewers.pop(viewer, None)
+        if not channel.viewers:
+            del self._channels[name]
+            self._tasks.pop(name).cancel()
+
+    def forget(self, viewer: Viewer) -> None:
+        for name in [name for name in viewer.watches if course_of(name)]:
+            self.leave(viewer, name)
+
+    def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
+        for name, n in painted.items():
+            if course_of(name) and (watch := viewer.watches.get(name)) is not None:
+                watch.acknowledge(n)
+
+    async def _run(self, channel: Channel, kind: Kind) -> None:
+        source = kind.source(self.port, channel.slug)
+        seq, checked_s, beaten_s = 0, self._now(), float("-inf")
+        while channel.viewers:
+            began_s = self._now()
+            try:
+                if began_s - checked_s >= kind.rights_every_s:
+                    checked_s = began_s
+                    await self._check_rights(channel)
+                content = await source.read()
+                if content is None:
+                    await self._end(channel)
+                    break
+                seq += 1
+                await channel.publish(Reading(seq, 0, 1.0, EPOCH, content), self._now())
+                if began_s - beaten_s >= BEAT_S:
+                    beaten_s = began_s
+                    await self._beat(channel)
+            except Exception:  # one bad reading must not end the lesson
+                log.exception("%s was not read", channel.name)
+            await asyncio.sleep(max(0.0, began_s + kind.every_s - self._now()))
+
+    async def _beat(self, channel: Channel) -> None:
+        """For a page that watches no sandbox: no engine says to it that the line is good."""
+        text = frames.beat(int(time.time() * 1000), None, len(channel.viewers))
+        for viewer in [viewer for viewer in channel.viewers if viewer.home is None]:
+            await viewer.send(text)
+
+    async def _may(self, viewer: Viewer, name: str, slug: str) -> bool:
+        [may] = await database_sync_to_async(_may)([viewer.who], slug, _kind(name).verb)
+        return bool(may)
+
+    async def _check_rights(self, channel: Channel) -> None:
+        """Of all viewers in one turn of the database's thread."""
+        viewers = list(channel.viewers)
+        verb = _kind(channel.name).verb
+        found = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
+        for viewer in [viewer for viewer, may in zip(viewers, found, strict=True) if not may]:
+            self.leave(viewer, channel.name)
+            await viewer.send(frames.end(channel.name, "forbidden"))
+
+    async def _end(self, channel: Channel) -> None:
+        for viewer in list(channel.viewers):
+            viewer.watches.pop(channel.name, None)
+            await viewer.send(frames.end(channel.name, "unknown"))
+        channel.viewers.clear()
+        self._channels.pop(channel.name, None)
+        self._tasks.pop(channel.name, None)
+
+
+def _may(visitors: list[Any], slug: str, verb: str) -> list[bool]:
+    """Read afresh each time: a session may have ended since its socket opened."""
+    found = []
+    for who in visitors:
+        try:
+            visit_course(visitor.afresh(who), slug, verb)
+        except (NotFound, Forbidden):
+            found.append(False)
+        else:
+            found.append(True)
+    return found

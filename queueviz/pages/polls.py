@@ -1,0 +1,136 @@
+"""A course's poll: the teacher asks and steps through it, students answer; and the pace of its labs."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET, require_POST
+
+from queueviz import refusals, visitor
+from queueviz.boards.js_texts import texts
+from queueviz.courses import pacing, poll_drafts, polling
+from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
+from queueviz.courses.visits import CourseVisit, visit_course
+from queueviz.numbers import whole
+from queueviz.pages.projector import is_projector
+from sandbox.kernel.errors import ActionRefused
+
+WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it once more.")}
+BUTTONS: dict[str, Any] = {
+    "vote": _("Close the vote"), "hidden": _("Start the discussion"), "discuss": _("Vote again"),
+    "again": _("Close the second vote"), "run": _("Reveal"),
+}  # fmt: skip
+"""What takes a poll on from each of its states."""
+
+
+@require_GET
+def poll(request: HttpRequest, slug: str) -> HttpResponse:
+    """The newest question; to the teacher also the form for another one, perhaps begun `from` a step of a lab."""
+    return _page(request, visit_course(visitor.of_request(request), slug, "see"))
+
+
+@require_POST
+def ask(request: HttpRequest, slug: str) -> HttpResponse:
+    """`question`, and of each answer a `value` and a `sentence`."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    values, sentences = request.POST.getlist("value"), request.POST.getlist("sentence")
+    answers = list(zip(values, sentences, strict=False))
+    try:
+        polling.ask(visit.course, request.POST.get("question", ""), answers)
+    except ActionRefused as why:
+        filled_in = [*answers, *poll_drafts.EMPTY.answers][:MOST_ANSWERS]
+        wanted = poll_drafts.Draft(request.POST.get("question", "")[:QUESTION_CHARS], filled_in)
+        return _page(request, visit, why, draft=wanted)
+    return redirect(_here(request, slug))
+
+
+@require_POST
+def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """`to` the state that is next; with the reveal `shown`.  Or to none at all: `to=drop`."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    to = request.POST.get("to", "")
+    try:
+        if to == "drop":
+            polling.drop(visit.course, number)
+        else:
+            polling.advance(visit.course, number, to, request.POST.get("shown", ""))
+    except ActionRefused as why:
+        return _page(request, visit, why)
+    return redirect(_here(request, slug))
+
+
+@require_POST
+def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """The student's `answer`, counted from 0, in this `round`."""
+    visit = visit_course(visitor.of_request(request), slug, "see")
+    try:
+        if visit.enrolment is None:
+            raise ActionRefused(409, "A teacher does not vote.", "Join with the code in another browser to try it.")
+        round_, answer = whole(request.POST.get("round", ""), digits=1), whole(request.POST.get("answer", ""), digits=2)
+        polling.vote(visit.enrolment, number, -1 if round_ is None else round_, -1 if answer is None else answer)
+    except ActionRefused as why:
+        return _page(request, visit, why)
+    return redirect(_here(request, slug))
+
+
+@require_POST
+def pace(request: HttpRequest, slug: str) -> HttpResponse:
+    """Open the steps of a `lab` up to `step`; blank: all of them."""
+    visit = visit_course(visitor.of_request(request), slug, "grade")
+    text = request.POST.get("step", "")
+    until = whole(text, digits=3)
+    if until is None and text:
+        raise ActionRefused(422, "A step has a number.", "Choose one of those offered.", field="step")
+    pacing.unlock(visit.course, request.POST.get("lab", ""), until)
+    if getattr(request, "htmx", False):
+        visit.course.refresh_from_db()
+        context = {"course": visit.course, "paces": pacing.rows(visit.course)}
+        return render(request, "queueviz/partials/course_pace.html", context)
+    return redirect("course-live", slug)
+
+
+def _here(request: HttpRequest, slug: str) -> str:
+    return reverse("course-poll", args=[slug]) + ("?projector=1" if is_projector(request) else "")
+
+
+def _page(request: HttpRequest, visit: CourseVisit, why: ActionRefused | None = None,
+          draft: poll_drafts.Draft | None = None) -> HttpResponse:  # fmt: skip
+    """For the teacher or the student, with what was refused in it."""
+    status, refused = (HTTPStatus.OK, None) if why is None else refusals.describe(why)
+    course, found = visit.course, polling.newest(visit.course)
+    context: dict[str, Any] = {
+        "course": course, "poll": found, "refused": refused, "status": status, "projector": is_projector(request),
+        "here": _here(request, course.slug), "texts": texts(WORDS),
+        "live": {"channels": {"class": f"class/{course.slug}"}, "first": {}, "seq": "0", "root": request.path},
+        "results": polling.results(found) if found is not None and found.is_revealed else None,
+    }  # fmt: skip
+    if visit.teaches:
+        asks = found is None or draft is not None or "new" in request.GET or "from" in request.GET
+        context |= _asked(request, visit, draft) if asks else {}
+        context |= {} if found is None else _taught(found)
+        return render(request, "queueviz/pages/poll_teach.html", context, status=status)
+    assert visit.enrolment is not None
+    mine = {} if found is None else polling.own(found, visit.enrolment)
+    context |= {"enrolment": visit.enrolment, "mine": None if found is None else mine.get(found.round),
+                "given": [] if found is None else [(round_, found.choices[mine[round_]]) for round_ in sorted(mine)]}
+    return render(request, "queueviz/pages/poll.html", context, status=status)
+
+
+def _taught(found: Poll) -> dict[str, Any]:
+    """Nothing of it says who voted, or what."""
+    at, of = polling.ORDER.index(Poll.State(found.state)), polling.students(found.course)
+    voted = polling.voted(found)
+    states = [{"label": state.label, "is": "now" if number == at else "done" if number < at else "later"}
+              for number, state in enumerate(polling.ORDER)]  # fmt: skip
+    return {"states": states, "voted": voted, "of": of, "seats": [number < voted for number in range(of)],
+            "next": None if found.is_revealed else polling.ORDER[at + 1].value, "button": BUTTONS.get(found.state)}
+
+
+def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | None) -> dict[str, Any]:
+    name = request.GET.get("from", "")
+    return {"draft": draft or poll_drafts.draft(visit.course, name), "chosen": name,
+            "steps": poll_drafts.offered(visit.course),
+            "most": {"question": QUESTION_CHARS, "value": VALUE_CHARS, "sentence": SENTENCE_CHARS}}  # fmt: skip

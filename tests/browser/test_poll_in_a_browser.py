@@ -1,0 +1,168 @@
+"""A poll from question to reveal: the teacher's page by the Enter key, a student's phone that follows by itself."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, ROOT, Site
+from tests.browser.test_axe_in_a_browser import small_targets, violations
+
+NAME, PASSWORD = "teacher", "two-votes-101"
+
+
+@pytest.fixture(scope="module")
+def _account(base_url: str, home: Path) -> None:
+    environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "DJANGO_SUPERUSER_USERNAME": NAME,
+                   "DJANGO_SUPERUSER_PASSWORD": PASSWORD, "DJANGO_SUPERUSER_EMAIL": "teacher@example.org"}  # fmt: skip
+    subprocess.run([sys.executable, "manage.py", "createsuperuser", "--noinput"], cwd=ROOT, env=environment, check=True)
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(viewport=PHONE, color_scheme="light", reduced_motion="reduce")
+    made.set_default_timeout(PATIENCE_MS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def address(site: Site, _account: None) -> str:
+    """Of a course of the teacher's, who is signed in."""
+    page = site.page
+    page.goto(f"{site.base_url}/accounts/login/")
+    page.locator("[name=username]").fill(NAME)
+    page.locator("[name=password]").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "login" not in url)
+    page.goto(f"{site.base_url}/c/new/")
+    page.locator("[name=title]").fill("Messaging 101")
+    page.locator("[name=labs][value=members-and-queues]").check()
+    page.locator("main form .primary").click()
+    page.locator(".joincode").wait_for()
+    return page.url
+
+
+def joined(phone: BrowserContext, site: Site, address: str) -> Page:
+    code = site.page.locator(".joincode").inner_text()
+    made = phone.new_page()
+    made.goto(f"{site.base_url}/join/?code={code}")
+    made.locator("[name=code]").fill(code)
+    made.locator("main form .primary").click()
+    made.wait_for_url(address)
+    made.goto(f"{address}poll/")
+    made.locator(".app[data-conn=connected]").wait_for()
+    return made
+
+
+def ask(page: Page, address: str) -> None:
+    page.goto(f"{address}poll/")
+    page.locator("[name=question]").fill("How many messages come again?")
+    answers = (("0", "none"), ("3", "those in hand"), ("24", "all since the last commit"))
+    for at, (value, sentence) in enumerate(answers):
+        page.locator("[name=value]").nth(at).fill(value)
+        page.locator("[name=sentence]").nth(at).fill(sentence)
+    page.get_by_role("button", name="Open the vote").click()
+    page.locator("#seats").wait_for()
+
+
+def clean(page: Page, site: Site) -> None:
+    """Whatever page: by the checks of the site's own."""
+    theirs, site.page = site.page, page
+    try:
+        for theme in ("light", "dark"):
+            page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert violations(site) == [], (page.url, page.locator("#poll").get_attribute("data-at"), theme)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if page.viewport_size == PHONE:
+            assert small_targets(site) == []
+    finally:
+        site.page = theirs
+
+
+def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, address: str) -> None:
+    teacher = site.page
+    teacher.emulate_media(reduced_motion="reduce")
+    student = joined(phone, site, address)
+    expect(student.get_by_text("No question is open.")).to_be_visible()
+    ask(teacher, address)
+    teacher.goto(f"{address}poll/?projector=1")
+    site.wait_connected()
+
+    def step(state: str) -> None:
+        teacher.locator("body").press("Enter")
+        for page in (teacher, student):
+            page.locator(f"#poll[data-at='1/{state}']").wait_for()
+        site.wait_connected()
+        clean(teacher, site)
+        clean(student, site)
+
+    choices = student.locator(".choice")
+    expect(choices).to_have_count(3)
+    assert choices.first.bounding_box()["height"] >= 68  # type: ignore[index]
+    choices.nth(0).click()
+    student.get_by_role("button", name="Send answer").click()
+    expect(student.locator("#receipt")).to_contain_text("Answer received: 0.")
+    expect(teacher.locator("#voted")).to_have_text("1")
+    expect(teacher.locator("#say")).to_have_text("1 of 1 voted")
+    clean(student, site)
+    step("hidden")
+    step("discuss")
+    step("again")
+    expect(teacher.locator("#voted")).to_have_text("0")
+    choices.nth(1).locator("input").focus()
+    student.keyboard.press("ArrowDown")
+    student.keyboard.press("Enter")
+    expect(student.locator("#receipt")).to_contain_text("Answer received: 24.")
+    expect(teacher.locator("#voted")).to_have_text("1")
+    step("run")
+    teacher.locator("body").press("Enter")
+    assert teacher.locator("#poll").get_attribute("data-at") == "1/run", "it must be said what the run showed"
+    teacher.locator("[name=shown][value='2']").check()
+    step("reveal")
+    for page in (teacher, student):
+        expect(page.locator(".moved")).to_have_text("0 → 1 of 1 chose 24. 1 changed their answer.")
+        expect(page.locator("li.right .value")).to_have_text("24")
+    teacher.set_viewport_size(PHONE)
+    clean(teacher, site)
+    teacher.set_viewport_size(DESKTOP)
+
+
+def test_an_answer_that_is_chosen_and_not_sent_outlives_the_news_of_others(
+    site: Site, phone: BrowserContext, address: str
+) -> None:
+    student = joined(phone, site, address)
+    ask(site.page, address)
+    student.locator(".choice").nth(1).click()
+    student.evaluate("document.body.dispatchEvent(new CustomEvent('queueviz:poll'))")
+    student.wait_for_load_state("networkidle")
+    expect(student.locator(".choice input").nth(1)).to_be_checked()
+    site.page.locator("#primary").click()
+    student.locator("#poll[data-at='1/hidden']").wait_for()
+    expect(student.get_by_text("You gave no answer.")).to_be_visible()
+
+
+def test_a_lab_s_page_shows_the_poll_and_the_pace_as_they_change(
+    site: Site, phone: BrowserContext, address: str
+) -> None:
+    student = joined(phone, site, address)
+    student.goto(address)
+    student.locator(".worklist .primary").click()
+    student.locator(".app[data-conn=connected]").wait_for()
+    line = student.locator("#poll-line")
+    expect(line).to_be_hidden()
+    ask(site.page, address)
+    expect(line).to_be_visible()
+    expect(line).to_contain_text("How many messages come again?")
+    teacher = site.page
+    teacher.goto(f"{address}live/")
+    teacher.locator("#pace select").select_option("0")
+    teacher.locator("#pace .pacerow button").click()
+    expect(student.locator("#lab")).to_contain_text("Your teacher opens step 1.")
+    expect(student.locator("#lab [name=value]")).to_have_count(0)
+    teacher.get_by_role("button", name="Open step 1").click()
+    expect(student.locator("#lab [name=value]").first).to_be_visible()
