@@ -13,17 +13,17 @@ from sandbox.queries.rows.labs import AskedRow, LabRow, LabView, MetRow, OpenSte
 def read_lab(cluster: Cluster) -> LabView:
     progress = cluster.companion(LabProgress)
     progress.catch_up()
-    return {"lab": None if progress.attempt is None else _row(progress.attempt)}
+    return {"lab": None if progress.attempt is None else lab_row(progress.attempt)}
 
 
-def _row(attempt: Attempt) -> LabRow:
+def lab_row(attempt: Attempt) -> LabRow:
     lab = attempt.lab
     met = {one.step: one for one in attempt.met}
     return {
         "lab": lab.slug, "number": lab.number, "title": lab.title, "goal": lab.goal, "minutes": lab.minutes,
         "attempt": attempt.attempt, "exam": attempt.exam, "score": attempt.score, "finished": attempt.finished,
         "numbers": dict(attempt.evidence.numbers), "allowed": sorted(lab.allowed),
-        "steps": [_step(step.title, number, attempt.step, met.get(number))
+        "steps": [_step(step.title, number, attempt.step, met.get(number), attempt.hints.get(number, 0))
                   for number, step in enumerate(lab.steps, start=1)],
         "open": _open(attempt),
         "receipts": [{"step": receipt.step, "part": receipt.part, "seq": str(receipt.seq), "at_ms": receipt.at_ms,
@@ -31,9 +31,9 @@ def _row(attempt: Attempt) -> LabRow:
     }  # fmt: skip
 
 
-def _step(title: str, number: int, now: int, met: Met | None) -> StepRow:
+def _step(title: str, number: int, now: int, met: Met | None, hints: int) -> StepRow:
     state = "met" if met is not None else "open" if number == now else "later"
-    return {"title": title, "state": state, "met": None if met is None else _met(met)}
+    return {"title": title, "state": state, "hints": hints, "met": None if met is None else _met(met)}
 
 
 def _met(met: Met) -> MetRow:
@@ -42,7 +42,7 @@ def _met(met: Met) -> MetRow:
         truth = round(truth, 1)  # a share, a second: read from the Board, not computed
     return {"seq": str(met.seq), "text": met.text, "values": met.values, "rests_on": list(map(str, met.rests_on)),
             "given": None if given is None else shown(given), "truth": None if truth is None else shown(truth),
-            "accurate": met.accurate}
+            "accurate": met.accurate, "at_ms": met.at_ms}
 
 
 def _open(attempt: Attempt) -> OpenStepRow | None:
