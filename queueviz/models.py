@@ -8,11 +8,12 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from queueviz import cluster_fields as fields
+from queueviz.courses.grade_models import Grade, Regrade
 from queueviz.courses.models import Course, Enrolment, Submission
 from queueviz.slugs import attached_slug, root_of
 
-__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grant", "PipelineRun", "Sandbox",
-           "SandboxPlace", "Submission", "UndoPoint"]  # fmt: skip
+__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grade", "Grant", "PipelineRun", "Regrade",
+           "Sandbox", "SandboxPlace", "Submission", "UndoPoint"]  # fmt: skip
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex

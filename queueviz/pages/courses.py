@@ -13,7 +13,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz import visitor
 from queueviz.boards.js_texts import texts
-from queueviz.courses import joining, presence, submissions, teaching
+from queueviz.courses import grades, joining, presence, submissions, teaching
+from queueviz.courses.cells import cell
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import WORDS
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
@@ -130,7 +131,7 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
         answer["Content-Disposition"] = f'attachment; filename="{slug}-roster.csv"'
         rows = csv.writer(answer)
         rows.writerow(["pseudonym", "name"])
-        rows.writerows([_cell(one.pseudonym), _cell(one.name)] for one in _students(visit.course))
+        rows.writerows([cell(one.pseudonym), cell(one.name)] for one in _students(visit.course))
         return answer
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
@@ -161,7 +162,10 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
     labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
             for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link}
+    released = grades.is_released(course)
+    [mine] = grades.results_of(course, visit.enrolment) if released else [None]
+    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link, "released": released,
+            "results": mine}
 
 
 def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:
@@ -175,11 +179,6 @@ def _students(course: Course) -> list[Enrolment]:
 
 def _packs() -> list[dict[str, object]]:
     return [{"title": gettext(pack.title), "labs": [(lab, gettext(lab.title)) for lab in pack.labs]} for pack in PACKS]
-
-
-def _cell(text: str) -> str:
-    """A spreadsheet would take it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def _whole(text: str) -> int:

@@ -13,7 +13,7 @@ from queueviz import access, acting, engine, forms, lab_recordings, owners, rang
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.courses import presence, submissions
+from queueviz.courses import grades, presence, submissions
 from queueviz.pages import errors, reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
@@ -150,7 +150,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     row = _row(slug, lab)
     if (course := access.ours(visit).course) is not None:
         submissions.note(access.ours(visit), row)
-        context |= {"course": course, "asks": presence.asks(who, course)}
+        context |= {"course": course, "asks": presence.asks(who, course), "released": grades.is_released(course)}
     elif row["finished"] and access.owns(who, access.ours(visit)):
         _note_score(request, row)
     context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
