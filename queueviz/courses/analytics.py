@@ -76,7 +76,7 @@ def analytics_of(course: Course) -> Analytics:
               steps),
         _plot("dead_ends", _("Dead ends"), _("attempts given up or standing"), _summed(dead_ends),
               lambda row: row["count"], (lab, step, _("Phase"), _("Attempts"), _("Students")),
-              lambda row: (gettext(PHASES.get(row["phase"], row["phase"])), row["count"], row["sandboxes"]),
+              lambda row: (gettext(PHASES[row["phase"]]), row["count"], row["sandboxes"]),
               dead_ends),
     ))  # fmt: skip
 

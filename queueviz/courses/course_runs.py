@@ -1,5 +1,6 @@
 """A job of the pipeline over all sandboxes of a course: what it reads, and a regrade from what it found."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from queueviz.courses import regrading
@@ -7,7 +8,6 @@ from queueviz.courses.grade_models import Regrade
 from queueviz.courses.models import Course
 from queueviz.runs.places import Sources, sources_of
 from queueviz.runs.tables import Result
-from sandbox.simulation.many_replays import Rerun
 
 GRADING = "grading"
 
@@ -24,7 +24,6 @@ def sources_of_course(course: Course) -> Sources:
     return Sources(stores, journals)
 
 
-def regraded(course: Course, began_at: datetime, reruns: list[Rerun]) -> Regrade:
-    """From the newest result of `grading`.  Raises CorruptRecord."""
-    return regrading.regrade(course, Result(GRADING, course.slug), began_at,
-                             reruns={one.slug: one.differs for one in reruns if one.differs is not None})
+def regraded(course: Course, began_at: datetime, reruns: Mapping[str, str]) -> Regrade:
+    """From the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
+    return regrading.regrade(course, Result(GRADING, course.slug), began_at, reruns=reruns)

@@ -49,7 +49,7 @@ def course(teacher: Client) -> Course:
 def again(course: Course) -> Regrade:
     began_at = timezone.now()
     leave_graded(course, sources_of_course(course).journals)
-    return regraded(course, began_at, [])
+    return regraded(course, began_at, {})
 
 
 def named(made: Regrade) -> set[tuple[str, str, str]]:

@@ -88,7 +88,7 @@ class Command(BaseCommand):
         directories = [directory_of(slug) for slug in slugs] if given["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
         try:
-            made = regraded(course, began_at, reruns)
+            made = regraded(course, began_at, {one.slug: one.differs for one in reruns if one.differs is not None})
         except SandboxError as why:
             raise CommandError(str(why), returncode=1) from None
         done = publish(made) if given["publish"] else None
