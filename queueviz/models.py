@@ -8,14 +8,15 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from queueviz import cluster_fields as fields
+from queueviz.courses.grade_models import Grade, Regrade
 from queueviz.courses.models import Course, Enrolment, Submission
 from queueviz.courses.polls import Poll, Vote
 from queueviz.lti.models import LtiContext, LtiInvitation, LtiKey, LtiLaunch, LtiPlatform, LtiScore, LtiSeat
 from queueviz.slugs import attached_slug, root_of
 
-__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grant", "LtiContext", "LtiInvitation",
-           "LtiKey", "LtiLaunch", "LtiPlatform", "LtiScore", "LtiSeat", "PipelineRun", "Poll", "Sandbox",
-           "SandboxPlace", "Submission", "UndoPoint", "Vote"]  # fmt: skip
+__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grade", "Grant", "LtiContext",
+           "LtiInvitation", "LtiKey", "LtiLaunch", "LtiPlatform", "LtiScore", "LtiSeat", "PipelineRun", "Poll",
+           "Regrade", "Sandbox", "SandboxPlace", "Submission", "UndoPoint", "Vote"]  # fmt: skip
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex

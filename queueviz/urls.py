@@ -8,6 +8,7 @@ from queueviz import api_clusters, api_replay, api_runs, slugs  # noqa: F401 the
 from queueviz.api import api
 from queueviz.pages import (
     accounts,
+    analytics,
     audit,
     branch,
     claims,
@@ -30,6 +31,7 @@ from queueviz.pages import (
     pipeline,
     polls,
     recipe,
+    results,
     sandbox,
     share,
 )
@@ -53,6 +55,7 @@ urlpatterns = [
     path("seat/<slug:secret>/", joining.seat, name="seat"),
     path("c/new/", courses.new, name="course-new"),
     path("c/<slug:slug>/", courses.course, name="course"),
+    path("c/<slug:slug>/analytics/", analytics.analytics, name="course-analytics"),
     path("c/<slug:slug>/change/", courses.change, name="course-change"),
     path("c/<slug:slug>/hand/", courses.hand, name="course-hand"),
     path("c/<slug:slug>/live/", course_live.live, name="course-live"),
@@ -64,6 +67,12 @@ urlpatterns = [
     path("c/<slug:slug>/poll/ask/", polls.ask, name="course-poll-ask"),
     path("c/<slug:slug>/poll/<int:number>/step/", polls.step, name="course-poll-step"),
     path("c/<slug:slug>/poll/<int:number>/vote/", polls.vote, name="course-poll-vote"),
+    path("c/<slug:slug>/results/", results.results, name="course-results"),
+    path("c/<slug:slug>/results/release/", results.release, name="course-release"),
+    path("c/<slug:slug>/results/publish/", results.publish, name="course-publish"),
+    path("c/<slug:slug>/results/<int:number>/results.json", results.of_student, name="course-gradescope"),
+    path("c/<slug:slug>/results/<int:number>/<slug:lab>/results.json", results.of_lab, name="course-exercism"),
+    path("c/<slug:slug>/results/<str:name>", results.file, name="course-grades"),
     path("c/<slug:slug>/roster/", courses.roster, name="course-roster"),
     path("c/<slug:slug>/students/<int:number>/", courses.student, name="course-student"),
     path("c/<slug:slug>/lti/", lti_teaching.course, name="course-lti"),

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from queueviz import acting, owners
-from queueviz.courses import deadlines
+from queueviz.courses import deadlines, grades
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.turns import one_at_a_time
@@ -52,6 +52,7 @@ def note(sandbox: Sandbox, row: LabRow) -> None:
     submission = Submission.objects.filter(sandbox=sandbox).first()
     if submission is None or row["lab"] != submission.lab:
         return
+    grades.note(submission, row)
     met = sum(step["met"] is not None for step in row["steps"])
     seen = (max(met, submission.steps_met), max(row["score"], submission.score))
     if seen != (submission.steps_met, submission.score) or (row["finished"] and submission.finished_at is None):

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('queueviz', '0010_courses'),
+        ('queueviz', '0012_polls'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

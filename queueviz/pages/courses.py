@@ -12,7 +12,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.courses import deadlines, joining, pacing, presence, submissions, teaching
+from queueviz.courses import deadlines, grades, joining, presence, submissions, teaching
+from queueviz.courses.cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from queueviz.lti import scores
@@ -117,7 +118,7 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
         answer["Content-Disposition"] = f'attachment; filename="{slug}-roster.csv"'
         rows = csv.writer(answer)
         rows.writerow(["pseudonym", "name"])
-        rows.writerows([_cell(one.pseudonym), _cell(one.name)] for one in _students(visit.course))
+        rows.writerows([cell(one.pseudonym), cell(one.name)] for one in _students(visit.course))
         return answer
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
@@ -148,8 +149,10 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
     labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
             for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link,
-            "lms": scores.statuses(visit.enrolment), "due_at": deadlines.due_of(visit.enrolment)}
+    released = grades.is_released(course)
+    [mine] = grades.results_of(course, visit.enrolment) if released else [None]
+    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link, "released": released,
+            "results": mine, "lms": scores.statuses(visit.enrolment), "due_at": deadlines.due_of(visit.enrolment)}
 
 
 def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:
@@ -163,11 +166,6 @@ def _students(course: Course) -> list[Enrolment]:
 
 def _packs() -> list[dict[str, object]]:
     return [{"title": gettext(pack.title), "labs": [(lab, gettext(lab.title)) for lab in pack.labs]} for pack in PACKS]
-
-
-def _cell(text: str) -> str:
-    """A spreadsheet would take it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def _whole(text: str) -> int:

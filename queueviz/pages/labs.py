@@ -13,7 +13,7 @@ from queueviz import access, acting, engine, forms, lab_recordings, owners, rang
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.courses import pacing, polling, presence, submissions
+from queueviz.courses import grades, pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
 from queueviz.courses.models import Course
 from queueviz.pages import errors, reading
@@ -152,7 +152,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     row = _row(slug, lab)
     if (course := access.ours(visit).course) is not None:
         submissions.note(access.ours(visit), row)
-        context |= {"course": course, "asks": presence.asks(who, course)}
+        context |= {"course": course, "asks": presence.asks(who, course), "released": grades.is_released(course)}
         if visit.role == "student":
             context |= _paced(course, row)
     elif row["finished"] and access.owns(who, access.ours(visit)):

@@ -42,7 +42,7 @@ WAITS_FOR = {
 class Met(NamedTuple):
     """A step's result; `text` names `values`.
 
-    `truth` and `accurate`: of its prediction, opened now; None where it had none.
+    `truth` and `accurate`: of its prediction, opened now; None where it had none.  `at_ms`: of the sandbox's clock.
     """
 
     step: int
@@ -53,6 +53,7 @@ class Met(NamedTuple):
     given: Answer | None
     truth: Answer | None
     accurate: bool | None
+    at_ms: int
 
 
 class Attempt:
@@ -244,7 +245,7 @@ class Attempt:
             step.predict.kind.fits(self._given, truth.value))
         rests_on = ordered(self._rests_on | set(() if truth is None else truth.rests_on))
         self.met.append(Met(self.step, entry.seq, self._text.text, self._text.values, rests_on, self._given,
-                            None if truth is None else truth.value, accurate))
+                            None if truth is None else truth.value, accurate, entry.at_ms))
         self._found.append(StepMet(self.lab.slug, self.step, self._text.sentence(), rests_on))
         self.step += 1
         self._begin_step(entry.seq)

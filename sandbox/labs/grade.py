@@ -9,11 +9,33 @@ from sandbox.labs.catalogue import LABS
 
 
 class Graded(NamedTuple):
-    """`found`: derived again; `live`: what the journal has of it."""
+    """`found`: derived again; `live`: what the journal has of it; `took_ms`: by step that is met, from its opening."""
 
     attempt: Attempt
     found: tuple[StepMet | LabFinished, ...]
     live: tuple[StepMet | LabFinished, ...]
+    took_ms: tuple[int, ...]
+
+
+class AwakeTime:
+    """How long the sandbox was awake, in ms: its own clock stands while a student reads, that of its loop does not.
+
+    Only what came from outside has the loop's time; a journal without it has that of the sandbox's clock alone.
+    """
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self._last_ms: int | None = None
+        self._has_loop = False
+
+    def see(self, entry: Entry) -> None:
+        if entry.came is not None and not self._has_loop:
+            self._has_loop, self._last_ms = True, None
+        ms = entry.came.ms if entry.came is not None else None if self._has_loop else entry.at_ms
+        if ms is not None:
+            if self._last_ms is not None:
+                self.now_ms += max(0, ms - self._last_ms)  # less: it slept, and its loop began anew
+            self._last_ms = ms
 
 
 def grade(entries: Iterable[Entry]) -> list[Graded]:
@@ -22,22 +44,28 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
     attempt: Attempt | None = None
     found: list[StepMet | LabFinished] = []
     live: list[StepMet | LabFinished] = []
+    took_ms: list[int] = []
+    awake, opened_ms = AwakeTime(), 0
 
     def close() -> None:
         if attempt is not None:
-            graded.append(Graded(attempt, tuple(found), tuple(live)))
+            graded.append(Graded(attempt, tuple(found), tuple(live), tuple(took_ms)))
 
     for entry in entries:
         event = entry.event
+        awake.see(entry)
         if isinstance(event, LabStarted):
             close()
             known = LABS.get(event.lab)
             attempt = None if known is None else Attempt(
                 known, event.seed, event.attempt, entry.seq, exam=event.exam)
-            found, live = [], []
+            found, live, took_ms, opened_ms = [], [], [], awake.now_ms
         elif attempt is not None:
             attempt.see(entry)
             found += [outcome for outcome in attempt.take() if isinstance(outcome, StepMet | LabFinished)]
+            if len(attempt.met) > len(took_ms):
+                took_ms.append(awake.now_ms - opened_ms)
+                opened_ms = awake.now_ms
             if isinstance(event, StepMet | LabFinished):
                 live.append(event)
     close()

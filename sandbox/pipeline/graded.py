@@ -3,16 +3,34 @@
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.journal.events import LabFinished, StepMet
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.labs.grade import Graded, grade
 from sandbox.labs.lab import shown
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 Row = tuple[Any, ...]
 Outcome = StepMet | LabFinished
+
+_OF_ATTEMPT = "sandbox STRING, lab STRING, attempt BIGINT, "
+TABLES = {
+    "attempts": _OF_ATTEMPT + "began_seq BIGINT, events BIGINT, exam BOOLEAN, met BIGINT, steps BIGINT, "
+                              "score BIGINT, finished BOOLEAN, hints BIGINT, mistakes BIGINT, phase STRING, "
+                              "said STRING, digest STRING",
+    "steps": _OF_ATTEMPT + "step BIGINT, seq BIGINT, at_ms BIGINT, took_ms BIGINT, said STRING, "
+                           "rests_on ARRAY<BIGINT>, given STRING, truth STRING, accurate BOOLEAN, hints BIGINT",
+    "mistakes": _OF_ATTEMPT + "step BIGINT, seq BIGINT, text STRING, said STRING",
+    "receipts": _OF_ATTEMPT + "step BIGINT, part STRING, seq BIGINT, at_ms BIGINT, digest STRING",
+    "differences": _OF_ATTEMPT + "step BIGINT, live STRING, found STRING",
+    "unread": "sandbox STRING, why STRING",
+}  # fmt: skip
+LONG = 1 << 63
 
 
 class Piece(NamedTuple):
@@ -33,38 +51,70 @@ class Rows(NamedTuple):
     differences: list[Row] = []
     unread: list[Row] = []
 
+    @classmethod
+    def joined(cls, parts: "list[Rows]") -> "Rows":
+        return cls(*([row for part in parts for row in part[at]] for at in range(len(cls._fields))))
+
+
+def tables_of(session: "SparkSession", rows: Rows) -> "dict[str, DataFrame]":
+    return {name: session.createDataFrame(table, TABLES[name]).coalesce(1) for name, table in rows._asdict().items()}
+
 
 def graded(piece: Piece) -> Rows:
     """Of every attempt in the journal."""
     try:
         entries = map(from_row, rows_since(piece.directory, 0))
         found = grade(takewhile(lambda entry: entry.seq <= piece.true_to, entries))
+        rows = _rows(piece.sandbox, found)
+        _demand_columns(rows)
     except Exception as why:  # whatever a forged journal says, the others are graded
         return Rows(unread=[(piece.sandbox, f"{type(why).__name__}: {why}")])
+    return rows
 
+
+def _rows(sandbox: str, found: list[Graded]) -> Rows:
     def of_each(rows: Callable[[Graded], Iterable[Row]]) -> list[Row]:
-        return [(piece.sandbox, one.attempt.lab.slug, one.attempt.attempt, *row) for one in found for row in rows(one)]
+        return [(sandbox, one.attempt.lab.slug, one.attempt.attempt, *row) for one in found for row in rows(one)]
 
     return Rows(of_each(_attempt), of_each(_steps), of_each(_mistakes), of_each(_receipts), of_each(_differences))
+
+
+def _demand_columns(rows: Rows) -> None:
+    """Raises CorruptRecord where a journal's number fits no column: the tables are those of a whole class."""
+    for name, table in rows._asdict().items():
+        columns = [column.split() for column in TABLES[name].split(", ")]
+        for row in table:
+            for (column, kind), value in zip(columns, row, strict=True):
+                if value is not None and not _fits(kind, value):
+                    raise CorruptRecord(f"{column} of {name} is {value!r:.60}")
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind == "BIGINT":
+        return type(value) is int and -LONG <= value < LONG
+    if kind == "ARRAY<BIGINT>":
+        return isinstance(value, list) and all(_fits("BIGINT", one) for one in value)
+    return isinstance(value, bool if kind == "BOOLEAN" else str)
 
 
 def _attempt(one: Graded) -> Iterator[Row]:
     attempt = one.attempt
     kept = attempt.receipts.kept
-    yield (attempt.began, attempt.evidence.count, len(attempt.met), len(attempt.lab.steps), attempt.score,
-           attempt.finished, sum(attempt.hints.values()), len(attempt.mistakes), attempt.verdict.sentence(),
-           kept[-1].digest if kept else None)
+    yield (attempt.began, attempt.evidence.count, attempt.exam, len(attempt.met), len(attempt.lab.steps),
+           attempt.score, attempt.finished, sum(attempt.hints.values()), len(attempt.mistakes), attempt.phase,
+           attempt.verdict.sentence(), kept[-1].digest if kept else None)
 
 
 def _steps(one: Graded) -> Iterator[Row]:
-    for met in one.attempt.met:
+    for met, took_ms in zip(one.attempt.met, one.took_ms, strict=True):
         given, truth = (None if answer is None else shown(answer) for answer in (met.given, met.truth))
-        yield met.step, met.seq, met.text.format(**met.values), list(met.rests_on), given, truth, met.accurate
+        yield (met.step, met.seq, met.at_ms, took_ms, met.text.format(**met.values), list(met.rests_on), given, truth,
+               met.accurate, one.attempt.hints.get(met.step, 0))
 
 
 def _mistakes(one: Graded) -> Iterator[Row]:
     for step, seq, verdict in one.attempt.mistakes:
-        yield step, seq, verdict.sentence()
+        yield step, seq, verdict.text, verdict.sentence()
 
 
 def _receipts(one: Graded) -> Iterator[Row]:

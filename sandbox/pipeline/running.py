@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOOK_EVERY_S = 0.5
+EVERYTHING = (1 << 63) - 1
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -168,7 +169,16 @@ def make_room(out: Path) -> None:
 def ends_of(source: Source) -> dict[str, int]:
     """The last entry of each journal at the start of the run; later ones are for the next run."""
     return {sandbox: seq for sandbox, directory in source.journals.items()
-            if (seq := last_seq(directory)) is not None}
+            if (seq := end_of(directory)) is not None}
+
+
+def end_of(directory: Path) -> int | None:
+    """Of one whose end is no entry, all is to be read: the job says what is wrong with it, and reads the others."""
+    try:
+        seq = last_seq(directory)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return EVERYTHING
+    return None if seq is None else max(-1, min(seq, EVERYTHING))
 
 
 def tag_of(run: str) -> str:

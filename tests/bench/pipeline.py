@@ -55,8 +55,8 @@ QUICK = Scale(128, 32, 3, 1, 12.0)
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """In processes of their own, as the pipeline has one; then what an audit of a class costs (`pipeline_class`)."""
-    from tests.bench import pipeline_class  # needs Django, which a process with Spark has not
+    """In processes of their own, as the pipeline has one; then what a class costs: an audit, and grading it."""
+    from tests.bench import pipeline_class, pipeline_course  # need Django, which a process with Spark has not
 
     with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
         command = [sys.executable, "-m", "tests.bench.pipeline", home, *(["--quick"] if quick else [])]
@@ -64,6 +64,8 @@ def run(quick: bool = False) -> dict[str, Any]:
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
         figures["delivery_audit"] = pipeline_class.run(Path(home), quick=quick)
+    with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
+        figures["grading"] = pipeline_course.run(Path(home), quick=quick)
     return figures
 
 

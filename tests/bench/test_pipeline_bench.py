@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sandbox.pipeline.sources.places import log_files
 from sandbox.pipeline.sources.records import rows_of
-from tests.bench import pipeline
+from tests.bench import pipeline, pipeline_course
 from tests.bench.pipeline_rows import rows_in
 from tests.bench.pipeline_store import fill, trickle
 
@@ -33,3 +33,9 @@ def test_ratios_are_how_many_times_as_fast_ours_is() -> None:
              for source, seconds in (("source", 2.0), ("parquet", 1.0), ("rows", 8.0))}
     found = pipeline.ratios(taken)
     assert (found["noop_of_parquet"], found["light_of_parquet"], found["full_of_rows"]) == (0.5, 0.5, 4.0)
+
+
+def test_journals_of_a_course_are_graded_as_they_were_played_and_the_changed_ones_are_named(tmp_path: Path) -> None:
+    found = pipeline_course.run(tmp_path, quick=True)
+    assert (found["attempts"], found["differences"]) == (18, 0)
+    assert (found["forged_named"], found["edited_named"]) == (found["forged"], found["edited"]) == (10, 5)

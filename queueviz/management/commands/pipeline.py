@@ -6,20 +6,28 @@ import secrets
 import signal
 import sys
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
+from django.utils import timezone
 from tqdm import tqdm
 
+from queueviz.courses.course_runs import GRADING, regraded, sources_of_course
+from queueviz.courses.difference_texts import shown
+from queueviz.courses.models import Course
+from queueviz.courses.regrading import publish
+from queueviz.engine import directory_of
 from queueviz.runs.places import sources_of, sources_of_class
 from queueviz.runs.printed import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sentences import sentence_of
+from sandbox.simulation.many_replays import executed_again
 
 INTERRUPTED = 130
 SHOWN = 20
@@ -38,6 +46,7 @@ class Command(BaseCommand):
         where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
         where.add_argument("--class", type=Path, metavar="DIR", dest="students",
                            help="all sandboxes below a directory, such as simulate_class makes")
+        where.add_argument("--course", metavar="SLUG", help="all sandboxes of a course, as in its address")
         engine = parser.add_mutually_exclusive_group()
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
@@ -45,15 +54,23 @@ class Command(BaseCommand):
         add("--format", help="of export and import: ndjson, csv or parquet")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
+        add("--publish", action="store_true", help="of grading --course: what was found is the grades from now on")
+        add("--rerun", action="store_true", help="of grading --course: execute every sandbox's actions again, and "
+                                                 "compare what is written")
         add("--show", type=_count, default=SHOWN, metavar="N", help=f"rows of each table to print (default: {SHOWN})")
         add("--json", action="store_true", help="print the outcome as JSON, and no rows")
 
     def handle(self, *args: Any, **given: Any) -> None:
         home = Path(settings.QUEUEVIZ_HOME)
-        stores, journals, name = source_of(given, home)
+        began_at = timezone.now()
+        course = course_of(given)
+        stores, journals, name = source_of(given, home) if course is None else (*sources_of_course(course), course.slug)
         out = given["out"] or home / "pipeline" / given["job"] / name
         order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()), options_of(given))
         ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
+        if course is not None and given["job"] == GRADING and ended["state"] == "done":
+            self._regrade(course, began_at, sorted(journals), given, ended | {"out": order.out})
+            return
         if given["json"]:
             self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
         if ended["state"] != "done":
@@ -64,6 +81,32 @@ class Command(BaseCommand):
             for name in ended["tables"] if tables else ():
                 for line in lines_of(Path(order.out), name, tables[name], given["show"]):
                     self.stdout.write(line)
+
+    def _regrade(self, course: Course, began_at: datetime, slugs: list[str], given: dict[str, Any],
+                 ended: dict[str, Any]) -> None:
+        """Differences to the grades; they are published where that is asked for."""
+        directories = [directory_of(slug) for slug in slugs] if given["rerun"] else []
+        reruns = list(executed_again(directories, os.cpu_count() or 1))
+        try:
+            made = regraded(course, began_at, {one.slug: one.differs for one in reruns if one.differs is not None})
+        except SandboxError as why:
+            raise CommandError(str(why), returncode=1) from None
+        done = publish(made) if given["publish"] else None
+        if given["json"]:
+            said = {**ended, "attempts": made.attempts, "differences": made.differences, "rerun": len(reruns),
+                    "published": None if done is None else done._asdict()}
+            self.stdout.write(orjson.dumps(said).decode())
+            return
+        for row in made.differences:
+            one = shown(row)
+            self.stdout.write(f"{one['student']}, lab {one['number']}: {one['sentence']}")
+        self.stdout.write(f"{made.attempts} attempts of {len(slugs)} sandboxes graded again, {len(made.differences)} "
+                          f"differences.")
+        if reruns:
+            self.stdout.write(f"{len(reruns)} sandboxes executed again: {sum(one.compared for one in reruns)} events "
+                              f"are the same.")
+        self.stdout.write("Nothing is published: --publish does, or the page of the course's results." if done is None
+                          else f"Published: {done.changed} grades changed, {done.went_on} stay as work went on since.")
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
         """What it said last.  Raises CommandError where it said nothing that ends a run."""
@@ -117,6 +160,22 @@ class Command(BaseCommand):
         return None
 
 
+def course_of(given: dict[str, Any]) -> Course | None:
+    """Raises CommandError."""
+    if given["course"] is None:
+        if given["publish"] or given["rerun"]:
+            raise CommandError("--publish and --rerun are of a course: name it with --course.", returncode=1)
+        return None
+    if given["out"] is not None:
+        raise CommandError("The results of a course lie in the data home: leave --out away.", returncode=1)
+    if (given["publish"] or given["rerun"]) and given["job"] != GRADING:
+        raise CommandError("--publish and --rerun are of the job grading.", returncode=1)
+    course = Course.objects.filter(slug=given["course"]).first()
+    if course is None:
+        raise CommandError(f"There is no course {given['course']}.", returncode=1)
+    return course
+
+
 def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
     """Stores and journals by name, and what the whole is called.  Raises CommandError."""
     if given["store"] is not None:
@@ -125,7 +184,8 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
     if given["sandbox"] is None and given["students"] is None:
         if given["job"] == IMPORT:
             return {}, {}, "files"
-        raise CommandError("Name what to read: --store DIR, --sandbox SLUG or --class DIR.", returncode=1)
+        raise CommandError("Name what to read: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.",
+                           returncode=1)
     if given["students"] is not None:
         directory = given["students"].resolve()
         name, sources = directory.name, sources_of_class(directory)

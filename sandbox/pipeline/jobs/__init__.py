@@ -1,5 +1,6 @@
 """Every job by its name."""
 
+from sandbox.pipeline.jobs.class_analytics import CLASS_ANALYTICS
 from sandbox.pipeline.jobs.delivery_audit import DELIVERY_AUDIT
 from sandbox.pipeline.jobs.export import EXPORT
 from sandbox.pipeline.jobs.grading import GRADING
@@ -12,4 +13,5 @@ from sandbox.pipeline.jobs.rebalance_history import REBALANCE_HISTORY
 from sandbox.pipeline.jobs.store_audit import STORE_AUDIT
 
 JOBS: dict[str, Job] = {job.name: job for job in (
-    DELIVERY_AUDIT, EXPORT, GRADING, HOT_KEYS, IMPORT, LAG_HISTORY, LATENCY, REBALANCE_HISTORY, STORE_AUDIT)}
+    CLASS_ANALYTICS, DELIVERY_AUDIT, EXPORT, GRADING, HOT_KEYS, IMPORT, LAG_HISTORY, LATENCY, REBALANCE_HISTORY,
+    STORE_AUDIT)}

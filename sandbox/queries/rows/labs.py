@@ -32,13 +32,15 @@ class MetRow(TypedDict):
     given: str | None
     truth: str | None
     accurate: bool | None
+    at_ms: int
 
 
 class StepRow(TypedDict):
-    """`state`: met, open, later; of a later step only the title is there."""
+    """`state`: met, open, later; of a later step only the title is there.  `hints`: how many were taken."""
 
     title: str
     state: str
+    hints: int
     met: MetRow | None
 
 

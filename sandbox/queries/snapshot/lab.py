@@ -31,7 +31,7 @@ COUNTED_MS = 2_000  # what comes sooner is not counted down: it is there
 def read_lab(cluster: Cluster) -> LabView:
     progress = cluster.companion(LabProgress)
     progress.catch_up()
-    return {"lab": None if progress.attempt is None else _row(progress.attempt, cluster.clock.now_ms()),
+    return {"lab": None if progress.attempt is None else lab_row(progress.attempt, cluster.clock.now_ms()),
             "hold": _hold(cluster)}
 
 
@@ -42,7 +42,7 @@ def _hold(cluster: Cluster) -> HoldRow:
                        if one.at_wall_ms - now_ms > COUNTED_MS]}
 
 
-def _row(attempt: Attempt, now_ms: int) -> LabRow:
+def lab_row(attempt: Attempt, now_ms: int) -> LabRow:
     lab = attempt.lab
     met = {one.step: one for one in attempt.met}
     now = _open(attempt, now_ms)
@@ -50,7 +50,7 @@ def _row(attempt: Attempt, now_ms: int) -> LabRow:
         "lab": lab.slug, "number": lab.number, "title": lab.title, "goal": lab.goal, "minutes": lab.minutes,
         "attempt": attempt.attempt, "exam": attempt.exam, "score": attempt.score, "finished": attempt.finished,
         "numbers": _named(_texts(attempt, now), attempt.evidence.numbers, NAMES), "allowed": sorted(lab.allowed),
-        "steps": [_step(step.title, number, attempt.step, met.get(number))
+        "steps": [_step(step.title, number, attempt.step, met.get(number), attempt.hints.get(number, 0))
                   for number, step in enumerate(lab.steps, start=1)],
         "open": now,
         "receipts": [{"step": receipt.step, "part": receipt.part, "seq": str(receipt.seq), "at_ms": receipt.at_ms,
@@ -77,9 +77,9 @@ def _named(texts: Iterable[str], values: Mapping[str, Any], more: Iterable[str] 
     return {name: value for name, value in values.items() if name in names}
 
 
-def _step(title: str, number: int, now: int, met: Met | None) -> StepRow:
+def _step(title: str, number: int, now: int, met: Met | None, hints: int) -> StepRow:
     state = "met" if met is not None else "open" if number == now else "later"
-    return {"title": title, "state": state, "met": None if met is None else _met(met)}
+    return {"title": title, "state": state, "hints": hints, "met": None if met is None else _met(met)}
 
 
 def _met(met: Met) -> MetRow:
@@ -89,7 +89,7 @@ def _met(met: Met) -> MetRow:
     return {"seq": str(met.seq), "text": met.text, "values": _named([met.text], met.values),
             "rests_on": list(map(str, met.rests_on)),
             "given": None if given is None else shown(given), "truth": None if truth is None else shown(truth),
-            "accurate": met.accurate}
+            "accurate": met.accurate, "at_ms": met.at_ms}
 
 
 def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:

@@ -1,0 +1,118 @@
+"""What a class found hard, for its teacher: what the job `class_analytics` left, as bars and their tables."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.courses.models import Course
+from queueviz.runs.tables import Result
+from sandbox.labs.catalogue import LABS
+
+JOB = "class_analytics"
+MOST_STEPS = 200
+MOST_ROWS = 300  # of a table on the page
+MINUTE_MS = 60_000
+
+Row = Mapping[str, Any]
+
+
+class Plot(NamedTuple):
+    """A bar a step: `labels` (lab, step), `values`; `rows` of its table have the cells of `columns`.
+
+    `digits`: after the point, of values and axis.
+    """
+
+    name: str
+    title: Any
+    unit: Any
+    labels: list[str]
+    values: list[float]
+    columns: tuple[Any, ...]
+    rows: list[tuple[Any, ...]]
+    is_cut: bool
+    digits: int = 0
+
+    @property
+    def highest(self) -> dict[str, Any] | None:
+        """For who does not see the bars; None: every bar is nought."""
+        value = max(self.values, default=0)
+        return {"label": self.labels[self.values.index(value)], "value": f"{value:.{self.digits}f}"} if value else None
+
+
+class Analytics(NamedTuple):
+    """`made_at`: None: the job has not run for this course."""
+
+    made_at: datetime | None
+    plots: tuple[Plot, ...]
+
+
+def analytics_of(course: Course) -> Analytics:
+    """Raises CorruptRecord."""
+    result = Result(JOB, course.slug)
+    if result.manifest is None:
+        return Analytics(None, ())
+    steps, predictions, mistakes, dead_ends = (_in_order(course, result, table) for table in (
+        "steps", "predictions", "mistakes", "dead_ends"))
+    made_at = datetime.fromtimestamp(result.manifest.made_ms / 1000, UTC)
+    lab, step = _("Lab"), _("Step")
+    return Analytics(made_at, (
+        _plot("time", _("Time for a step"), _("minutes, median"), steps, lambda row: row["median_ms"] / MINUTE_MS,
+              (lab, step, _("Attempts"), _("Median, minutes"), _("90 % within, minutes")),
+              lambda row: (row["met"], f"{row['median_ms'] / MINUTE_MS:.1f}", f"{row['p90_ms'] / MINUTE_MS:.1f}"),
+              steps, 1),
+        _plot("predictions", _("Wrong predictions"), _("% of those given"),
+              [row for row in steps if row["predicted"]], lambda row: 100 * row["wrong"] / row["predicted"],
+              (lab, step, _("Predicted"), _("It was (one example)"), _("How often")),
+              lambda row: (row["given"], row["truth"], row["count"]), predictions),
+        _plot("mistakes", _("Wrong observations and reasons"), _("answers"), _summed(mistakes),
+              lambda row: row["count"], (lab, step, _("Misconception, as it was answered"), _("How often"),
+                                         _("Students")),
+              lambda row: (_answered(row), row["count"], row["sandboxes"]), mistakes),
+        _plot("hints", _("Hints"), _("hints taken"), steps, lambda row: row["hints"],
+              (lab, step, _("Hints taken"), _("Attempts with hints")), lambda row: (row["hints"], row["hinted"]),
+              steps),
+        _plot("dead_ends", _("Dead ends"), _("attempts given up or standing"), _summed(dead_ends),
+              lambda row: row["count"], (lab, step, _("Phase"), _("Attempts"), _("Students")),
+              lambda row: (gettext(PHASES[row["phase"]]), row["count"], row["sandboxes"]),
+              dead_ends),
+    ))  # fmt: skip
+
+
+PHASES = {"predict": "Predict", "do": "Do and see", "say": "Say what you saw", "why": "Why"}
+
+
+def _plot(name: str, title: Any, unit: Any, bars: list[Row], value: Callable[[Row], float], columns: tuple[Any, ...],
+          cells: Callable[[Row], tuple[Any, ...]], rows: list[Row], digits: int = 0) -> Plot:
+    bars = bars[:MOST_STEPS]
+    return Plot(name, title, unit, [f"{_number(row)}.{row['step']}" for row in bars],
+                [round(value(row), 3) for row in bars], columns,
+                [(_number(row), row["step"], *cells(row)) for row in rows[:MOST_ROWS]], len(rows) > MOST_ROWS, digits)
+
+
+def _in_order(course: Course, result: Result, table: str) -> list[Row]:
+    """Of the course's labs, in its order."""
+    order = {lab: place for place, lab in enumerate(course.labs)}
+    rows = result.rows(table, most=MOST_STEPS * MOST_ROWS).rows
+    return sorted((row for row in rows if row["lab"] in order and row["lab"] in LABS),
+                  key=lambda row: (order[row["lab"]], row["step"]))
+
+
+def _summed(rows: list[Row]) -> list[Row]:
+    """One a step."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in rows:
+        one = found.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})
+        one["count"] += row["count"]
+    return list(found.values())
+
+
+def _number(row: Row) -> str:
+    return LABS[row["lab"]].number
+
+
+def _answered(row: Row) -> str:
+    """In the reader's language where it names no value of one student; else one student's, in English."""
+    return gettext(row["text"]) if row["text"] and "{" not in row["text"] else row["said"]

@@ -1,0 +1,29 @@
+"""A job of the pipeline over all sandboxes of a course: what it reads, and a regrade from what it found."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from queueviz.courses import regrading
+from queueviz.courses.grade_models import Regrade
+from queueviz.courses.models import Course
+from queueviz.runs.places import Sources, sources_of
+from queueviz.runs.tables import Result
+
+GRADING = "grading"
+
+
+def sources_of_course(course: Course) -> Sources:
+    """Stores and journals of the sandboxes of its submissions, those that have files here."""
+    stores: dict[str, str] = {}
+    journals: dict[str, str] = {}
+    for work in regrading.submissions_of(course):
+        found = None if work.sandbox is None else sources_of(work.sandbox.slug)
+        if found is not None:
+            stores |= found.stores
+            journals |= found.journals
+    return Sources(stores, journals)
+
+
+def regraded(course: Course, began_at: datetime, reruns: Mapping[str, str]) -> Regrade:
+    """From the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
+    return regrading.regrade(course, Result(GRADING, course.slug), began_at, reruns=reruns)

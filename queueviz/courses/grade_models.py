@@ -1,0 +1,46 @@
+"""What each submission is worth, and what a regrade of a course found."""
+
+from django.db import models
+
+from queueviz.courses.models import Course, Submission
+
+
+class Grade(models.Model):
+    """Of the attempt that counts: as it was seen live, or as a published regrade found it.
+
+    `steps`: those that are met, each with `step`, `at_ms`, `given`, `truth`, `accurate`, `hints`; `receipts`: by number
+    of the attempt what the server gave for each answer, `step`, `part`, `seq`, `digest`.
+    """
+
+    submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="grade")
+    attempt = models.PositiveIntegerField(default=1)
+    exam = models.BooleanField(default=False)
+    score = models.PositiveSmallIntegerField(default=0)
+    steps = models.JSONField(default=list)
+    receipts = models.JSONField(default=dict)
+    changed_at = models.DateTimeField(db_index=True)
+    regraded_at = models.DateTimeField(null=True, blank=True)  # published; null: as it was graded live
+
+    def __str__(self) -> str:
+        return f"{self.score} for {self.submission_id}"
+
+
+class Regrade(models.Model):
+    """One regrade of a course; the newest counts.
+
+    `found`: by number of the submission what is published for it, `attempt`, `exam`, `score`, `finished`, `steps`;
+    `differences`: rows of `regrading.Difference`.
+    """
+
+    course = models.ForeignKey(Course, on_delete=models.CASCADE, related_name="regrades")
+    began_at = models.DateTimeField()
+    attempts = models.PositiveIntegerField(default=0)  # that were graded again
+    found = models.JSONField(default=dict)
+    differences = models.JSONField(default=list)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return f"regrade of {self.course_id}"

@@ -1,0 +1,160 @@
+"""What the students of a course are worth: one result a student, lab and step, and when students see theirs.
+
+A grade is noted while a student works, from what the engine says of the lab; a published regrade (`regrading`) takes
+its place.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, TypedDict
+
+from django.utils import timezone
+
+from queueviz.courses.grade_models import Grade
+from queueviz.courses.models import Course, Enrolment, Submission
+from queueviz.turns import one_at_a_time
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.lab import Lab
+from sandbox.queries.rows.labs import LabRow
+
+MOST_RECEIPTS = 1_000  # of one submission; later ones are not kept
+MOST_SCORE = 100
+
+
+class Step(TypedDict):
+    """A step that is met; as `Grade.steps` has it.  `at_ms`: of the sandbox's clock."""
+
+    step: int
+    at_ms: int
+    given: str | None
+    truth: str | None
+    accurate: bool | None
+    hints: int
+
+
+class StepResult(NamedTuple):
+    """`met`: None before the step is."""
+
+    number: int
+    title: str
+    check: str
+    met: Step | None
+
+
+class LabResult(NamedTuple):
+    """`slug`: of the sandbox; None: it was not begun, or is gone.  `regraded_at`: None: as it was graded live."""
+
+    lab: Lab
+    begun: bool
+    slug: str | None
+    attempt: int
+    exam: bool
+    score: int
+    finished: bool
+    steps: tuple[StepResult, ...]
+    regraded_at: datetime | None
+
+    @property
+    def met(self) -> int:
+        return sum(step.met is not None for step in self.steps)
+
+    @property
+    def hints(self) -> int:
+        return sum(step.met["hints"] for step in self.steps if step.met is not None)
+
+
+class StudentResult(NamedTuple):
+    """`name`: the teacher's own, blank where there is none.  `labs`: all of the course, in its order."""
+
+    number: int
+    pseudonym: str
+    name: str
+    labs: tuple[LabResult, ...]
+
+    @property
+    def score(self) -> int:
+        """Sum over the labs."""
+        return sum(result.score for result in self.labs)
+
+
+def results_of(course: Course, enrolment: Enrolment | None = None) -> list[StudentResult]:
+    """Of all who have a place, in the order in which they joined; or of one."""
+    places = course.enrolments.filter(removed_at__isnull=True).order_by("pk")
+    if enrolment is not None:
+        places = places.filter(pk=enrolment.pk)
+    work: dict[tuple[int, str], Submission] = {
+        (one.enrolment_id, one.lab): one
+        for one in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")}
+    return [StudentResult(place.pk, place.pseudonym, place.name,
+                          tuple(_result(LABS[slug], work.get((place.pk, slug)))
+                                for slug in course.labs if slug in LABS))
+            for place in places]  # fmt: skip
+
+
+def is_released(course: Course, now: datetime | None = None) -> bool:
+    """Whether students see what they are worth."""
+    if course.feedback == Course.Feedback.AT_ONCE or course.released_at is not None:
+        return True
+    return (course.feedback == Course.Feedback.AT_END and course.due_at is not None
+            and course.due_at <= (now or timezone.now()))
+
+
+def release(course: Course) -> None:
+    """Now, and for good; the first time counts."""
+    if course.released_at is None:
+        course.released_at = timezone.now()
+        course.save(update_fields=["released_at"])
+
+
+def note(submission: Submission, row: LabRow) -> None:
+    """What the engine says of the attempt in progress: the best attempt counts, and each answer's receipt is kept."""
+    grade = Grade.objects.filter(submission=submission).first()
+    if grade is not None and not _noted(grade, row):
+        return
+    with one_at_a_time(f"grade of {submission.pk}"):
+        grade, _ = Grade.objects.get_or_create(submission=submission, defaults={
+            "attempt": row["attempt"], "changed_at": timezone.now()})
+        if _noted(grade, row):
+            grade.changed_at = timezone.now()
+        grade.save()
+
+
+def steps_of(row: LabRow) -> list[Step]:
+    found: list[Step] = []
+    for number, step in enumerate(row["steps"], start=1):
+        if (met := step["met"]) is not None:
+            found.append({"step": number, "at_ms": met["at_ms"], "given": met["given"], "truth": met["truth"],
+                          "accurate": met["accurate"], "hints": step["hints"]})
+    return found
+
+
+def _noted(grade: Grade, row: LabRow) -> bool:
+    """Whether anything was new."""
+    before = (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
+    if row["score"] > grade.score or (row["attempt"] == grade.attempt and row["score"] == grade.score):
+        grade.attempt, grade.exam, grade.score, grade.steps = row["attempt"], row["exam"], row["score"], steps_of(row)
+    grade.receipts = _receipts(grade.receipts, row)
+    return before != (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
+
+
+def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
+    """What was given is never taken back: a journal that is changed later has other digests."""
+    name = str(row["attempt"])
+    known = kept.get(name, [])
+    left = MOST_RECEIPTS - sum(map(len, kept.values()))
+    added = [{"step": one["step"], "part": one["part"], "seq": int(one["seq"]), "digest": one["digest"]}
+             for one in row["receipts"] if not known or int(one["seq"]) > known[-1]["seq"]][:left]  # fmt: skip
+    return {**kept, name: [*known, *added]} if added else dict(kept)
+
+
+def _result(lab: Lab, work: Submission | None) -> LabResult:
+    grade: Grade | None = getattr(work, "grade", None)
+    met: dict[int, Step] = {} if grade is None else {step["step"]: step for step in grade.steps}
+    steps = tuple(StepResult(number, step.title, step.check.__name__, met.get(number))
+                  for number, step in enumerate(lab.steps, start=1))
+    if work is None:
+        return LabResult(lab, False, None, 0, False, 0, False, steps, None)
+    return LabResult(lab, True, None if work.sandbox is None else work.sandbox.slug,
+                     1 if grade is None else grade.attempt, grade is not None and grade.exam,
+                     work.score if grade is None else grade.score, work.finished_at is not None, steps,
+                     None if grade is None else grade.regraded_at)

@@ -1,0 +1,201 @@
+"""A course graded again from its journals: what differs from the grades as they are, and their publication.
+
+`manage.py pipeline grading --course C` reads the journals on Spark; nothing changes before `publish`.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from queueviz.courses.grade_models import Grade, Regrade
+from queueviz.courses.grades import Step
+from queueviz.courses.models import Course, Submission
+from queueviz.runs.tables import Result
+from sandbox.kernel.errors import CorruptRecord
+
+MOST_ROWS = 500_000  # of one table
+MOST_OF_ONE = 10  # differences of one submission that are listed
+MOST_CHARS = 300
+KEPT_REGRADES = 5
+
+UNTRUSTED = frozenset({"unread", "receipt", "lost", "rerun", "gone", "not_begun"})
+"""Kinds after which nothing is published: the journal is not the one that was graded.  The grade stays."""
+
+
+class Difference(NamedTuple):
+    """One row; `kind`:
+
+        score      `live` is the grade, `found` what the journal is worth
+        journal    `live` is what the journal has as a result, `found` what the checks say of the rest of it
+        unwritten  `found` is a result that the journal has not: the server was killed
+        receipt    the answer of `step` at event `live` was received with another journal: it was changed since
+        lost       answers of attempt `live` were received, and the journal does not have it: its oldest part was cut
+        rerun      the actions executed again write something else: `found` says from where on
+        unread     the journal cannot be read: `found` says why
+        gone       there is no journal any more
+        not_begun  the journal has no attempt at this lab
+        more       `found` differences more of the same submission
+    """
+
+    submission: int
+    student: str
+    lab: str
+    kind: str
+    step: int | None = None
+    live: str = ""
+    found: str = ""
+
+
+class Published(NamedTuple):
+    """Submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
+
+    changed: int
+    went_on: int
+
+
+def submissions_of(course: Course) -> list[Submission]:
+    """Of those who have a place."""
+    mine = Submission.objects.filter(enrolment__course=course, enrolment__removed_at__isnull=True)
+    return list(mine.select_related("enrolment", "sandbox", "grade").order_by("enrolment_id", "pk"))
+
+
+def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mapping[str, str] | None = None) -> Regrade:
+    """Compare what `grading` found with the grades; the older regrades of the course go.
+
+    `reruns`: by sandbox, from where a run that was executed again differs.  Raises CorruptRecord.
+    """
+    tables = {name: _by_sandbox(result, name)
+              for name in ("attempts", "steps", "receipts", "differences", "unread")}  # fmt: skip
+    found: dict[str, Any] = {}
+    differences: list[Difference] = []
+    for work in submissions_of(course):
+        slug = "" if work.sandbox is None else work.sandbox.slug
+        rows = {name: table.get(slug, []) for name, table in tables.items()}
+        best = _best(rows["attempts"], work.lab)
+        mine = _differences(work, best, rows, (reruns or {}).get(slug))
+        differences += [*mine[:MOST_OF_ONE], *(
+            [_of(work, "more", found=str(len(mine) - MOST_OF_ONE))] if len(mine) > MOST_OF_ONE else [])]
+        if best is not None and not any(one.kind in UNTRUSTED for one in mine):
+            found[str(work.pk)] = _worth(best, rows["steps"])
+    made = Regrade.objects.create(course=course, began_at=began_at, found=found,
+                                  attempts=sum(map(len, tables["attempts"].values())),
+                                  differences=[one._asdict() for one in differences])
+    kept = course.regrades.values_list("pk", flat=True)[:KEPT_REGRADES]
+    course.regrades.exclude(pk__in=list(kept)).delete()
+    return made
+
+
+def newest(course: Course) -> Regrade | None:
+    return course.regrades.first()
+
+
+def publish(made: Regrade) -> Published:
+    """Its results are the grades from now on, but of submissions on which work went on since it began."""
+    changed = went_on = 0
+    with transaction.atomic():
+        for work in submissions_of(made.course):
+            worth = made.found.get(str(work.pk))
+            if worth is None:
+                continue
+            grade = getattr(work, "grade", None) or Grade(submission=work, changed_at=made.began_at)
+            if grade.changed_at > made.began_at:
+                went_on += 1
+                continue
+            before = _worth_of(work, grade)
+            grade.attempt, grade.exam, grade.score = worth["attempt"], worth["exam"], worth["score"]
+            grade.steps, grade.regraded_at = worth["steps"], timezone.now()
+            grade.save()
+            work.score, work.steps_met = worth["score"], len(worth["steps"])
+            work.finished_at = (work.finished_at or made.began_at) if worth["finished"] else None
+            work.save(update_fields=["score", "steps_met", "finished_at"])
+            changed += before != (worth["score"], len(worth["steps"]), worth["finished"])
+        made.published_at = timezone.now()
+        made.save(update_fields=["published_at"])
+    return Published(changed, went_on)
+
+
+def _differences(work: Submission, best: Mapping[str, Any] | None, rows: Mapping[str, list[dict[str, Any]]],
+                 rerun: str | None) -> list[Difference]:
+    if work.sandbox is None:
+        return [_of(work, "gone")]
+    if rows["unread"]:
+        return [_of(work, "unread", found=rows["unread"][0]["why"])]
+    found: list[Difference] = []
+    for row in rows["differences"]:
+        kind = "unwritten" if row["live"] is None else "journal"
+        found.append(_of(work, kind, row["step"], row["live"] or "", row["found"] or "", lab=row["lab"]))
+    found += _changed_answers(work, rows["attempts"], rows["receipts"])
+    if rerun is not None:
+        found.append(_of(work, "rerun", found=rerun))
+    if best is None:
+        return [*found, _of(work, "not_begun")]
+    grade = getattr(work, "grade", None)
+    score, met = (work.score, work.steps_met) if grade is None else (grade.score, len(grade.steps))
+    if (score, met) != (best["score"], best["met"]):
+        found.append(_of(work, "score", live=f"{score} ({met}/{best['steps']})",
+                         found=f"{best['score']} ({best['met']}/{best['steps']})"))
+    return found
+
+
+def _changed_answers(work: Submission, attempts: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]
+                     ) -> list[Difference]:
+    """The first answer of each attempt that the journal has not as it was received; all later digests differ too."""
+    grade: Grade | None = getattr(work, "grade", None)
+    begun = {row["attempt"] for row in attempts if row["lab"] == work.lab}
+    there = {(row["attempt"], row["seq"]): row["digest"] for row in rows if row["lab"] == work.lab}
+    found = []
+    for attempt, receipts in sorted({} if grade is None else grade.receipts.items(), key=lambda one: int(one[0])):
+        if int(attempt) not in begun:
+            found.append(_of(work, "lost", live=attempt))
+            continue
+        first = next((one for one in receipts if there.get((int(attempt), one["seq"])) != one["digest"]), None)
+        if first is not None:
+            found.append(_of(work, "receipt", first["step"], str(first["seq"]), first["part"]))
+    return found
+
+
+def _worth(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    steps: list[Step] = [
+        {"step": row["step"], "at_ms": row["at_ms"], "given": row["given"], "truth": _shown(row["truth"]),
+         "accurate": row["accurate"], "hints": row["hints"]}
+        for row in rows if (row["lab"], row["attempt"]) == (best["lab"], best["attempt"])]  # fmt: skip
+    return {"attempt": best["attempt"], "exam": best["exam"], "score": best["score"], "finished": best["finished"],
+            "steps": steps}
+
+
+def _worth_of(work: Submission, grade: Grade) -> tuple[int, int, bool]:
+    if grade.pk is None:
+        return work.score, work.steps_met, work.finished_at is not None
+    return grade.score, len(grade.steps), work.finished_at is not None
+
+
+def _shown(truth: str | None) -> str | None:
+    """As the panel has it: a share, a second, to one place."""
+    try:
+        return truth if truth is None else f"{round(float(truth), 1):.15g}"
+    except ValueError:
+        return truth
+
+
+def _best(rows: Iterable[dict[str, Any]], lab: str) -> dict[str, Any] | None:
+    """The attempt that counts: as live, the first of the best."""
+    return max((row for row in rows if row["lab"] == lab), key=lambda row: row["score"], default=None)
+
+
+def _by_sandbox(result: Result, table: str) -> dict[str, list[dict[str, Any]]]:
+    read = result.rows(table, most=MOST_ROWS)
+    if read.is_cut:
+        raise CorruptRecord(f"{table} has more than {MOST_ROWS} rows")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in read.rows:
+        found.setdefault(row["sandbox"], []).append(row)
+    return found
+
+
+def _of(work: Submission, kind: str, step: int | None = None, live: str = "", found: str = "", *,
+        lab: str | None = None) -> Difference:
+    return Difference(work.pk, work.enrolment.pseudonym, lab or work.lab, kind, step, live[:MOST_CHARS],
+                      found[:MOST_CHARS])

@@ -1,0 +1,17 @@
+"""What a class found hard: a page of bars, each with its table."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from queueviz import visitor
+from queueviz.courses.analytics import analytics_of
+from queueviz.courses.visits import visit_course
+
+
+@require_GET
+def analytics(request: HttpRequest, slug: str) -> HttpResponse:
+    course = visit_course(visitor.of_request(request), slug, "grade").course
+    found = analytics_of(course)
+    bars = {plot.name: {"labels": plot.labels, "values": plot.values, "digits": plot.digits} for plot in found.plots}
+    return render(request, "queueviz/pages/course_analytics.html", {"course": course, "found": found, "bars": bars})

@@ -1,0 +1,133 @@
+"""Results of a course, to its teacher: the table, its files, the release to students, and the last regrade."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_POST
+
+from queueviz import visitor
+from queueviz.courses import difference_texts, grade_formats, grades, regrading
+from queueviz.courses.models import Course, Enrolment
+from queueviz.courses.visits import visit_course
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+
+MOST_SHOWN = 300  # differences on the page
+JSON, CSV, ZIP = "application/json", "text/csv; charset=utf-8", "application/zip"
+Link = grade_formats.Link
+
+
+def _csv(course: Course, link: Link) -> str:
+    return grade_formats.grades_csv(grades.results_of(course), link)
+
+
+def _gradebook(course: Course, link: Link) -> str:
+    return grade_formats.gradebook_csv(course, grades.results_of(course))
+
+
+def _json(course: Course, link: Link) -> str:
+    return grade_formats.grades_json(course, grades.results_of(course), link)
+
+
+def _gradescope(course: Course, link: Link) -> bytes:
+    return grade_formats.gradescope_zip(course, grades.results_of(course))
+
+
+def _exercism(course: Course, link: Link) -> bytes:
+    return grade_formats.exercism_zip(grades.results_of(course))
+
+
+FILES: dict[str, tuple[str, Callable[[Course, Link], str | bytes]]] = {
+    "grades.csv": (CSV, _csv), "gradebook.csv": (CSV, _gradebook), "grades.json": (JSON, _json),
+    "gradescope.zip": (ZIP, _gradescope), "exercism.zip": (ZIP, _exercism)}  # fmt: skip
+
+
+@require_GET
+def results(request: HttpRequest, slug: str) -> HttpResponse:
+    course = visit_course(visitor.of_request(request), slug, "grade").course
+    made = regrading.newest(course)
+    rows = [] if made is None else made.differences
+    students = grades.results_of(course)
+    context: dict[str, Any] = _chosen(course, students, request.GET) | {
+        "course": course, "students": students, "labs": [LABS[lab] for lab in course.labs if lab in LABS],
+        "released": grades.is_released(course), "files": FILES, "regrade": made,
+        "differences": [difference_texts.shown(row) for row in rows[:MOST_SHOWN]],
+        "left_out": max(0, len(rows) - MOST_SHOWN)}  # fmt: skip
+    return render(request, "queueviz/pages/course_results.html", context)
+
+
+@require_POST
+def release(request: HttpRequest, slug: str) -> HttpResponse:
+    grades.release(visit_course(visitor.of_request(request), slug, "grade").course)
+    return redirect("course-results", slug)
+
+
+@require_POST
+def publish(request: HttpRequest, slug: str) -> HttpResponse:
+    """`regrade`: its number, so that what is published is what was read."""
+    course = visit_course(visitor.of_request(request), slug, "grade").course
+    made = regrading.newest(course)
+    if made is None or str(made.pk) != request.POST.get("regrade", ""):
+        raise ActionRefused(409, "There is a newer regrade, or none.", "Read its differences first.")
+    regrading.publish(made)
+    return redirect("course-results", slug)
+
+
+@require_GET
+def file(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    course = visit_course(visitor.of_request(request), slug, "grade").course
+    if name not in FILES:
+        raise Http404
+    kind, written = FILES[name]
+    return _download(written(course, _link(request)), kind, f"{slug}-{name}")
+
+
+@require_GET
+def of_student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Gradescope's `results.json` of one student."""
+    course = visit_course(visitor.of_request(request), slug, "grade").course
+    found = grade_formats.gradescope(course, _student(course, number))
+    return _download(json.dumps(found, ensure_ascii=False, indent=2), JSON, "results.json")
+
+
+@require_GET
+def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpResponse:
+    """Exercism's `results.json` of one student's lab."""
+    course = visit_course(visitor.of_request(request), slug, "grade").course
+    found = next((one for one in _student(course, number).labs if one.lab.slug == lab), None)
+    if found is None:
+        raise Http404
+    return _download(json.dumps(grade_formats.exercism(found), ensure_ascii=False, indent=2), JSON, "results.json")
+
+
+def _chosen(course: Course, students: list[grades.StudentResult], given: QueryDict) -> dict[str, Any]:
+    """What is shown step by step: all labs of a student, or one lab of all; the first where none is named."""
+    student = next((one for one in students if str(one.number) == given.get("student")), None)
+    if student is not None:
+        return {"chosen": [(student, result) for result in student.labs], "chosen_title": student.pseudonym,
+                "chosen_student": student.number}
+    lab = given.get("lab") if given.get("lab") in course.labs else next(iter(course.labs), None)
+    rows = [(one, result) for one in students for result in one.labs if result.lab.slug == lab]
+    return {"chosen": rows, "chosen_title": f"{rows[0][1].lab.number} {gettext(rows[0][1].lab.title)}" if rows else ""}
+
+
+def _student(course: Course, number: int) -> grades.StudentResult:
+    enrolment = get_object_or_404(Enrolment, course=course, pk=number, removed_at__isnull=True)
+    [found] = grades.results_of(course, enrolment)
+    return found
+
+
+def _link(request: HttpRequest) -> Link:
+    return lambda slug: request.build_absolute_uri(reverse("sandbox-page", args=[slug, "journal"]))
+
+
+def _download(content: str | bytes, kind: str, name: str) -> HttpResponse:
+    answer = HttpResponse(content, content_type=kind)
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer["Cache-Control"] = "no-store"
+    return answer

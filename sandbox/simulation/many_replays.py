@@ -1,0 +1,34 @@
+"""Many recorded sandboxes executed again, in processes: each takes a core for a second or more."""
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from sandbox.simulation.replay import replay
+
+
+class Rerun(NamedTuple):
+    """Of one sandbox: `compared` events were written again as they are; `differs`: from where not, or why it cannot be
+    executed; None: nowhere.
+    """
+
+    slug: str
+    compared: int
+    differs: str | None
+
+
+def executed_again(directories: Sequence[Path], processes: int) -> Iterator[Rerun]:
+    """In the order of the directories."""
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_again, directories)
+
+
+def _again(directory: Path) -> Rerun:
+    try:
+        done = replay(directory)
+    except Exception as why:  # whatever a forged journal says, the others are executed
+        return Rerun(directory.name, 0, f"{type(why).__name__}: {why}")
+    found = done.first_difference
+    return Rerun(directory.name, done.events, None if found is None else f"from event {found.seq} on")

@@ -1,0 +1,119 @@
+"""`pipeline grading --course`: every sandbox of a course on Spark, differences first, published when asked to, and the
+runs executed again as proof."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+
+from queueviz.courses import submissions
+from queueviz.models import Course, Enrolment, Grade, Sandbox, Submission
+from sandbox.journal.schema import from_row
+from sandbox.journal.segments import rows_since
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.grade import grade
+from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.queries.snapshot.lab import lab_row
+from sandbox.simulation.lab_player import play
+from tests.pipeline.test_grading import journal_of
+from tests.pipeline.test_hot_keys import table
+from tests.sim.recorded_stage import Recorded
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.django_db]
+LAB = LABS["members-and-queues"]
+
+
+@pytest.fixture
+def course(settings: Any, tmp_path: Path) -> Course:
+    settings.QUEUEVIZ_HOME = tmp_path
+    teacher = get_user_model().objects.create_user("teacher")
+    return Course.objects.create(slug="quiet-otter-hqnzrp", title="101", teacher=teacher, labs=[LAB.slug])
+
+
+def done(course: Course, slug: str, home: Path) -> Submission:
+    """A student's first step in a sandbox that records its run, noted as the page does."""
+    recorded = Recorded(home / "made", "empty", seed=4, luck=1)
+    numbers = LAB.numbers("4", 1)
+    assert recorded.act("StartLab", lab=LAB.slug)
+    recorded.run(2)
+    for part, value in (("predict", "17"), ("", ""), ("say", str(numbers["idle"])), ("why", "one_owner")):
+        if part:
+            assert recorded.act("AnswerStep", lab=LAB.slug, step=1, part=part, value=value)
+            recorded.run(1)
+        else:
+            recorded.act("StartConsumer", group=numbers["group"], copies=numbers["members"] - numbers["at_first"])
+            recorded.run(30)
+    recorded.close()
+    shutil.move(recorded.directory, home / "sandboxes" / slug)
+    sandbox = Sandbox.objects.create(slug=slug, course=course, template="empty", visited_at="2026-01-01T00:00Z")
+    place = Enrolment.objects.create(course=course, pseudonym=slug.title(), digest=slug)
+    work = Submission.objects.create(enrolment=place, lab=LAB.slug, sandbox=sandbox, steps=2)
+    [attempt] = grade(map(from_row, rows_since(home / "sandboxes" / slug / "journal", 0)))
+    submissions.note(sandbox, lab_row(attempt.attempt))
+    return work
+
+
+def test_differences_are_listed_first_and_published_when_asked_to(
+        course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sandboxes").mkdir()
+    for slug in ("otter", "lynx"):
+        done(course, slug, tmp_path)
+    [segment] = sorted((tmp_path / "sandboxes" / "lynx" / "journal").iterdir())
+    text = segment.read_bytes()
+    assert text.count(b'"value":"17"') == 2, "the action, and what was written of it"
+    segment.write_bytes(text.replace(b'"value":"17"', b'"value":"18"'))
+    Grade.objects.filter(submission__enrolment__pseudonym="Otter").update(score=10)
+    capsys.readouterr()
+
+    call_command("pipeline", "grading", "--course", course.slug, "--rerun", "--json")
+    said: dict[str, Any] = orjson.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (said["attempts"], said["published"], said["rerun"]) == (2, None, 2)
+    kinds = {(row["student"], row["kind"]) for row in said["differences"]}
+    assert {("Otter", "score"), ("Lynx", "receipt")} <= kinds
+    assert {student for student, kind in kinds if kind == "rerun"} == set(), "that is what receipts are for"
+    assert Grade.objects.get(submission__enrolment__pseudonym="Otter").score == 10
+
+    call_command("pipeline", "grading", "--course", course.slug, "--publish")
+    out = capsys.readouterr().out
+    assert re.search(r"^Otter, lab 4: Graded 10 \(1/2\), found 50 \(1/2\)\.$", out, re.MULTILINE)
+    assert "Published: 1 grades changed, 0 stay as work went on since." in out
+    assert Grade.objects.get(submission__enrolment__pseudonym="Otter").score == 50
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("grading", "--course", "no-such"), "There is no course no-such."),
+    (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
+    (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
+    (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
+])  # fmt: skip
+def test_what_cannot_be_asked_is_said_before_spark_starts(
+        course: Course, arguments: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(sentence)):
+        call_command("pipeline", *arguments)
+
+
+def test_what_a_class_found_hard_is_counted_by_step(course: Course, tmp_path: Path) -> None:
+    wrong, right = (play(LAB, script, 1) for script in (LAB.wrong[0].play, LAB.solve))
+    journals = {name: journal_of(list(played.entries), tmp_path / name) for name, played in (
+        ("a", wrong), ("b", wrong), ("c", right))}  # fmt: skip
+    with (tmp_path / "words").open("wb") as words, Child(Where("local[2]"), tmp_path / "spark", os.environ,
+                                                         errors=words) as child:
+        child.order(Order("r", "class_analytics", {}, journals, str(tmp_path / "out"), {}))
+        last = next(line for line in child.reports() if line["state"] in ENDED)
+    assert last["state"] == "done", last
+    rows = {name: table(tmp_path / "out", name) for name in ("steps", "predictions", "mistakes", "dead_ends")}
+    met = [len(played.attempt.met) for played in (wrong, wrong, right)]
+    assert sum(row["met"] for row in rows["steps"]) == sum(met)  # type: ignore[misc]
+    assert all(row["median_ms"] > 0 for row in rows["steps"])  # type: ignore[operator]
+    mistakes = wrong.attempt.mistakes
+    assert {(row["step"], row["text"], row["count"]) for row in rows["mistakes"]} == {
+        (step, verdict.text, 2 * sum(one.text == verdict.text for _, _, one in mistakes))
+        for step, _, verdict in mistakes}
+    assert [(row["step"], row["count"], row["sandboxes"]) for row in rows["dead_ends"]] == [
+        (len(wrong.attempt.met) + 1, 2, 2)]
