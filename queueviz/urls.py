@@ -28,6 +28,7 @@ from queueviz.pages import (
     recipe,
     sandbox,
     share,
+    student_data,
 )
 
 register_converter(slugs.AttachedName, "attached")
@@ -50,12 +51,18 @@ urlpatterns = [
     path("c/new/", courses.new, name="course-new"),
     path("c/<slug:slug>/", courses.course, name="course"),
     path("c/<slug:slug>/change/", courses.change, name="course-change"),
+    path("c/<slug:slug>/data/", student_data.own, name="course-data"),
+    path("c/<slug:slug>/data/export.zip", student_data.own_export, name="course-export"),
+    path("c/<slug:slug>/delete/", student_data.course, name="course-delete"),
     path("c/<slug:slug>/hand/", courses.hand, name="course-hand"),
     path("c/<slug:slug>/live/", courses.live, name="course-live"),
     path("c/<slug:slug>/lobby/", courses.lobby, name="course-lobby"),
     path("c/<slug:slug>/labs/<slug:lab>/", courses.lab, name="course-lab"),
     path("c/<slug:slug>/roster/", courses.roster, name="course-roster"),
     path("c/<slug:slug>/students/<int:number>/", courses.student, name="course-student"),
+    path("c/<slug:slug>/students/<int:number>/data/", student_data.student, name="course-student-data"),
+    path("c/<slug:slug>/students/<int:number>/data/export.zip", student_data.student_export,
+         name="course-student-export"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),
     path("first-steps/dismiss/", first_steps.dismiss, name="dismiss-first-step"),
