@@ -3,15 +3,17 @@
 Sandboxes go first, one by one: where the engine does not answer, the place is still there, and it can be asked again.
 """
 
+import shutil
 from collections.abc import Iterable
 
 from django.db import connection, transaction
 
-from queueviz import owners
+from queueviz import owners, sharing
 from queueviz.access import SEATS
 from queueviz.courses import belongings
 from queueviz.courses.models import Course, Enrolment
 from queueviz.models import AuditRecord, Sandbox
+from queueviz.runs import places
 from queueviz.visitor import SESSIONS, Visitor, digest
 
 
@@ -27,6 +29,7 @@ def forget(visitor: Visitor, enrolment: Enrolment) -> int:
         _rename(found.named_after)
         enrolment.delete()
         owners.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
+    _forget_results(course, found.slugs)
     transaction.on_commit(scrub)
     return len(found.sandboxes)
 
@@ -41,6 +44,7 @@ def forget_course(visitor: Visitor, course: Course) -> None:
     with transaction.atomic():
         AuditRecord.objects.filter(slug=course.slug).delete()
         course.delete()
+    _forget_results(course, [])
     transaction.on_commit(scrub)
 
 
@@ -62,6 +66,20 @@ def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
         content[SEATS] = {slug: secret for slug, secret in content[SEATS].items() if digest(secret) not in gone}
         row.session_data = SESSIONS.SessionStore().encode(content)
         row.save(update_fields=["session_data"])
+
+
+def _forget_results(course: Course, slugs: list[str]) -> None:
+    """What was found out of the whole course has this student's part in it, and can be found out again.
+
+    Of each sandbox recordings and results went with its row; those that were shared go here.
+    """
+    sharing.sweep()
+    pipeline = places.home() / places.FOLDER
+    for job in pipeline.glob("[a-z]*/"):
+        shutil.rmtree(job / course.slug, ignore_errors=True)
+    for log in pipeline.glob(".*/*.log"):  # of Spark, with paths
+        if any(slug in log.read_text(errors="replace") for slug in slugs):
+            log.unlink(missing_ok=True)
 
 
 def _rename(sandboxes: list[Sandbox]) -> None:

@@ -73,12 +73,22 @@ def _student(server: Server, pages: RemotePages, course: str, code: str, name: s
     pages.post(f"/s/{slug}/labs/{LAB}/", {"action": "AnswerStep", "step": "1", "part": "predict",
                                           "value": GIVEN[name]})
     branch = until(lambda: _branched(pages, slug), what="a branch is made")
+    _plant(server.home, course, slug)
     until(lambda: (server.home / "sandboxes" / branch / "journal").is_dir(), what="the branch has a journal")
     with closing(_database(server.home)) as database:
         [(digest,)] = database.execute("SELECT digest FROM queueviz_enrolment WHERE pseudonym = ?", [name]).fetchall()
     return Student(pages, name, slug, branch, {
         "pseudonym": name, "digest": digest, "sandbox": slug, "branch": branch, "answer": f'"{GIVEN[name]}"',
         "question": ASKED[name]})
+
+
+def _plant(home: Path, course: str, slug: str) -> None:
+    """What the pipeline and recordings leave of a sandbox and of its course, without Spark and its minutes."""
+    for path in (f"recordings/{slug}/0-9-1.qvr", f"pipeline/latency/{slug}/manifest.json",
+                 f"pipeline/grading/{course}/scores.csv", f"pipeline/.spark/{slug[:4]}.log"):
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        with (home / path).open("a") as file:
+            file.write(f"{home}/sandboxes/{slug}\n")
 
 
 def _branched(pages: RemotePages, slug: str) -> str:

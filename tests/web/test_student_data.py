@@ -9,7 +9,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from queueviz import engine, owners
+from queueviz import engine, owners, sharing
 from queueviz.courses import exporting
 from queueviz.models import AuditRecord, Course, Enrolment, Grant, PipelineRun, Sandbox, Submission
 from queueviz.visitor import SESSIONS
@@ -144,6 +144,16 @@ def test_branches_of_a_student_s_sandbox_go_with_it_and_branches_of_those(course
     assert set(Sandbox.objects.values_list("slug", flat=True)) == {"r1", "b3"}
     recipe.refresh_from_db()
     assert recipe.name == "r1", "it is another's, but it named the student"
+
+
+def test_a_shared_recording_ends_with_the_sandbox_it_is_of(course: Course, teacher: Client) -> None:
+    sandbox, kept = begun(course, joined(course, "Otter")), begun(course, joined(course, "Lynx"))
+    for digest, row in (("a" * 64, sandbox), ("b" * 64, kept)):
+        Grant.objects.create(sandbox=row, kind="share", role="viewer", digest=digest)
+        sharing.directory().mkdir(exist_ok=True)
+        (sharing.directory() / f"{digest}.qvr").write_bytes(b"QVR")
+    teacher.post(f"/c/{course.slug}/students/{place_of('Otter').pk}/data/", CONFIRMED)
+    assert [path.stem[0] for path in sharing.directory().iterdir()] == ["b"]
 
 
 def test_where_the_engine_does_not_answer_the_student_can_ask_again(course: Course, port: FakePort) -> None:
