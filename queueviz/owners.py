@@ -323,7 +323,7 @@ def _claim(token: str) -> Grant:
 
 
 def _sweep() -> None:
-    """Delete what expired a week ago, and courses past their time; called when room is asked for: no timer is needed."""
+    """Delete what expired a week ago, and courses that are over; called when room is asked for: no timer is needed."""
     from queueviz.courses import retention  # it ends sandboxes by this module
 
     retention.sweep()

@@ -78,7 +78,7 @@ def _own(enrolment: Enrolment) -> models.QuerySet[Sandbox]:
 
 
 def _with_branches(found: list[Sandbox]) -> list[Sandbox]:
-    """A branch has its parent's journal up to where it begins: the answers are in it, whoever made it."""
+    """A branch has its parent's journal up to where it begins: the answers are in it, also in another's."""
     known = {sandbox.slug: sandbox for sandbox in found}
     newest = list(known)
     while newest:

@@ -18,12 +18,13 @@ SWEPT_STUDENTS = 2  # at once: a visitor is waiting for a new sandbox
 
 
 def ended_at(course: Course) -> datetime:
-    """When it is due; of one without a date, when somebody was there last."""
+    """When it is due; of one without a date, the last visit."""
     if course.due_at is not None:
         return course.due_at
     seen = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
     visited = course.sandboxes.aggregate(visited=Max("visited_at"))
-    return max(at for at in (course.created_at, *seen.values(), *visited.values()) if at is not None)
+    latest: datetime = max(at for at in (course.created_at, *seen.values(), *visited.values()) if at is not None)
+    return latest
 
 
 def kept_until(course: Course) -> datetime:
@@ -40,8 +41,8 @@ def demand_kept(due_at: datetime | None) -> None:
 def over(now: datetime | None = None) -> QuerySet[Course]:
     """Courses that are not to be kept any longer, the oldest first."""
     since = (now or timezone.now()) - COURSE_LIFE
-    still = Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since) | Q(sandboxes__visited_at__gte=since)
-    active = Course.objects.filter(still).values("pk")
+    active = Course.objects.filter(Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since)
+                                   | Q(sandboxes__visited_at__gte=since)).values("pk")
     idle = Q(due_at__isnull=True, created_at__lt=since) & ~Q(pk__in=active)
     return Course.objects.filter(Q(due_at__lt=since) | idle).order_by("created_at")
 

@@ -1,1 +1,1 @@
-"""A class that is played: students who join a course of a running server and do its labs by its pages (docs/demo.md)."""
+"""A played class: students who join a course of a running server and do its labs by its pages (docs/demo.md)."""

@@ -24,6 +24,7 @@ LOOK_EVERY_S = 1.5
 MOST_LINES = 1_000_000
 GRACE_S = 45.0  # how much longer than it should a wait takes on a busy machine
 PANEL = {"HX-Request": "true"}
+LOWERS = 'name="do" value="down"'
 RUNS = ("do", "done")  # in other phases the clock stands while the student reads
 
 
@@ -122,6 +123,11 @@ class PageHands:
         self._pages.get(self._panel, **PANEL)
         found = self.state["open"]
         self._run_clock(1.0 if found is None or found["phase"] in RUNS else 0.0)
+
+    @property
+    def hand_is_up(self) -> bool:
+        """As the panel shows it: its button lowers the hand."""
+        return LOWERS in self._pages.get(self._panel, **PANEL).text
 
     def start_over(self) -> None:
         self.think()

@@ -1,4 +1,4 @@
-"""What the students of a played class do: one is stuck, one asks, one is idle, one is done, one is cut off; others work."""
+"""What played students do: one is stuck, one asks, one is idle, one is done, one is cut off; the others work."""
 
 import itertools
 import threading
@@ -156,11 +156,12 @@ class PlayedStudent:
         self._stay()
 
     def _ask(self) -> None:
-        """Where it is time to: who asks with a hand up asks the first question still."""
+        """Where it is time to, and no hand is up."""
         if self._asks_s is None or time.monotonic() < self._asks_s:
             return
         self._asks_s = time.monotonic() + ASKS_AGAIN_S
-        self._pages.post(f"/c/{self._course}/hand/", {"do": "up", "question": next(self._questions)})
+        if self.hands is None or not self.hands.hand_is_up:
+            self._pages.post(f"/c/{self._course}/hand/", {"do": "up", "question": next(self._questions)})
 
     def _idle(self) -> None:
         """Predicts, and does nothing any more; the page stays open."""

@@ -1,4 +1,4 @@
-"""What is stored of a student: said, exported and deleted, by the student himself or by the teacher; and a whole course."""
+"""What is stored of a student: said, exported and deleted, by the student or the teacher; and a whole course."""
 
 from typing import Any
 

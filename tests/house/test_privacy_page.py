@@ -14,7 +14,7 @@ from queueviz.settings import SESSION_COOKIE_AGE
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "privacy.md").read_text("utf-8")
 MODELS = list(apps.get_app_config("queueviz").get_models())
-[OF_NOBODY] = re.findall(r"^About no student: (.*)", PAGE, re.M)
+[OF_NO_STUDENT] = re.findall(r"^About no student: (.*)", PAGE, re.M)
 
 
 def section_of(kind: type[models.Model]) -> str:
@@ -24,7 +24,7 @@ def section_of(kind: type[models.Model]) -> str:
 
 @pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
 def test_every_table_has_its_section_with_every_field(kind: type[models.Model]) -> None:
-    if f"`{kind.__name__}`" in OF_NOBODY:
+    if f"`{kind.__name__}`" in OF_NO_STUDENT:
         assert not refers_to_a_student(kind), "it is about a student after all"
         return
     said = section_of(kind)
