@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import httpx
+import orjson
 import pytest
 
 from tests.server.server import ROOT, Server, environment, run, until
@@ -39,7 +40,7 @@ def same_answers(home: Path) -> int:
     most = 0
     for journal in (home / "sandboxes").glob("*/journal"):
         lines = [line for path in journal.glob("*.ndjson") for line in path.read_bytes().splitlines()]
-        given = [line.partition(b'"fields":')[2] for line in lines if b'"AnswerStep"' in line and b'"say"' in line]
+        given = [orjson.loads(line)["fields"] for line in lines if b'"AnswerStep"' in line and b'"say"' in line]
         most = max([most, *(given.count(one) for one in given)])
     return most
 
