@@ -66,13 +66,17 @@ class Command(BaseCommand):
             raise CommandError(f"The account {ACCOUNT} administers this server: give it another name first.")
         teacher.set_password(password)
         teacher.save()
+        elsewhere = f"The server at {url} is on another data home than {settings.QUEUEVIZ_HOME}."
         with pages_of(teacher, url) as pages:
             for old in Course.objects.filter(teacher=teacher, title=TITLE):
                 pages.post(reverse("course-delete", args=[old.slug]), {"confirm": "delete"})
-            made = pages.post(reverse("course-new"), {"title": TITLE, "labs": LAB_SLUGS})
+            try:
+                made = pages.post(reverse("course-new"), {"title": TITLE, "labs": LAB_SLUGS})
+            except RemoteRefused as refused:  # it does not know the account's session
+                raise CommandError(f"{elsewhere} ({refused})") from refused
         course = Course.objects.filter(slug=made.headers.get("Location", "").rstrip("/").rpartition("/")[2]).first()
         if course is None:
-            raise CommandError(f"The server at {url} is on another data home than {settings.QUEUEVIZ_HOME}.")
+            raise CommandError(elsewhere)
         return course, "(of QUEUEVIZ_DEMO_PASSWORD)" if given else password
 
     def _play(self, url: str, code: str, students: int, seed: str, minutes: float | None) -> None:
