@@ -28,7 +28,7 @@ SEATS = "seats"  # in a session: course → the secret of its student's place th
 HOLDER_BYTES = 32
 ANONYMOUS_LIFE = timedelta(hours=24)  # after the last visit
 ACCOUNT_LIFE = timedelta(days=30)
-COURSE_LIFE = timedelta(days=90)
+COURSE_LIFE = timedelta(days=90)  # after its end
 VISIT_NOTED_EVERY = timedelta(minutes=1)  # a live page must not write a row per request
 HOST_VERBS = frozenset({"see"})
 ATTACHED_ACTIONS = (ResetOffsets, UndoReset)  # all that is ever done to a cluster that is not ours
@@ -214,14 +214,15 @@ def note_visit(visit: Visit) -> None:
     if now - sandbox.visited_at < VISIT_NOTED_EVERY:
         return
     sandbox.visited_at = now
-    sandbox.expires_at = now + life_of(sandbox)
+    sandbox.expires_at = expiry_of(sandbox, now)
     sandbox.save(update_fields=["visited_at", "expires_at"])
 
 
-def life_of(sandbox: Sandbox) -> timedelta:
+def expiry_of(sandbox: Sandbox, visited_at: datetime) -> datetime | None:
+    """None: it is kept as long as its course (`courses.retention`)."""
     if sandbox.course_id:
-        return COURSE_LIFE
-    return ACCOUNT_LIFE if sandbox.owner_id else ANONYMOUS_LIFE
+        return None
+    return visited_at + (ACCOUNT_LIFE if sandbox.owner_id else ANONYMOUS_LIFE)
 
 
 def remember(visitor: Visitor, sandbox: Sandbox) -> None:

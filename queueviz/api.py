@@ -188,7 +188,9 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     pages = _pages(slug, found, most)
     if most <= MOST_LINES:
         return HttpResponse(b"".join(pages), content_type=NDJSON)
-    return StreamingHttpResponse(_in_turn(pages), content_type=NDJSON)
+    answer = StreamingHttpResponse(_in_turn(pages), content_type=NDJSON)
+    answer["Content-Encoding"] = "identity"  # Django packs each page by itself, and clients unpack the first alone
+    return answer
 
 
 def _pages(slug: str, found: Entries, most: int) -> Iterator[bytes]:

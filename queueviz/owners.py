@@ -111,7 +111,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict
         place = record(visitor, "create", slug, template=sandbox.template, preset=sandbox.preset,
                        **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}))
         sandbox.slug, sandbox.name = slug, sandbox.name or slug
-        sandbox.visited_at, sandbox.expires_at = now, now + access.life_of(sandbox)
+        sandbox.visited_at, sandbox.expires_at = now, access.expiry_of(sandbox, now)
         sandbox.save()
         give()
     try:
@@ -195,7 +195,7 @@ def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visib
 def extend(visitor: Visitor, sandbox: Sandbox) -> None:
     """A whole life from now on."""
     sandbox.visited_at = timezone.now()
-    sandbox.expires_at = sandbox.visited_at + access.life_of(sandbox)
+    sandbox.expires_at = access.expiry_of(sandbox, sandbox.visited_at)
     sandbox.save(update_fields=["visited_at", "expires_at"])
     record(visitor, "extend", sandbox.slug)
 
@@ -323,7 +323,10 @@ def _claim(token: str) -> Grant:
 
 
 def _sweep() -> None:
-    """Delete what expired a week ago; called when room is asked for, so no timer is needed."""
+    """Delete what expired a week ago, and courses that are over; called when room is asked for: no timer is needed."""
+    from queueviz.courses import retention  # it ends sandboxes by this module
+
+    retention.sweep()
     gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
     for sandbox in gone[:5]:  # a few at a time: a visitor is waiting for a new one
         try:

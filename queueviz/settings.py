@@ -88,7 +88,7 @@ DATABASES = {
 SQLITE_OPTIONS = {
     "timeout": 5,
     "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing at the upgrade
-    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
 }
 POSTGRESQL_OPTIONS = {"connect_timeout": 5, "options": "-c lock_timeout=5s"}  # who waits in vain hears that it is busy
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":

@@ -34,6 +34,7 @@ from queueviz.pages import (
     results,
     sandbox,
     share,
+    student_data,
 )
 
 register_converter(slugs.AttachedName, "attached")
@@ -57,6 +58,9 @@ urlpatterns = [
     path("c/<slug:slug>/", courses.course, name="course"),
     path("c/<slug:slug>/analytics/", analytics.analytics, name="course-analytics"),
     path("c/<slug:slug>/change/", courses.change, name="course-change"),
+    path("c/<slug:slug>/data/", student_data.own, name="course-data"),
+    path("c/<slug:slug>/data/export.zip", student_data.own_export, name="course-export"),
+    path("c/<slug:slug>/delete/", student_data.course, name="course-delete"),
     path("c/<slug:slug>/hand/", courses.hand, name="course-hand"),
     path("c/<slug:slug>/live/", course_live.live, name="course-live"),
     path("c/<slug:slug>/broadcast/", course_live.broadcast, name="course-broadcast"),
@@ -85,6 +89,9 @@ urlpatterns = [
     path("lti/link/<slug:state>/", lti_teaching.link, name="lti-link"),
     path("lti/platforms/", lti_teaching.platforms, name="lti-platforms"),
     path("lti/register/<slug:secret>/", lti_teaching.register, name="lti-register"),
+    path("c/<slug:slug>/students/<int:number>/data/", student_data.student, name="course-student-data"),
+    path("c/<slug:slug>/students/<int:number>/data/export.zip", student_data.student_export,
+         name="course-student-export"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),
     path("first-steps/dismiss/", first_steps.dismiss, name="dismiss-first-step"),

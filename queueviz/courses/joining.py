@@ -65,6 +65,12 @@ def secret_of(visitor: Visitor, course: Course) -> str | None:
     return found
 
 
+def leave(visitor: Visitor, course: Course) -> None:
+    """This browser's place is gone."""
+    held = visitor.session.get(SEATS, {})
+    visitor.session[SEATS] = {slug: secret for slug, secret in held.items() if slug != course.slug}
+
+
 def take(visitor: Visitor, secret: str) -> Enrolment:
     """Go on at this browser.  Raises ActionRefused (404) where the link is no student's, or is one no more."""
     found = Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.courses import deadlines, grades, joining, presence, submissions, teaching
+from queueviz.courses import deadlines, grades, joining, presence, retention, submissions, teaching
 from queueviz.courses.cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
@@ -66,7 +66,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "grade")
     given = request.POST
     teaching.change(visit.course, title=given.get("title", ""), labs=given.getlist("labs"),
-                    most_students=_whole(given.get("most_students", "")), due_at=_time(given.get("due_at", "")),
+                    most_students=_whole(given.get("most_students", "")), due_at=_kept(given.get("due_at", "")),
                     feedback=given.get("feedback", ""))
     return redirect("course", slug)
 
@@ -139,7 +139,9 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
         done.setdefault(one.enrolment_id, []).append(one)
     students = [{"row": one, "submissions": _in_order(course, done.get(one.pk, []))} for one in _students(course)]
     return {"course": course, "students": students, "packs": _packs(), "time_factors": TIME_FACTORS,
-            "feedback": Course.Feedback.choices, "labs": [LABS[slug] for slug in course.labs if slug in LABS]}
+            "feedback": Course.Feedback.choices, "kept_until": retention.kept_until(course),
+            "removed": course.enrolments.filter(removed_at__isnull=False).order_by("pk"),
+            "labs": [LABS[slug] for slug in course.labs if slug in LABS]}
 
 
 def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
@@ -181,6 +183,12 @@ def _number(text: str) -> float:
     except ValueError:
         raise ActionRefused(422, "{text} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor",
                             text=text[:20]) from None
+
+
+def _kept(text: str) -> datetime | None:
+    due_at = _time(text)
+    retention.demand_kept(due_at)
+    return due_at
 
 
 def _time(text: str) -> datetime | None:

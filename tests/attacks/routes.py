@@ -107,6 +107,12 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/live/": GRADE,
     "c/<slug:slug>/broadcast/": [Ask("POST", "grade", body={"kind": "freeze"})],
     "c/<slug:slug>/change/": [Ask("POST", "grade", body={"title": "x"})],
+    "c/<slug:slug>/data/": [*SEE, Ask("POST", "see")],  # unconfirmed: the matrix goes on with them
+    "c/<slug:slug>/data/export.zip": SEE,
+    "c/<slug:slug>/delete/": [*GRADE, Ask("POST", "grade")],
+    "c/<slug:slug>/students/<int:number>/data/": [Ask(method, "grade", {"number": "0"}, finds=False)
+                                                  for method in ("GET", "POST")],
+    "c/<slug:slug>/students/<int:number>/data/export.zip": [Ask("GET", "grade", {"number": "0"}, finds=False)],
     "c/<slug:slug>/hand/": [Ask("POST", "see", body={"do": "down"})],
     "c/<slug:slug>/labs/<slug:lab>/": [Ask("POST", "see", {"lab": "orderly-lock"}, finds=False)],
     "c/<slug:slug>/lobby/": [Ask("POST", "grade", body={"state": "closed"})],

@@ -37,7 +37,7 @@ def student_of(course: Course, pseudonym: str, played: Played, *, entries: list[
     browser = joined(course, pseudonym)
     lab = played.attempt.lab.slug
     sandbox = begun(course, browser, lab)
-    submissions.note(sandbox, lab_row(played.attempt))
+    submissions.note(sandbox, lab_row(played.attempt, played.attempt.evidence.now_ms))
     directory = engine.directory_of(sandbox.slug)
     directory.mkdir(parents=True)
     (directory / "sandbox.json").write_text(json.dumps({"slug": sandbox.slug}))

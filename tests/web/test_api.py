@@ -1,5 +1,6 @@
 """The JSON API: exact shapes, and a sentence for every refusal."""
 
+import zlib
 from concurrent.futures import Future
 from typing import Any
 
@@ -178,6 +179,18 @@ async def test_a_download_is_as_long_as_the_journal(port: FakePort, asked: int, 
     answer = await AsyncClient().get(f"/api/sandboxes/{slug}/events?most={asked}")
     lines = b"".join([page async for page in answer.streaming_content]).splitlines()
     assert [int(orjson.loads(line)["seq"]) for line in lines] == list(range(given))
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_long_events_are_whole_for_a_client_that_unpacks_one_stream(port: FakePort) -> None:
+    """Each page packed by itself is a stream of its own, and browsers leave all after the first out."""
+    slug = (await sync_to_async(make)(Client()))["slug"]
+    port.rows = [{"seq": str(n), "type": "ClockChanged"} for n in range(12_000)]
+    answer = await AsyncClient().get(f"/api/sandboxes/{slug}/events?most=20000", headers={"Accept-Encoding": "gzip"})
+    text = b"".join([page async for page in answer.streaming_content])
+    if answer["Content-Encoding"] == "gzip":
+        text = zlib.decompressobj(wbits=31).decompress(text)
+    assert len(text.splitlines()) == 12_000
 
 
 def test_trimmed_events_are_gone_and_say_where_the_journal_begins(visitor: Client, port: FakePort) -> None:

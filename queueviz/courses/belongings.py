@@ -1,0 +1,88 @@
+"""What is stored of a student, wherever it stands: exactly this is exported, and exactly this is deleted."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import NestedObjects
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.db import DEFAULT_DB_ALIAS, models
+
+from queueviz.access import SEATS
+from queueviz.courses.models import Enrolment
+from queueviz.models import AuditRecord, Sandbox
+from queueviz.visitor import SESSIONS, digest
+
+NAMED_AFTER_CHARS = 58  # of a sandbox's label: so many begin the name of what was made of it (`owners`)
+
+
+class Belongings(NamedTuple):
+    """`sandboxes`: of the student's labs, and all that were branched off them.
+
+    `named_after`: others' sandboxes that were made of their recipes: they are not the student's, but their names are.
+    """
+
+    enrolment: Enrolment
+    sandboxes: list[Sandbox]
+    named_after: list[Sandbox]
+
+    @property
+    def slugs(self) -> list[str]:
+        return [sandbox.slug for sandbox in self.sandboxes]
+
+    def rows(self) -> list[models.Model]:
+        """The place, and whatever hangs on it or on its sandboxes, of every table; lines of the audits last."""
+        found = NestedObjects(DEFAULT_DB_ALIAS)
+        found.collect([self.enrolment])
+        if self.sandboxes:
+            found.collect(self.sandboxes)
+        below = [row for kind in sorted(found.data, key=lambda kind: kind.__name__)
+                 for row in sorted(found.data[kind], key=lambda row: row.pk or 0)]
+        return [*below, *self.audit(), *self.administered()]
+
+    def audit(self) -> models.QuerySet[AuditRecord]:
+        return AuditRecord.objects.filter(slug__in=self.slugs).order_by("pk")
+
+    def administered(self) -> models.QuerySet[LogEntry]:
+        """What the host did to them in the admin."""
+        return LogEntry.objects.filter(object_repr__in=self.slugs).order_by("pk")
+
+
+def of(enrolment: Enrolment) -> Belongings:
+    sandboxes = _with_branches(list(_own(enrolment)))
+    known = {sandbox.pk for sandbox in sandboxes}
+    labels = {sandbox.label[:NAMED_AFTER_CHARS] for sandbox in sandboxes if enrolment.pseudonym in sandbox.label}
+    others = [row for label in sorted(labels) for row in Sandbox.objects.filter(name__startswith=label)
+              if row.pk not in known]
+    return Belongings(enrolment, sandboxes, others)
+
+
+def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSession, dict[str, Any]]]:
+    """Browsers that have a place of one of these, as far as their sessions are kept here: row and content."""
+    places = list(enrolments)
+    if not places:
+        return []
+    digests = {place.digest for place in places}
+    since = min(place.joined_at for place in places)  # a session that has a place was kept after that
+    kept = SESSIONS.SessionStore.get_model_class().objects.filter(expire_date__gte=since)
+    read = ((row, row.get_decoded()) for row in kept.iterator())
+    return [(row, content) for row, content in read
+            if any(digest(secret) in digests for secret in content.get(SEATS, {}).values())]
+
+
+def _own(enrolment: Enrolment) -> models.QuerySet[Sandbox]:
+    """Of the submissions, and what is left of one that two tabs began at once."""
+    begun = models.Q(submission__enrolment=enrolment)
+    left = models.Q(grants__holder=enrolment.digest, grants__role="student", submission__isnull=True)
+    return Sandbox.objects.filter(begun | left).distinct().order_by("pk")
+
+
+def _with_branches(found: list[Sandbox]) -> list[Sandbox]:
+    """A branch has its parent's journal up to where it begins: the answers are in it, also in another's."""
+    known = {sandbox.slug: sandbox for sandbox in found}
+    newest = list(known)
+    while newest:
+        below = Sandbox.objects.filter(branch_of__in=newest, of_host=False).exclude(slug__in=list(known)).order_by("pk")
+        known |= (branches := {sandbox.slug: sandbox for sandbox in below})
+        newest = list(branches)
+    return list(known.values())

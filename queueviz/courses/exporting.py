@@ -1,0 +1,108 @@
+"""Everything that is stored of a student, as files: rows as JSON, journals as they lie, and what was graded in them."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.core import serializers
+
+from queueviz import engine
+from queueviz.courses import belongings
+from queueviz.courses.models import Enrolment
+from queueviz.models import Sandbox
+from queueviz.rates import Rate
+from sandbox.journal.schema import from_row
+from sandbox.journal.segments import rows_since, segments
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.attempt import Attempt
+from sandbox.labs.grade import grade
+from sandbox.labs.lab import shown
+
+MOST_BYTES = 256 * 1024 * 1024  # of journals, as they are read for one download
+EXPORTS = Rate(1 / 20, 4, what="exports")
+
+ABOUT = """What is stored of {pseudonym} in the course "{title}".
+
+student.json              every row of the database about this student, by table
+sandboxes/SLUG/journal/   what happened in a sandbox of the student's, one event a line, answers among them
+sandboxes/SLUG/attempts.json   each attempt at a lab: steps, predictions, mistakes, hints, receipts
+
+Not in here: messages in the brokers' stores of these sandboxes, which actions and producers named in the journal have
+made, and secrets, of which only digests are stored.
+"""
+
+
+def files_of(enrolment: Enrolment) -> Iterator[tuple[str, bytes | Path]]:
+    """Names in the export, with their content or the file that has it."""
+    found = belongings.of(enrolment)
+    yield "README.txt", ABOUT.format(pseudonym=enrolment.pseudonym, title=enrolment.course.title).encode()
+    yield "student.json", _plain(_rows_of(found))
+    for sandbox in found.sandboxes:
+        journal = _journal_of(sandbox)
+        for path in segments(journal):
+            yield f"sandboxes/{sandbox.slug}/journal/{path.name}", path
+        yield f"sandboxes/{sandbox.slug}/attempts.json", _plain(_attempts_in(journal))
+
+
+def write(enrolment: Enrolment, directory: Path) -> int:
+    """Into a directory, which is made; returns how many files.  Raises OSError."""
+    count = 0
+    for name, content in files_of(enrolment):
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
+        count += 1
+    return count
+
+
+def packed(enrolment: Enrolment) -> bytes:
+    """As one ZIP file.  Raises ActionRefused (409) where it is too large for a download."""
+    into, left = io.BytesIO(), MOST_BYTES
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
+        for name, content in files_of(enrolment):
+            data = content if isinstance(content, bytes) else content.read_bytes()
+            left -= len(data)
+            if left < 0:
+                raise ActionRefused(409, "This is more than {most} MiB.", "Ask the host for manage.py student export.",
+                                    most=MOST_BYTES // 2**20)
+            pack.writestr(name, data)
+    return into.getvalue()
+
+
+def _rows_of(found: belongings.Belongings) -> dict[str, Any]:
+    course = found.enrolment.course
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for row in found.rows():
+        [plain] = serializers.serialize("python", [row])
+        tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"]})
+    seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([found.enrolment])]
+    return {"course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
+            "tables": tables, "browsers": seats}
+
+
+def _journal_of(sandbox: Sandbox) -> Path:
+    return engine.directory_of(sandbox.slug) / "journal"
+
+
+def _attempts_in(journal: Path) -> list[dict[str, Any]] | dict[str, str]:
+    """A journal that cannot be graded is exported all the same, and it is said why."""
+    try:
+        return [_attempt(one.attempt) for one in grade(map(from_row, rows_since(journal, 0)))]
+    except Exception as why:  # whatever a forged journal says
+        return {"error": f"{type(why).__name__}: {why}"}
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    met = [{"step": one.step, "seq": one.seq, "predicted": None if one.given is None else shown(one.given),
+            "truth": None if one.truth is None else shown(one.truth), "accurate": one.accurate} for one in attempt.met]
+    mistakes = [{"step": step, "seq": seq, "said": verdict.sentence()} for step, seq, verdict in attempt.mistakes]
+    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "began": attempt.began, "score": attempt.score,
+            "finished": attempt.finished, "met": met, "mistakes": mistakes, "hints": attempt.hints,
+            "receipts": [one._asdict() for one in attempt.receipts.kept]}
+
+
+def _plain(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)

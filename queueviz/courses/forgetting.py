@@ -1,0 +1,88 @@
+"""Deletion of a student, and of a whole course: rows, directories, and whatever else names them.
+
+Sandboxes go first, one by one: where the engine does not answer, the place is still there, and it can be asked again.
+"""
+
+import shutil
+from collections.abc import Iterable
+
+from django.db import connection, transaction
+
+from queueviz import owners, sharing
+from queueviz.access import SEATS
+from queueviz.courses import belongings
+from queueviz.courses.models import Course, Enrolment
+from queueviz.models import AuditRecord, Sandbox
+from queueviz.runs import places
+from queueviz.visitor import SESSIONS, Visitor, digest
+
+
+def forget(visitor: Visitor, enrolment: Enrolment) -> int:
+    """The student, for good; returns how many sandboxes went.  Raises as `owners.delete`."""
+    course, found = enrolment.course, belongings.of(enrolment)
+    for sandbox in found.sandboxes:
+        owners.delete(visitor, sandbox)
+    with transaction.atomic():
+        _forget_seats([enrolment])
+        found.audit().delete()
+        found.administered().delete()
+        _rename(found.named_after)
+        enrolment.delete()
+        owners.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
+    _forget_results(course, found.slugs)
+    transaction.on_commit(scrub)
+    return len(found.sandboxes)
+
+
+def forget_course(visitor: Visitor, course: Course) -> None:
+    """With all its students.  Raises as `owners.delete`."""
+    for enrolment in course.enrolments.select_related("course"):
+        forget(visitor, enrolment)
+    for sandbox in course.sandboxes.all():  # the teacher's
+        owners.delete(visitor, sandbox)
+        AuditRecord.objects.filter(slug=sandbox.slug).delete()
+    with transaction.atomic():
+        AuditRecord.objects.filter(slug=course.slug).delete()
+        course.delete()
+    _forget_results(course, [])
+    transaction.on_commit(scrub)
+
+
+def scrub() -> None:
+    """What was deleted is not to be read in SQLite's files either.
+
+    Its pages were overwritten (`secure_delete` in the settings); the log beside them still has older ones.
+    """
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
+    """Browsers lose the secrets of these places, and keep whatever else they have."""
+    places = list(enrolments)
+    gone = {place.digest for place in places}
+    for row, content in belongings.sessions_of(places):
+        content[SEATS] = {slug: secret for slug, secret in content[SEATS].items() if digest(secret) not in gone}
+        row.session_data = SESSIONS.SessionStore().encode(content)
+        row.save(update_fields=["session_data"])
+
+
+def _forget_results(course: Course, slugs: list[str]) -> None:
+    """What was found out of the whole course has this student's part in it, and can be found out again.
+
+    Of each sandbox recordings and results went with its row; those that were shared go here.
+    """
+    sharing.sweep()
+    pipeline = places.home() / places.FOLDER
+    for job in pipeline.glob("[a-z]*/"):
+        shutil.rmtree(job / course.slug, ignore_errors=True)
+    for log in pipeline.glob(".*/*.log"):  # of Spark, with paths
+        if any(slug in log.read_text(errors="replace") for slug in slugs):
+            log.unlink(missing_ok=True)
+
+
+def _rename(sandboxes: list[Sandbox]) -> None:
+    for sandbox in sandboxes:
+        AuditRecord.objects.filter(slug=sandbox.slug, details__has_key="name").update(details={})
+        Sandbox.objects.filter(pk=sandbox.pk).update(name=sandbox.slug)

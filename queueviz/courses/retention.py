@@ -1,0 +1,61 @@
+"""How long a course is kept: until 90 days after its end, with its students, their sandboxes and all they did."""
+
+import logging
+from datetime import datetime
+
+from django.db.models import Max, Q, QuerySet
+from django.utils import timezone
+
+from queueviz.access import COURSE_LIFE
+from queueviz.courses import forgetting
+from queueviz.courses.models import Course
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+log = logging.getLogger(__name__)
+
+SWEPT_STUDENTS = 2  # at once: a visitor is waiting for a new sandbox
+
+
+def ended_at(course: Course) -> datetime:
+    """When it is due; of one without a date, the last visit."""
+    if course.due_at is not None:
+        return course.due_at
+    seen = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
+    visited = course.sandboxes.aggregate(visited=Max("visited_at"))
+    latest: datetime = max(at for at in (course.created_at, *seen.values(), *visited.values()) if at is not None)
+    return latest
+
+
+def kept_until(course: Course) -> datetime:
+    return ended_at(course) + COURSE_LIFE
+
+
+def demand_kept(due_at: datetime | None) -> None:
+    """Raises ActionRefused (422) for a date with which the course would be deleted at once."""
+    if due_at is not None and due_at + COURSE_LIFE < timezone.now():
+        raise ActionRefused(422, "A course is deleted {days} days after its date.", "Choose a later one.",
+                            field="due_at", days=COURSE_LIFE.days)
+
+
+def over(now: datetime | None = None) -> QuerySet[Course]:
+    """Courses that are not to be kept any longer, the oldest first."""
+    since = (now or timezone.now()) - COURSE_LIFE
+    active = Course.objects.filter(Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since)
+                                   | Q(sandboxes__visited_at__gte=since)).values("pk")
+    idle = Q(due_at__isnull=True, created_at__lt=since) & ~Q(pk__in=active)
+    return Course.objects.filter(Q(due_at__lt=since) | idle).order_by("created_at")
+
+
+def sweep() -> None:
+    """A few students of a course that is over; the course itself after its last one.  What fails is tried again."""
+    course = over().first()
+    if course is None:
+        return
+    try:
+        for enrolment in course.enrolments.select_related("course").order_by("pk")[:SWEPT_STUDENTS]:
+            forgetting.forget(Visitor(), enrolment)
+        if not course.enrolments.exists():
+            forgetting.forget_course(Visitor(), course)
+    except SandboxError as why:
+        log.warning("a course that is over could not be deleted: %s", why)

@@ -1,0 +1,195 @@
+"""A lab's script, played through the pages of a running server: `sandbox.labs.script.Hands` over HTTP."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import orjson
+
+from queueviz.demo_class.page_socket import picture
+from queueviz.remote import RemoteRefused
+from queueviz.remote_pages import RemotePages
+from sandbox.control.actions import Action, SetRate, fields_of, name_of
+from sandbox.control.questions import BY_NAME, Question
+from sandbox.journal.schema import Row, describe, from_row
+from sandbox.kernel.chance import Chance
+from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.grade import grade
+from sandbox.labs.lab import Lab
+from sandbox.queries.rows.labs import LabRow
+
+LOOK_EVERY_S = 1.5
+MOST_LINES = 1_000_000
+GRACE_S = 45.0  # how much longer than it should a wait takes on a busy machine
+PANEL = {"HX-Request": "true"}
+LOWERS = 'name="do" value="down"'
+RUNS = ("do", "done")  # in other phases the clock stands while the student reads
+
+
+class Pace(NamedTuple):
+    """`least_s` to `most_s` from one move to the next; `rate`: of the clock while a step waits, at least."""
+
+    chance: Chance
+    least_s: float
+    most_s: float
+    rate: float = 1.0
+
+
+class PageHands:
+    """Of one student in one lab.  `rest` waits so many seconds; it raises where the class is over.
+
+    Every method raises RemoteRefused where the server refuses or is not there.
+    """
+
+    def __init__(self, pages: RemotePages, slug: str, lab: Lab, pace: Pace, rest: Callable[[float], None]) -> None:
+        self._pages, self._lab, self._pace, self._rest = pages, lab, pace, rest
+        self._slug = slug
+        self._api = f"/api/sandboxes/{slug}"
+        self._panel = f"/s/{slug}/labs/{lab.slug}/"
+        self._rate = 1.0
+        self.said: tuple[str, str] | None = None  # part and value of the last answer
+
+    @property
+    def state(self) -> LabRow:
+        row: LabRow | None = self._pages.get(f"{self._api}/ask/lab-state").json()["lab"]
+        if row is None:
+            raise RemoteRefused(f"Sandbox {self._slug} has no lab in progress.")
+        return row
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.state["numbers"]
+
+    @property
+    def evidence(self) -> Evidence:
+        lines = self._pages.get(f"{self._api}/events?{urlencode({'after': -1, 'most': MOST_LINES})}").content
+        return grade(from_row(with_numbers(row)) for row in map(orjson.loads, lines.splitlines()))[-1].attempt.evidence
+
+    def act(self, action: Action) -> int:
+        self.think()
+        return self._act(action)
+
+    def wait(self, seconds: float) -> None:
+        self._run_clock(max(self._rate, 1.0))
+        began_ms, slept_s = self._now_ms(), 0.0
+        while (left_s := seconds - (self._now_ms() - began_ms) / 1000) > 0 and slept_s < seconds + GRACE_S:
+            sleep_s = min(LOOK_EVERY_S, left_s / self._rate)
+            self._rest(sleep_s)
+            slept_s += sleep_s
+
+    def see(self, within_s: float = 180) -> None:
+        now = self.state
+        if now["open"] is not None:
+            self._run_clock(max(now["open"]["rate"], self._pace.rate))
+        looks = math.ceil((within_s / self._rate + GRACE_S) / LOOK_EVERY_S)
+        for _ in range(looks):
+            if _place(now) != _place(self.state) or not _does(now):
+                break
+            self._rest(LOOK_EVERY_S)
+        self.look()
+
+    def predict(self, value: float | str) -> None:
+        self._answer("predict", value)
+
+    def say(self, value: float | str) -> None:
+        self._answer("say", value)
+
+    def why(self, value: float | str) -> None:
+        self._answer("why", value)
+
+    def hint(self) -> None:
+        self.think()
+        self._post(action="TakeHint", step=str(self._step()))
+
+    def read(self, channel: str) -> Any:
+        kind, _, rest = channel.partition("/")
+        return picture(self._pages.url, self._pages.cookies, f"{kind}/{self._slug}/{rest}".rstrip("/"))
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        name = next(name for name, kind in BY_NAME.items() if type(question) is kind)
+        given = {name: value for name, value in vars(question).items() if value is not None}
+        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(given, doseq=True)}").json()
+        return answer
+
+    # What a script does not have: of the page, and of the person before it.
+
+    def think(self) -> None:
+        self._rest(self._pace.chance.between(self._pace.least_s, self._pace.most_s))
+
+    def look(self) -> None:
+        """At the panel, as a page does when something happened; the clock stands while there is something to read."""
+        self._pages.get(self._panel, **PANEL)
+        found = self.state["open"]
+        self._run_clock(1.0 if found is None or found["phase"] in RUNS else 0.0)
+
+    @property
+    def hand_is_up(self) -> bool:
+        """As the panel shows it: its button lowers the hand."""
+        return LOWERS in self._pages.get(self._panel, **PANEL).text
+
+    def start_over(self) -> None:
+        self.think()
+        self._post(action="RestartLab")
+        self._run_clock(1.0)
+
+    def say_again(self) -> None:
+        """The last answer, word for word."""
+        assert self.said is not None, "a script has answered something"
+        part, value = self.said
+        self._answer(part, value)
+
+    def _answer(self, part: str, value: float | str) -> None:
+        self.think()
+        self.said = (part, value if isinstance(value, str) else f"{value:g}")
+        self._post(action="AnswerStep", step=str(self._step()), part=part, value=self.said[1])
+        self._rest(LOOK_EVERY_S)  # what the answer completes is written in the engine's next turn
+        self.look()
+
+    def _post(self, **form: str) -> None:
+        self._pages.post(self._panel, form, **PANEL)
+
+    def _act(self, action: Action) -> int:
+        given = {"action": name_of(action), **fields_of(action, whole=True)}
+        return int(self._pages.send(f"{self._api}/actions", given).json()["seq"])
+
+    def _run_clock(self, rate: float) -> None:
+        if rate != self._rate:
+            self._act(SetRate(rate=rate))
+            self._rate = rate
+
+    def _now_ms(self) -> int:
+        return int(self._pages.get(self._api).json()["at_ms"])
+
+    def _step(self) -> int:
+        found = self.state["open"]
+        return len(self._lab.steps) if found is None else found["step"]
+
+
+def with_numbers(row: Row) -> Row:
+    """A row as the API gives it, with the numbers of the files: their text is for browsers."""
+    longs = _longs().get(row["type"], ())
+    return {name: _number(value) if name in longs or name in ("seq", "cause") else value for name, value in row.items()}
+
+
+@cache
+def _longs() -> dict[str, tuple[str, ...]]:
+    return {name: tuple(field for field, kind in event["fields"].items() if "int64" in kind)
+            for name, event in describe().items()}
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_number(item) for item in value]
+    return int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() else value
+
+
+def _place(row: LabRow) -> tuple[int, int | None, str | None]:
+    found = row["open"]
+    return row["attempt"], found and found["step"], found and found["phase"]
+
+
+def _does(row: LabRow) -> bool:
+    return row["open"] is not None and row["open"]["phase"] == "do"
+

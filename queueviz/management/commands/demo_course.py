@@ -1,0 +1,113 @@
+"""`manage.py demo_course [--students 12]`: a course with played students, for teachers who try it (docs/demo.md)."""
+
+import argparse
+import secrets
+import threading
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+from django.urls import reverse
+
+from queueviz import environment
+from queueviz.courses.joining import PSEUDONYMS
+from queueviz.courses.models import Course
+from queueviz.remote import RemoteRefused
+from queueviz.remote_pages import RemotePages, pages_of
+from sandbox.labs.catalogue import LABS
+
+ACCOUNT = "demo-teacher"
+TITLE = "Demo course"
+LAB_SLUGS = ("pinned-offset", "members-and-queues")
+PASSWORD_BYTES = 12
+MOST_STUDENTS = len(PSEUDONYMS)
+ENDS_WITHIN_S = 5.0
+
+
+class Command(BaseCommand):
+    help = "Make a course on a running server, with students who are played until Ctrl+C."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add("--students", type=int, default=12, metavar="N", help=f"1 to {MOST_STUDENTS} (default 12)")
+        add("--url", default="http://127.0.0.1:8000", help="the server, on this data home (%(default)s)")
+        add("--seed", default="0", metavar="S", help="another seed is another class (default 0)")
+        add("--minutes", type=float, default=None, metavar="M", help="end by itself (default: with Ctrl+C)")
+
+    def handle(self, *args: Any, students: int, url: str, seed: str, minutes: float | None, **given: Any) -> None:
+        if not 1 <= students <= MOST_STUDENTS:
+            raise CommandError(f"--students is 1 to {MOST_STUDENTS}.")
+        if minutes is not None and minutes <= 0:
+            raise CommandError("--minutes is above 0.")
+        try:
+            _demand_server(url)
+            course, password = self._course(url)
+        except RemoteRefused as refused:
+            raise CommandError(f"{refused} Start script/server first, or say --url.") from refused
+        except DatabaseError as why:
+            raise CommandError(f"The database cannot be used ({why}). Start the server once.") from why
+        live = reverse("course-live", args=[course.slug])
+        self.stdout.write(f"Live page   {url.rstrip('/')}{reverse('login')}?next={live}\n"
+                          f"Sign in as  {ACCOUNT}\n"
+                          f"Password    {password}\n"
+                          f"Join code   {course.code}")
+        connection.close()  # the students have none
+        self._play(url, str(course.code), students, seed, minutes)
+
+    def _course(self, url: str) -> tuple[Course, str]:
+        """A new one in place of that of an earlier run; and the password, or where it comes from."""
+        given = environment.text("QUEUEVIZ_DEMO_PASSWORD")
+        password = given or secrets.token_urlsafe(PASSWORD_BYTES)
+        teacher, _ = User.objects.get_or_create(username=ACCOUNT)
+        if teacher.is_staff or teacher.is_superuser:
+            raise CommandError(f"The account {ACCOUNT} administers this server: give it another name first.")
+        teacher.set_password(password)
+        teacher.save()
+        elsewhere = f"The server at {url} is on another data home than {settings.QUEUEVIZ_HOME}."
+        with pages_of(teacher, url) as pages:
+            for old in Course.objects.filter(teacher=teacher, title=TITLE):
+                pages.post(reverse("course-delete", args=[old.slug]), {"confirm": "delete"})
+            try:
+                made = pages.post(reverse("course-new"), {"title": TITLE, "labs": LAB_SLUGS})
+            except RemoteRefused as refused:  # it does not know the account's session
+                raise CommandError(f"{elsewhere} ({refused})") from refused
+        course = Course.objects.filter(slug=made.headers.get("Location", "").rstrip("/").rpartition("/")[2]).first()
+        if course is None:
+            raise CommandError(elsewhere)
+        return course, "(of QUEUEVIZ_DEMO_PASSWORD)" if given else password
+
+    def _play(self, url: str, code: str, students: int, seed: str, minutes: float | None) -> None:
+        from queueviz.demo_class.parts import COMES_EVERY_S, PlayedStudent, cast
+
+        over, threads = threading.Event(), []
+        labs = [LABS[slug] for slug in LAB_SLUGS]
+        try:
+            for place in cast(list(PSEUDONYMS[:students]), seed):
+                student = PlayedStudent(url, code, labs, place, over, self._say)
+                threads.append(threading.Thread(target=student.run, name=place.name, daemon=True))
+                threads[-1].start()
+                self.stdout.write(f"{place.name:12} {place.part}")
+                over.wait(COMES_EVERY_S)
+            self.stdout.write("The class goes on until Ctrl+C.")
+            over.wait(None if minutes is None else minutes * 60)
+        except KeyboardInterrupt:
+            self.stdout.write("")
+        over.set()
+        for thread in threads:
+            thread.join(ENDS_WITHIN_S)
+        self.stdout.write("The class is over. Its course stays, until the next demo_course.")
+
+    def _say(self, text: str) -> None:
+        """From the students' threads."""
+        self.stderr.write(text)
+
+
+def _demand_server(url: str) -> None:
+    pages = RemotePages(url)
+    try:
+        pages.get("/healthz/live")
+    finally:
+        pages.close()

@@ -1,0 +1,99 @@
+"""`manage.py student list|export|delete COURSE …`: what is stored of the students of a course (docs/privacy.md)."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError
+from django.urls import reverse
+
+from queueviz import engine
+from queueviz.courses import exporting, forgetting
+from queueviz.courses.models import Course, Enrolment
+from queueviz.remote import RemoteRefused
+from queueviz.remote_pages import pages_of
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import Locked, SandboxError
+
+
+class Command(BaseCommand):
+    help = "List the students of a course, export what is stored of one, or delete it."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        commands = parser.add_subparsers(dest="command", required=True, metavar="list|export|delete")
+        for name, what in (("list", "pseudonyms and dates"), ("export", "everything that is stored, as files"),
+                           ("delete", "everything that is stored, for good")):  # fmt: skip
+            command = commands.add_parser(name, help=what)
+            command.add_argument("course", help="its address, the last part of /c/…/")
+            if name != "list":
+                command.add_argument("pseudonym")
+            if name == "export":
+                command.add_argument("--to", type=Path, required=True, metavar="DIR", help="an empty or new directory")
+            if name == "delete":
+                command.add_argument("--url", default="http://127.0.0.1:8000",
+                                     help="the server, where one runs on this data home (%(default)s)")
+
+    def handle(self, *args: Any, command: str, course: str, **given: Any) -> None:
+        found = Course.objects.filter(slug=course).first()
+        if found is None:
+            raise CommandError(f"There is no course {course} in {settings.QUEUEVIZ_HOME}.")
+        if command == "list":
+            self._list(found)
+            return
+        enrolment = found.enrolments.select_related("course").filter(pseudonym=given["pseudonym"]).first()
+        if enrolment is None:
+            raise CommandError(f"No student of this course has the pseudonym {given['pseudonym']}. "
+                               f"See manage.py student list {course}.")
+        try:
+            if command == "export":
+                self._export(enrolment, given["to"])
+            else:
+                self._delete(enrolment, given["url"])
+        except (SandboxError, RemoteRefused) as refused:
+            raise CommandError(str(refused)) from refused
+
+    def _list(self, course: Course) -> None:
+        for one in course.enrolments.order_by("pk"):
+            removed = " removed" if one.removed_at else ""
+            self.stdout.write(f"{one.pseudonym:32} joined {one.joined_at:%Y-%m-%d %H:%M} "
+                              f"labs {one.submissions.count()}{removed}")
+
+    def _export(self, enrolment: Enrolment, to: Path) -> None:
+        try:
+            to.mkdir(parents=True, exist_ok=True)
+            if any(to.iterdir()):
+                raise CommandError(f"{to} is not empty: an export needs a directory of its own.")
+            count = exporting.write(enrolment, to)
+        except OSError as why:
+            raise CommandError(f"{why.filename}: {why.strerror}. Choose another directory.") from why
+        self.stdout.write(f"{count} files of {enrolment.pseudonym} in {to}.")
+
+    def _delete(self, enrolment: Enrolment, url: str) -> None:
+        """By the server that has the sandboxes; where none runs, by an engine of this command's own."""
+        pseudonym, sandboxes = enrolment.pseudonym, None
+        if settings.QUEUEVIZ_RAY_ADDRESS or not _is_ours():
+            _ask_server(enrolment, url)
+        else:
+            sandboxes = forgetting.forget(Visitor(), enrolment)
+            engine.stop()
+        counted = "" if sandboxes is None else f" with {sandboxes} sandboxes"
+        self.stdout.write(f"{pseudonym} is deleted{counted}.")
+
+
+def _is_ours() -> bool:
+    """Whether no server runs on this data home: then an engine has started here."""
+    try:
+        engine.port()
+    except Locked:
+        return False
+    return True
+
+
+def _ask_server(enrolment: Enrolment, url: str) -> None:
+    course = enrolment.course
+    with pages_of(course.teacher, url) as pages:
+        pages.post(reverse("course-student-data", args=[course.slug, enrolment.pk]), {"confirm": "delete"})
+    if Enrolment.objects.filter(pk=enrolment.pk).exists():
+        raise RemoteRefused(f"The server at {url} deleted nothing: is it another one's?")

@@ -1,0 +1,113 @@
+"""What is stored of a student: said, exported and deleted, by the student or the teacher; and a whole course."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from queueviz import visitor
+from queueviz.courses import belongings, exporting, forgetting, joining, retention
+from queueviz.courses.models import Enrolment
+from queueviz.courses.visits import CourseVisit, visit_course
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+
+CONFIRMED = "delete"
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def own(request: HttpRequest, slug: str) -> HttpResponse:
+    """The student's own.  POST with `confirm=delete`: gone, and out of the course."""
+    who = visitor.of_request(request)
+    visit = visit_course(who, slug, "see")
+    enrolment = _own(visit)
+    if request.method == "GET":
+        return _shown(request, visit, enrolment, reverse("course-data", args=[slug]))
+    _demand_confirmed(request)
+    forgetting.forget(who, enrolment)
+    joining.leave(who, visit.course)
+    return redirect("join")
+
+
+@never_cache
+@require_GET
+def own_export(request: HttpRequest, slug: str) -> HttpResponse:
+    who = visitor.of_request(request)
+    return _packed(who, _own(visit_course(who, slug, "see")))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """The teacher's, also of a student who was removed.  POST with `confirm=delete`."""
+    who = visitor.of_request(request)
+    visit = visit_course(who, slug, "grade")
+    enrolment = _of_course(visit, number)
+    if request.method == "GET":
+        return _shown(request, visit, enrolment, reverse("course-student-data", args=[slug, number]))
+    _demand_confirmed(request)
+    forgetting.forget(who, enrolment)
+    return redirect("course", slug)
+
+
+@never_cache
+@require_GET
+def student_export(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    who = visitor.of_request(request)
+    return _packed(who, _of_course(visit_course(who, slug, "grade"), number))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def course(request: HttpRequest, slug: str) -> HttpResponse:
+    """The whole course.  POST with `confirm=delete`."""
+    who = visitor.of_request(request)
+    visit = visit_course(who, slug, "grade")
+    if request.method == "GET":
+        return render(request, "queueviz/pages/course_delete.html", {
+            "course": visit.course, "students": visit.course.enrolments.count(),
+            "sandboxes": visit.course.sandboxes.count(), "kept_until": retention.kept_until(visit.course)})
+    _demand_confirmed(request)
+    forgetting.forget_course(who, visit.course)
+    return redirect("course-new")
+
+
+def _own(visit: CourseVisit) -> Enrolment:
+    if visit.enrolment is None:
+        raise ActionRefused(409, "A teacher has no place in the course.", "Choose a student of the roster.")
+    return visit.enrolment
+
+
+def _of_course(visit: CourseVisit, number: int) -> Enrolment:
+    return get_object_or_404(Enrolment, course=visit.course, pk=number)
+
+
+def _demand_confirmed(request: HttpRequest) -> None:
+    if request.POST.get("confirm") != CONFIRMED:
+        raise ActionRefused(422, "This cannot be undone, and was not confirmed.", "Tick the box first.",
+                            field="confirm")
+
+
+def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, here: str) -> HttpResponse:
+    found = belongings.of(enrolment)
+    context: dict[str, Any] = {
+        "course": visit.course, "enrolment": enrolment, "teaches": visit.teaches, "here": here,
+        "labs": [{"number": LABS[one.lab].number if one.lab in LABS else one.lab, "row": one}
+                 for one in enrolment.submissions.order_by("begun_at")],
+        "sandboxes": len(found.sandboxes), "browsers": len(belongings.sessions_of([enrolment])),
+        "kept_until": retention.kept_until(visit.course)}
+    return render(request, "queueviz/pages/course_data.html", context)
+
+
+def _packed(who: visitor.Visitor, enrolment: Enrolment) -> HttpResponse:
+    exporting.EXPORTS.demand(who.address)
+    answer = HttpResponse(exporting.packed(enrolment), content_type="application/zip")
+    name = f"{enrolment.course.slug}-{enrolment.pseudonym}.zip"
+    answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    answer["Content-Encoding"] = "identity"  # it is compressed already
+    return answer

@@ -1,0 +1,85 @@
+"""Pages of a running server, reached as a browser reaches them: cookies, forms, and the token that forms need."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+
+from queueviz.remote import RemoteRefused
+from queueviz.visitor import SESSIONS
+
+REQUEST_TIMEOUT_S = 60.0
+WITH_A_FORM = "/join/"
+SESSION_LIFE_S = 120
+
+
+class RemotePages:
+    """One browser.  A refusal of the server's is a `RemoteRefused`, as is a server that is not there."""
+
+    def __init__(self, url: str, *, session_key: str | None = None, transport: httpx.BaseTransport | None = None
+                 ) -> None:
+        self.url = url.rstrip("/")
+        cookies = {} if session_key is None else {settings.SESSION_COOKIE_NAME: session_key}
+        self._http = httpx.Client(cookies=cookies, timeout=REQUEST_TIMEOUT_S, transport=transport,
+                                  headers={"Referer": f"{self.url}/"})  # fmt: skip
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        return {cookie.name: cookie.value or "" for cookie in self._http.cookies.jar}
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self._asked("GET", path, headers=headers)
+
+    def post(self, path: str, form: Mapping[str, Any] | None = None, **headers: str) -> httpx.Response:
+        return self._asked("POST", path, data=dict(form or {}), headers=headers | self._token())
+
+    def send(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
+        """As JSON."""
+        return self._asked("POST", path, json=body, headers=self._token())
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _token(self) -> dict[str, str]:
+        """Signing in changes it; a browser that has seen no form yet looks at one."""
+        if settings.CSRF_COOKIE_NAME not in self.cookies:
+            self.get(WITH_A_FORM)
+        return {"X-CSRFToken": self.cookies[settings.CSRF_COOKIE_NAME]}
+
+    def _asked(self, method: str, path: str, **more: Any) -> httpx.Response:
+        try:
+            answer = self._http.request(method, f"{self.url}{path}", **more)
+        except httpx.InvalidURL as why:
+            raise RemoteRefused(f"{self.url} is no address: {why}.") from why
+        except httpx.HTTPError as why:
+            raise RemoteRefused(f"Nobody answers at {self.url}: {why or type(why).__name__}.") from why
+        if answer.status_code >= 400:
+            raise RemoteRefused(f"{self.url}{path} answered {answer.status_code}{_sentence(answer)}.")
+        return answer
+
+
+@contextmanager
+def pages_of(user: Any, url: str) -> Iterator[RemotePages]:
+    """As this account, by a session that ends with the block: for who has the server's database anyway."""
+    session = SESSIONS.SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.set_expiry(SESSION_LIFE_S)
+    session.create()
+    pages = RemotePages(url, session_key=session.session_key)
+    try:
+        yield pages
+    finally:
+        pages.close()
+        session.delete()
+
+
+def _sentence(answer: httpx.Response) -> str:
+    try:
+        return f": {answer.json()['error']}"
+    except (ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,108 @@
+"""A course is kept until 90 days after its end, and no sandbox of it ends before."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from queueviz import access, owners
+from queueviz.courses import retention
+from queueviz.models import Course, Enrolment, Sandbox
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import EngineBusy
+from tests.web.clusters import account, browser_of
+from tests.web.fake_port import FakePort
+from tests.web.test_courses import LAB, begun, joined
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def teacher(port: FakePort) -> Client:
+    return browser_of(account("teacher"))
+
+
+@pytest.fixture
+def course(teacher: Client) -> Course:
+    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB]})
+    return Course.objects.get()
+
+
+def is_over(course: Course, at: datetime) -> bool:
+    course.refresh_from_db()
+    over = course in retention.over(at)
+    assert over == (retention.kept_until(course) < at), "the date that is shown is the one that counts"
+    return over
+
+
+def test_a_course_with_a_date_ends_90_days_after_it_also_if_students_come_back(course: Course) -> None:
+    due = timezone.now() + 30 * DAY
+    joined(course)
+    Course.objects.update(due_at=due)
+    Enrolment.objects.update(seen_at=due + 80 * DAY)
+    assert not is_over(course, due + 89 * DAY)
+    assert is_over(course, due + 91 * DAY)
+
+
+@pytest.mark.parametrize("sign", ["made", "joined", "seen", "visited"])
+def test_a_course_without_a_date_ends_90_days_after_the_last_visit(course: Course, sign: str) -> None:
+    long_ago = timezone.now() - 300 * DAY
+    begun(course, joined(course))
+    last = dict.fromkeys(("made", "joined", "seen", "visited"), long_ago) | {sign: long_ago + 100 * DAY}
+    Course.objects.update(created_at=last["made"])
+    Enrolment.objects.update(joined_at=last["joined"], seen_at=last["seen"])
+    Sandbox.objects.update(visited_at=last["visited"])
+    assert not is_over(course, long_ago + 189 * DAY)
+    assert is_over(course, long_ago + 191 * DAY)
+
+
+def test_a_sandbox_of_a_course_has_no_end_of_its_own(course: Course) -> None:
+    student = joined(course)
+    sandbox = begun(course, student)
+    assert sandbox.expires_at is None
+    Sandbox.objects.update(visited_at=timezone.now() - 200 * DAY)
+    assert student.get(f"/s/{sandbox.slug}/").status_code == 200, "the date of the course may be far"
+    sandbox.refresh_from_db()
+    assert sandbox.expires_at is None
+    assert sandbox.visited_at > timezone.now() - DAY
+    other = owners.create(Visitor(session={}), "empty").sandbox
+    assert other.expires_at is not None
+    assert other.expires_at <= timezone.now() + access.ANONYMOUS_LIFE
+
+
+def test_what_is_over_goes_a_few_students_at_a_time_when_room_is_asked_for(course: Course, port: FakePort) -> None:
+    for _ in range(3):
+        begun(course, joined(course))
+    Course.objects.update(due_at=timezone.now() - 91 * DAY)
+    owners.create(Visitor(session={}), "empty")
+    assert Enrolment.objects.count() == 3 - retention.SWEPT_STUDENTS
+    owners.create(Visitor(session={}), "empty")
+    assert (Course.objects.count(), Enrolment.objects.count()) == (0, 0)
+    assert Sandbox.objects.filter(course__isnull=False).count() == 0
+    assert len(port.sandboxes) == 2, "those that were just made"
+
+
+def test_a_sweep_that_fails_does_not_refuse_a_visitor_and_is_tried_again(course: Course, port: FakePort) -> None:
+    begun(course, joined(course))
+    Course.objects.update(due_at=timezone.now() - 91 * DAY)
+    port.refuse["delete"] = EngineBusy("The engine did not answer in time.")
+    owners.create(Visitor(session={}), "empty")
+    assert Course.objects.count() == 1
+    owners.create(Visitor(session={}), "empty")
+    assert Course.objects.count() == 0
+
+
+def test_the_teacher_sees_the_date_and_cannot_choose_one_that_deletes_at_once(
+    course: Course, teacher: Client
+) -> None:
+    good = {"title": "New", "labs": LAB, "most_students": "30", "feedback": "at_once"}
+    day = (course.created_at + 90 * DAY).strftime("%Y-%m-%d")
+    page = f"/c/{course.slug}/"
+    assert f"Kept until {day}, 90 days after the last visit" in teacher.get(page).content.decode()
+    refused = teacher.post(f"/c/{course.slug}/change/", good | {"due_at": "2020-01-01T10:00"})
+    assert refused.status_code == 422
+    assert "A course is deleted 90 days after its date." in refused.content.decode()
+    assert teacher.post(f"/c/{course.slug}/change/", good | {"due_at": "2030-01-01T10:00"}).status_code == 302
+    assert "Kept until 2030-04-01, 90 days after it is due" in teacher.get(page).content.decode()
