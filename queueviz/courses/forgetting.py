@@ -27,6 +27,7 @@ def forget(visitor: Visitor, enrolment: Enrolment) -> int:
         found.audit().delete()
         found.administered().delete()
         _rename(found.named_after)
+        course.regrades.all().delete()  # they name all students, and can be found out again
         enrolment.delete()
         owners.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
     _forget_results(course, found.slugs)

@@ -229,7 +229,7 @@ def student_again(student: Student) -> None:
     Grade.objects.filter(submission=student.submission).update(score=100, changed_at=timezone.now())
 
 
-def test_a_killed_server_s_missing_result_is_told_from_a_forged_one(course: Course) -> None:
+def test_a_killed_server_s_missing_result_is_distinguished_from_a_forged_one(course: Course) -> None:
     student_of(course, "Otter", solved(LAB), entries=[
         entry for entry in solved(LAB).entries if not isinstance(entry.event, LabFinished)])
     made = again(course)

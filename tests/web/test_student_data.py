@@ -8,6 +8,7 @@ import orjson
 import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from queueviz import engine, owners, sharing
 from queueviz.courses import exporting
@@ -187,3 +188,11 @@ def test_a_deleted_course_takes_everything_with_it(course: Course, teacher: Clie
     assert (Course.objects.count(), Enrolment.objects.count(), Sandbox.objects.count()) == (0, 0, 0)
     assert (port.sandboxes, seats_kept()) == ({}, [])
     assert not AuditRecord.objects.exists()
+
+
+def test_what_a_regrade_says_of_a_student_goes_with_the_student(course: Course) -> None:
+    student = joined(course, "Otter")
+    begun(course, student)
+    course.regrades.create(began_at=timezone.now(), differences=[{"student": "Otter", "lab": LAB}])
+    assert student.post(f"/c/{course.slug}/data/", CONFIRMED).status_code == 302
+    assert list(course.regrades.all()) == []

@@ -45,7 +45,7 @@ function build(root, labels, values, digits) {
         { ...axis, size: 24, grid: { show: false }, splits: () => labels.map((_, i) => i).filter((i) => i % every === 0), values: (_, splits) => splits.map((i) => labels[i]) },
         { ...axis, size: 46, incrs: digits ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000], values: (_, splits) => splits.map((v) => v.toFixed(digits)) },
       ],
-      series: [{}, { fill: token("--accent"), stroke: token("--accent"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.6, 48] }) }],
+      series: [{}, { fill: token("--accent"), stroke: token("--accent"), width: 0, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.6, 48] }) }],
     },
     [labels.map((_, i) => i), values],
     root,

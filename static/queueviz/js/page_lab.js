@@ -24,15 +24,15 @@ page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
 });
 
 /* In a course: the teacher's question, and how far the lab is open. */
-const line = $("#poll-line");
+const asked = $("#poll-line");
 let paced = null;
-if (line)
-  page.live.follow(`class/${line.dataset.course}`, {
+if (asked)
+  page.live.follow(`class/${asked.dataset.course}`, {
     changed(channel) {
       page.live.painted(channel);
       const { poll } = channel.data, open = JSON.stringify(channel.data.pace);
-      if (poll) text($("span", line), poll.question);
-      hide(line, !["vote", "again"].includes(poll?.state));
+      if (poll) text($("span", asked), poll.question);
+      hide(asked, !["vote", "again"].includes(poll?.state));
       if (paced !== null && paced !== open) fetchAgain();
       paced = open;
     },
@@ -98,7 +98,7 @@ panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
 });
 
 /* An answer that found no server stays in this browser, and goes out with the connection. */
-const isPanel = (text) => text.includes("data-received");
+const isPanel = (html) => html.includes("data-received");
 panel.addEventListener("htmx:configRequest", ({ detail }) => kept.keep(detail.parameters));
 panel.addEventListener("htmx:afterRequest", ({ detail }) => {
   kept.settle(detail, isPanel(detail.xhr.responseText ?? ""));
