@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from queueviz.courses.differing import Difference, differences
 from queueviz.courses.models import Course, Submission
+from queueviz.slugs import root_of
 from sandbox.queries.rows.tile import TileRow
 
 IDLE_AFTER_S = 120.0
@@ -38,6 +39,7 @@ class GridRow(TypedDict):
 
     name: str
     slug: str | None
+    root: str | None  # address of the sandbox
     state: str
     since_ms: int | None
     lab: str | None
@@ -100,7 +102,8 @@ class Grid:
     def _row(self, student: Student, now: datetime, differs: Difference | None, *, shown: bool) -> GridRow:
         tile = self._tiles.get(student.slug or "")
         state, since = self._state(student, tile, now)
-        return {"name": student.pseudonym, "slug": student.slug, "state": state, "since_ms": _ms(since),
+        return {"name": student.pseudonym, "slug": student.slug,
+                "root": None if student.slug is None else root_of(student.slug), "state": state, "since_ms": _ms(since),
                 "lab": tile["lab"] if tile else None, "step": tile["step"] if tile else 0,
                 "steps": tile["steps"] if tile else 0, "question": student.question if state == "asking" else "",
                 "strips": tile["strips"] if tile else [], "shown": shown,

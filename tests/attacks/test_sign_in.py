@@ -69,7 +69,8 @@ def test_no_other_address_looks_at_a_password() -> None:
                 found.append(here)
         return found
 
-    assert addresses(get_resolver().url_patterns) == ["accounts/login/", "admin/login/", "admin/login/"]
+    assert addresses(get_resolver().url_patterns) == [
+        "lti/login/", "accounts/login/", "admin/login/", "admin/login/"], "that of LTI has none"
     assert Client().post("/admin/login/", WRONG).status_code == 302, "the first of the two answers"
 
 

@@ -140,7 +140,7 @@ function student(now_ms) {
   attr($("#take"), "aria-pressed", String(Boolean(row.acts)));
   text($("#take"), t(row.acts ? "grid.did.give_back" : "grid.did.take_over"));
   board.follow(row);
-  attr($("#student-open"), "href", row.slug ? `/s/${row.slug}/` : null);
+  attr($("#student-open"), "href", row.root);
 }
 
 /** Who newly needs the teacher, at most one line in five seconds; counts do not speak. */
