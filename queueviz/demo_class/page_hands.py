@@ -49,6 +49,7 @@ class PageHands:
         self._api = f"/api/sandboxes/{slug}"
         self._panel = f"/s/{slug}/labs/{lab.slug}/"
         self._rate = 1.0
+        self._drawn: tuple[int, Numbers] | None = None  # by the attempt
         self.said: tuple[str, str] | None = None  # part and value of the last answer
 
     @property
@@ -60,7 +61,11 @@ class PageHands:
 
     @property
     def numbers(self) -> Numbers:
-        return self.state["numbers"]
+        """All that the attempt has drawn, from the journal: a page is shown those only that its texts name."""
+        attempt = self.state["attempt"]
+        if self._drawn is None or self._drawn[0] != attempt:
+            self._drawn = attempt, self.evidence.numbers
+        return self._drawn[1]
 
     @property
     def evidence(self) -> Evidence:

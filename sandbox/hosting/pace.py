@@ -22,6 +22,7 @@ T = TypeVar("T")
 BEHIND_S = 0.25  # more than this is not made up: virtual time falls behind
 MEASURED_S = 2.0  # of the machine's time, for the share that was reached
 WHOLE = 0.95  # a share from here on counts as all
+MOST_LATE_S = 2.0  # of the machine's time, for what is planned to a millisecond
 SHORT = 0.2  # of a slice, for what has just become due
 
 
@@ -95,14 +96,22 @@ class Pace:
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
         """Call `fn` when the loop has reached the time that it would have in so many seconds of the machine; that, in
-        ms of the loop.  However late the loop is, `fn` finds it at that millisecond.
+        ms of the loop.  A loop that is late is still at that millisecond, unless it is so for MOST_LATE_S.
         """
         self.catch_up()
         at_ms = max(self._target_ms() + round(in_s * 1000), math.ceil(self._paced.sim.time() * 1000))
-        self._planned.append(Planned(at_ms, fn, over))
+        planned = Planned(at_ms, fn, over)
+        self._planned.append(planned)
         self._planned.sort(key=lambda planned: planned.at_ms)
+        self._machine.wall.call_later(in_s + MOST_LATE_S, lambda: self._overdue(planned))
         self._ask()
         return at_ms
+
+    def _overdue(self, planned: Planned) -> None:
+        """The machine is too busy to get there: better beside its millisecond than never."""
+        if planned in self._planned:
+            self._planned.remove(planned)
+            self.turn(planned.fn)
 
     async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine on the loop to its end, as fast as it can, and return its value."""

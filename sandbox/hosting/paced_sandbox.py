@@ -67,7 +67,7 @@ class PacedSandbox(Sandbox):
         return self._pace.turn(lambda: Sandbox.act(self, action, by))
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
-        """At one millisecond of its loop, which is one of its clock, however late the machine is."""
+        """At one millisecond of its loop, which is one of its clock, also where the machine is late."""
         at_ms = self._pace.plan(in_s, fn, over)
         return self._ms_in(at_ms / 1000 - self._paced.sim.time())
 

@@ -4,9 +4,11 @@ import { $, attr, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
 
+const AT_ONCE = new Set(["freeze", "release", "heal", "take_over", "give_back"]);
+
 export class Broadcast {
   #form = /** @type {HTMLFormElement} */ ($("#broadcast"));
-  #sending = false;
+  #sending = new Set(); // kinds: a countdown of one does not keep the others from being pressed
 
   /** @param {{ rows: () => Record<string, any>, shown: () => string | null, opened: () => string | null, say: (words: string) => void }} page */
   constructor(page) {
@@ -55,8 +57,9 @@ export class Broadcast {
   }
 
   async #send(kind, students, in_s = "0") {
-    if (this.#sending) return;
-    this.#busy(true);
+    if (this.#sending.has(kind)) return;
+    this.#sending.add(kind);
+    this.#busy();
     const form = new URLSearchParams({ kind, in_s }), { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}");
     for (const one of students) form.append("students", one);
     const counting = this.#countDown(Number(in_s));
@@ -69,13 +72,13 @@ export class Broadcast {
       refuse(this.#form, t("act.failed"), "503");
     } finally {
       clearInterval(counting);
-      this.#busy(false);
+      this.#sending.delete(kind);
+      this.#busy();
     }
   }
 
-  #busy(busy) {
-    this.#sending = busy;
-    for (const button of this.#form.querySelectorAll("button")) button.disabled = busy;
+  #busy() {
+    /** @type {HTMLButtonElement} */ ($("#send")).disabled = [...this.#sending].some((kind) => !AT_ONCE.has(kind));
   }
 
   #countDown(s) {

@@ -4,6 +4,7 @@ import { duration } from "./format.js";
 import { t } from "./words.js";
 
 export const NEED = ["stuck", "asking", "cut", "idle", "waiting", "working", "done"];
+const AGE_MS = 10_000; // ages go on in these steps: a class of sixty that counts seconds cannot be read
 const WINDOW = 100; // messages that each strip shows: all of all tiles, so that bars compare
 const WIDTH = 200, HIGH = 6, GAP = 2;
 const GLYPHS = {
@@ -22,8 +23,10 @@ export const glyph = (state) => {
 export const behind = (row) => row.strips.reduce((sum, strip) => (sum === null || strip.startsWith("-") ? null : sum + Number(strip.split("/")[0])), 0);
 
 /** The state, and since when in the words of the house. @param {any} row @param {number} now_ms */
-export const stateWords = (row, now_ms) =>
-  row.since_ms === null ? t(`grid.${row.state}`) : t("grid.since", { state: t(`grid.${row.state}`), age: duration(Math.max(0, Math.floor((now_ms - row.since_ms) / 10_000) * 10_000)) });
+export const stateWords = (row, now_ms) => {
+  const state = t(`grid.${row.state}`), age = row.since_ms === null ? 0 : Math.floor((now_ms - row.since_ms) / AGE_MS) * AGE_MS;
+  return age > 0 ? t("grid.since", { state, age: duration(age) }) : state;
+};
 
 export const differsWhy = (differs) => t("grid.differs_why", { ...differs, state: t(`state.${differs.state}`), usual: t(`state.${differs.usual}`) });
 

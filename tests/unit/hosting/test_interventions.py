@@ -106,6 +106,19 @@ def test_a_sandbox_that_is_behind_still_gets_it_at_the_planned_millisecond(room:
     assert planned == [planned_ms]
 
 
+def test_a_machine_that_does_not_get_there_does_it_two_seconds_later_all_the_same(room: Room) -> None:
+    late = room.sandbox(SLUGS[0])
+    called: list[int] = []
+    assert isinstance(late, PacedSandbox)
+    began_ms = room.now_ms()
+    late.plan(0.5, lambda: called.append(room.now_ms() - began_ms), lambda: None)
+    late._pace._began_s += 60  # which it has not made up
+    room.environment.sim.run_for(2.4)
+    assert called == []
+    room.environment.sim.run_for(0.2)
+    assert called == [2_500]
+
+
 def test_what_sleeps_is_skipped_and_what_falls_asleep_before_says_so(room: Room) -> None:
     room.run(room.host.sleep(SLUGS[0], "test"))
 
