@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from django.db import connection, transaction
 
-from queueviz import owners, sharing
+from queueviz import owners, recordings, sharing
 from queueviz.access import SEATS
 from queueviz.courses import belongings
 from queueviz.courses.models import Course, Enrolment
@@ -21,7 +21,7 @@ def forget(visitor: Visitor, enrolment: Enrolment) -> int:
     """The student, for good; returns how many sandboxes went.  Raises as `owners.delete`."""
     course, found = enrolment.course, belongings.of(enrolment)
     for sandbox in found.sandboxes:
-        owners.delete(visitor, sandbox)
+        _delete(visitor, sandbox)
     with transaction.atomic():
         _forget_seats([enrolment])
         found.audit().delete()
@@ -40,7 +40,7 @@ def forget_course(visitor: Visitor, course: Course) -> None:
     for enrolment in course.enrolments.select_related("course"):
         forget(visitor, enrolment)
     for sandbox in course.sandboxes.all():  # the teacher's
-        owners.delete(visitor, sandbox)
+        _delete(visitor, sandbox)
         AuditRecord.objects.filter(slug=sandbox.slug).delete()
     with transaction.atomic():
         AuditRecord.objects.filter(slug=course.slug).delete()
@@ -57,6 +57,12 @@ def scrub() -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
+    """With its recordings, which the server deletes by itself, and a command does not."""
+    owners.delete(visitor, sandbox)
+    recordings.of_server().forget(sandbox.slug)
 
 
 def _forget_seats(enrolments: Iterable[Enrolment]) -> None:

@@ -55,7 +55,7 @@ def done(course: Course, slug: str, home: Path) -> Submission:
     place = Enrolment.objects.create(course=course, pseudonym=slug.title(), digest=slug)
     work = Submission.objects.create(enrolment=place, lab=LAB.slug, sandbox=sandbox, steps=2)
     [attempt] = grade(map(from_row, rows_since(home / "sandboxes" / slug / "journal", 0)))
-    submissions.note(sandbox, lab_row(attempt.attempt))
+    submissions.note(sandbox, lab_row(attempt.attempt, attempt.attempt.evidence.now_ms))
     return work
 
 

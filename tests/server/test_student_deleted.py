@@ -14,7 +14,7 @@ from queueviz.remote_pages import RemotePages
 from tests.server.server import Server, run, until
 
 LAB = "members-and-queues"
-GIVEN = {"Quokka": "4711", "Lynx": "1147"}  # predictions that no one else gives
+GIVEN = {"Quokka": "471108150", "Lynx": "114720091"}  # predictions that no one else gives, and no offset reaches
 ASKED = {"Quokka": "Is the fourth one idle for good", "Lynx": "What is a heartbeat"}
 ACCOUNT = {"DJANGO_SUPERUSER_USERNAME": "teacher", "DJANGO_SUPERUSER_EMAIL": "",
            "DJANGO_SUPERUSER_PASSWORD": "only-of-this-test"}
