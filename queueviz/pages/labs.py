@@ -162,9 +162,9 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         return render(request, "queueviz/partials/lab.html", context, status=status)
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
+    context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     if "course" in context:
         context["texts"] = texts(HELD)
-    context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
     return render(request, "queueviz/boards/lab.html", context, status=status)
 
 

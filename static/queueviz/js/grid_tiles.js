@@ -149,7 +149,10 @@ export class Tiles {
   #keys(event, open) {
     const tile = event.target.closest?.(".tile");
     if (!tile) return;
-    if (event.key === "Enter") return open(tile.dataset.number);
+    if (event.key === "Enter") {
+      event.preventDefault(); // the focus goes to a button, which this key would press
+      return open(tile.dataset.number);
+    }
     const all = $$(".tile:not([hidden])", this.root), at = all.indexOf(tile);
     const columns = getComputedStyle(this.root).gridTemplateColumns.split(" ").length;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];

@@ -1,0 +1,95 @@
+"""A class live: a teacher at the grid breaks, freezes and heals what a student at the lab sees happen."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.test_axe_in_a_browser import small_targets, violations
+from tests.browser.test_poll_in_a_browser import _account, address
+
+__all__ = ["_account", "address"]
+
+
+@pytest.fixture
+def pupil(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(viewport=DESKTOP, color_scheme="light", reduced_motion="reduce")
+    made.set_default_timeout(PATIENCE_MS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def lab(pupil: BrowserContext, site: Site, address: str) -> Page:
+    """The first lab of a student who has just joined."""
+    code = site.page.locator(".joincode").inner_text()
+    page = pupil.new_page()
+    page.goto(f"{site.base_url}/join/?code={code}")
+    page.locator("[name=pseudonym]").fill("Otter")
+    page.locator("main form .primary").click()
+    page.wait_for_url(address)
+    page.locator(".worklist button").first.click()
+    page.locator(".app[data-conn=connected]").wait_for()
+    return page
+
+
+@pytest.fixture
+def grid(site: Site, address: str, lab: Page) -> Page:
+    """With the student's tile."""
+    site.page.goto(f"{address}live/")
+    site.page.locator(".app[data-conn=connected]").wait_for()
+    expect(site.page.locator(".tile[data-state=working]")).to_have_count(1)
+    return site.page
+
+
+def answered(grid: Page, text: str) -> None:
+    expect(grid.locator("#broadcast-answer")).to_contain_text(text)
+
+
+def test_a_broadcast_a_freeze_and_a_healing_reach_the_student(grid: Page, lab: Page) -> None:
+    grid.locator("#send").click()
+    answered(grid, "Crash one member: 1 sandboxes")
+    expect(lab.locator(".cons[data-actor=A]")).to_contain_text("Crashed")
+    grid.keyboard.press("Shift+B")
+    answered(grid, "Freeze all: 1 sandboxes")
+    expect(lab.locator("#hold")).to_contain_text("Your teacher has stopped time for everybody.")
+    expect(grid.locator(".tile .word")).to_contain_text("time stopped")
+    grid.keyboard.press("Shift+B")
+    answered(grid, "Go on: 1 sandboxes")
+    expect(lab.locator("#hold")).to_be_hidden()
+    grid.locator("#heal").click()
+    answered(grid, "Heal all: 1 sandboxes")
+    expect(lab.locator(".cons[data-actor=A]")).to_contain_text("Running")
+
+
+def test_the_open_student_s_board_is_live_and_control_is_taken_and_given_back(grid: Page, lab: Page) -> None:
+    tile = grid.locator(".tile")
+    tile.focus()
+    grid.keyboard.press("Enter")
+    expect(grid.locator("#student-title")).to_have_text("Otter")
+    expect(grid.locator("#student-rows .q").first).to_be_visible()
+    expect(grid.locator("#student-members")).to_contain_text("A: Running")
+    grid.locator("#take").click()
+    expect(lab.locator("#hold")).to_contain_text("Your teacher is acting here.")
+    expect(grid.locator("#take")).to_have_text("Give control back")
+    grid.locator("#take").click()
+    expect(lab.locator("#hold")).to_be_hidden()
+    grid.keyboard.press("Escape")
+    expect(tile).to_be_focused()
+
+
+def test_the_grid_is_clean_in_both_themes_and_on_a_phone_and_names_no_student_on_the_wall(
+        grid: Page, site: Site) -> None:
+    grid.locator(".tile").click()
+    expect(grid.locator("#student-rows .q").first).to_be_visible()
+    for size in (DESKTOP, PHONE):
+        grid.set_viewport_size(size)
+        for theme in ("light", "dark"):
+            grid.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert violations(site) == [], (size, theme)
+        assert grid.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert small_targets(site) == []
+    grid.set_viewport_size(DESKTOP)
+    grid.keyboard.press("p")
+    assert "Otter" not in grid.locator("body").inner_text()
