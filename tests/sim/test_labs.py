@@ -189,7 +189,7 @@ def test_its_state_shows_the_open_phase_and_nothing_sealed(world: World) -> None
 
 def test_the_state_of_a_finished_lab_opens_its_predictions(tmp_path: Path) -> None:
     with World(tmp_path, seed=5) as world:
-        assert world.ask("lab-state") == {"lab": None}
+        assert world.ask("lab-state")["lab"] is None
         LAB.solve(LabPlayer(world, LAB))
         shown = world.ask("lab-state")["lab"]
     assert (shown["finished"], shown["score"], shown["open"]) == (True, 100, None)

@@ -11,9 +11,11 @@ from queueviz.boards import BOARDS
 from queueviz.moments import LIMITS, Moment
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import SNAPSHOT, FakePort
+from tests.web.patience import until
 
 JSON, HTMX = "application/json", {"HX-Request": "true"}
 WAIT_S = 60
+STARTED = 300  # events: past the instant in which everything starts, with timers that write none
 AT = 18_000
 VIEWS = [board.name for board in BOARDS.values() if board.replayed]
 RESULT: dict[str, Any] = {"seq": AT, "state": "live", "snapshot": {**SNAPSHOT, "sandbox": {}}, "channels": {}}
@@ -141,6 +143,7 @@ def test_each_view_at_an_event_is_what_it_was_then(real_engine: Any) -> None:
     def act(**fields: Any) -> int:
         return int(client.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON).json()["seq"])
 
+    until(lambda: int(client.get(f"/api/sandboxes/{slug}").json()["seq"]) > STARTED)
     act(action="CrashActor", actor="A")
     act(action="SetRate", rate=0)
     pages = {view: client.get(path_of(view, slug, "B")) for view in VIEWS}

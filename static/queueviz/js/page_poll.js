@@ -14,7 +14,9 @@ const WITHOUT_LINE_MS = 5000;
 const SPOKEN = [100, 90, 50]; // of 100 who have voted: counts between do not speak
 const { theme, projector } = setUpTheme();
 const config = json("live"), painter = new Painter(), live = new Live(new SandboxClock());
-let counted = { at: "", spoken: 0 };
+const share = (voted, of) => SPOKEN.find((one) => of > 0 && voted * 100 >= one * of) ?? 0;
+/** What is spoken already: at first, what the page was drawn with. */
+let counted = { at: $("#poll").dataset.at ?? "", spoken: share(Number($("#voted")?.textContent), Number($("#of")?.textContent)) };
 
 new Pill(live, painter);
 show({ live, painter, config }, config.channels.class, ({ poll }) => {
@@ -53,7 +55,7 @@ function seats({ voted, of, number, state }) {
   while (row.children.length > of) row.lastChild.remove();
   while (row.children.length < of) row.append(el("i"));
   [...row.children].forEach((seat, at) => seat.classList.toggle("taken", at < voted));
-  const at = `${number}/${state}`, reached = SPOKEN.find((share) => of > 0 && voted * 100 >= share * of) ?? 0;
+  const at = `${number}/${state}`, reached = share(voted, of);
   const spoken = counted.at === at ? counted.spoken : 0;
   if (reached > spoken && counted.at === at) say(t("poll.voted", { n: voted, of }));
   counted = { at, spoken: Math.max(reached, spoken) };

@@ -51,7 +51,9 @@ def test_a_killed_server_loses_no_message_and_uses_no_number_twice(tmp_path: Pat
         topic = next(row for row in snapshot["topics"] if row["topic"] == "orders")
         assert sum(int(queue["max"]) for queue in topic["queues"]) == 300
         rows = port.entries("demo", last_seq, 1_000).result(WAIT_S).rows
-        assert int(rows[0]["seq"]) == 10_000
+        before = [seq for row in rows if (seq := int(row["seq"])) < 10_000]  # written after the last look
+        assert before == [last_seq + number for number in range(1, len(before) + 1)]
+        assert int(rows[len(before)]["seq"]) == 10_000
         recovered = [row["kind"] for row in rows if row["type"] == "RecoveryDone"]
         assert recovered == ["abnormal"]
         crashed = [row for row in rows if row["type"] == "MemberStateChanged" and row["state"] == "crashed"]
