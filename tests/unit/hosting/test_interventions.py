@@ -20,7 +20,7 @@ from sandbox.simulation.replay import replay
 from sandbox.simulation.world import SimulatedEnvironment
 
 TEACHER, STUDENT = Actor("instructor", "ada"), "student Otter"
-SLUGS = [f"place-{number}" for number in range(6)]
+SLUGS = [f"place-{number}" for number in range(4)]
 
 
 class Room:
