@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox.cluster.config import HostConfig
-from sandbox.control.actions import parse_action
+from sandbox.cluster.lab_progress import LabProgress
+from sandbox.control.actions import AnswerStep, CrashActor, StartLab, parse_action
 from sandbox.control.interventions import KINDS, Done, Intervention
 from sandbox.control.rights import Actor
 from sandbox.hosting.host import Host
@@ -17,7 +18,7 @@ from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.errors import ActionRefused, EngineBusy
 from sandbox.simulation.replay import replay
-from sandbox.simulation.world import SimulatedEnvironment
+from sandbox.simulation.world import SimulatedEnvironment, World
 
 TEACHER, STUDENT = Actor("instructor", "ada"), "student Otter"
 SLUGS = [f"place-{number}" for number in range(4)]
@@ -226,6 +227,20 @@ def test_while_a_teacher_acts_a_student_only_answers(room: Room) -> None:
     room.act(SLUGS[0], "CrashActor", by=str(TEACHER), actor="A")
     room.to_all("give_back", slugs=SLUGS[:1])
     room.act(SLUGS[0], "RestartActor", actor="A")
+
+
+def test_a_teacher_acts_where_the_lab_does_not_let_a_student_and_answers_nothing(tmp_path: Path) -> None:
+    with World(tmp_path, seed=3) as world:
+        world.act(StartLab(lab="members-and-queues"))
+        sandbox, by = world.sandbox, str(TEACHER)
+        with pytest.raises(ActionRefused, match="does without CrashActor"):
+            world.act("CrashActor", actor="A")
+        world._on_loop(lambda: sandbox.act(CrashActor(actor="A"), by))
+        answer = AnswerStep(lab="members-and-queues", step=1, part="predict", value="2")
+        with pytest.raises(ActionRefused, match="the student's own") as refused:
+            world._on_loop(lambda: sandbox.act(answer, by))
+        assert refused.value.status == 403
+        assert world.sandbox.cluster.companion(LabProgress).attempt.evidence.actions("CrashActor", since=0) == []
 
 
 def test_nothing_is_planned_without_a_limit(room: Room) -> None:
