@@ -90,7 +90,7 @@ def _topic(cluster: Cluster) -> str:
     found = [named] if named else sorted(subscription.topic for actor in cluster.actors.consumers()
                                          for subscription in actor.settings.subscriptions)
     if not found:
-        raise ActionRefused(409, "Nobody reads a topic here.")
+        raise ActionRefused(409, "No group reads a topic here.")
     return found[0]
 
 

@@ -108,7 +108,10 @@ function twin(now_ms) {
     const line = body.rows[at] ?? body.insertRow();
     while (line.cells.length < 7) line.insertCell();
     const lag = behind(row);
-    [named(row, number), stateWords(row, now_ms), row.lab ?? "–", row.lab ? `${row.step} / ${row.steps}` : "–", row.strips.length && lag !== null ? lag : "–", onTheWall() ? "" : row.question, row.differs ? `#${row.differs.seq}: ${differsWhy(row.differs)}` : "–"].forEach((value, cell) => text(line.cells[cell], value));
+    const step = row.lab ? `${row.step} / ${row.steps}` : "–", late = row.strips.length && lag !== null ? lag : "–";
+    const differs = row.differs ? `#${row.differs.seq}: ${differsWhy(row.differs)}` : "–", question = onTheWall() ? "" : row.question;
+    const values = [named(row, number), stateWords(row, now_ms), row.lab ?? "–", step, late, question, differs];
+    values.forEach((value, cell) => text(line.cells[cell], value));
   });
 }
 
