@@ -217,7 +217,8 @@ def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = 
     who = visitor.of_request(request)
     attaching.demand(access.visit_at(who, slug, "see"))
     wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None)
-    found = engine.answer(engine.port().look_back(slug, wanted, before=before, after=after, most=most))
+    looking = engine.port().look_back(slug, wanted, before=before, after=after, most=most)
+    found = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
     said = {"rows": found.rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
             "first_seq": str(found.first_seq)}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)

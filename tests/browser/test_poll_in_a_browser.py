@@ -15,7 +15,7 @@ from tests.browser.test_axe_in_a_browser import small_targets, violations
 NAME, PASSWORD = "teacher", "two-votes-101"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")  # as long as the server has it: other modules' tests may come between
 def _account(base_url: str, home: Path) -> None:
     environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "DJANGO_SUPERUSER_USERNAME": NAME,
                    "DJANGO_SUPERUSER_PASSWORD": PASSWORD, "DJANGO_SUPERUSER_EMAIL": "teacher@example.org"}  # fmt: skip

@@ -139,9 +139,13 @@ def test_who_joined_after_the_date_has_no_more_time_than_others(course: Course, 
     assert deadlines.due_of(Enrolment.objects.get()) is None
 
 
-def test_the_teacher_may_act_after_the_date(course: Course, teacher: Client, lab: str) -> None:
+def test_the_teacher_may_act_after_the_date_but_not_answer(course: Course, teacher: Client, lab: str) -> None:
     due(course, timedelta(minutes=1), timedelta(hours=1))
-    assert answer(teacher, lab)[0] == 200
+    acted = teacher.post(f"/s/{lab.split('/')[2]}/actions/", {"action": "CreateTopic", "topic": "by-the-teacher"}, headers=HTMX)
+    assert acted.status_code == 204
+    status, said = answer(teacher, lab)
+    assert status == 403
+    assert "Answers and hints are the student's own." in said
 
 
 def test_sixty_joins_from_one_address_in_half_a_minute_are_admitted_and_a_flood_is_not(
