@@ -23,6 +23,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000  # other work may share the machine
+TEACHER, PASSWORD = "teacher", "two-votes-101"
 STILL = 4  # so many snapshots alike, each a turn of the engine
 
 
@@ -203,6 +204,39 @@ def site(page: Page, base_url: str, home: Path, kept: Kept) -> Iterator[Site]:
     made = Site(page, base_url, kept)
     yield made
     made.end()
+
+
+@pytest.fixture(scope="package")
+def account(base_url: str, home: Path) -> None:
+    environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "DJANGO_SUPERUSER_USERNAME": TEACHER,
+                   "DJANGO_SUPERUSER_PASSWORD": PASSWORD, "DJANGO_SUPERUSER_EMAIL": "teacher@example.org"}  # fmt: skip
+    subprocess.run([sys.executable, "manage.py", "createsuperuser", "--noinput"], cwd=ROOT, env=environment, check=True)
+
+
+@pytest.fixture
+def course(site: "Site", account: None) -> str:
+    """The address of a course of the teacher's, who is signed in."""
+    page = site.page
+    page.goto(f"{site.base_url}/accounts/login/")
+    page.locator("[name=username]").fill(TEACHER)
+    page.locator("[name=password]").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "login" not in url)
+    page.goto(f"{site.base_url}/c/new/")
+    page.locator("[name=title]").fill("Messaging 101")
+    page.locator("[name=labs][value=members-and-queues]").check()
+    page.locator("main form .primary").click()
+    page.locator(".joincode").wait_for()
+    return page.url
+
+
+@pytest.fixture
+def pupil(browser: Browser) -> Iterator[BrowserContext]:
+    """A student's browser."""
+    made = browser.new_context(viewport=DESKTOP, color_scheme="light", reduced_motion="reduce")
+    made.set_default_timeout(PATIENCE_MS)
+    yield made
+    made.close()
 
 
 class Wire:

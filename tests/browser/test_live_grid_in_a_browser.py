@@ -1,43 +1,30 @@
 """A class live: a teacher at the grid breaks, freezes and heals what a student at the lab sees happen."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 
-from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.conftest import DESKTOP, PHONE, Site
 from tests.browser.test_axe_in_a_browser import small_targets, violations
-from tests.browser.test_poll_in_a_browser import _account, address
-
-__all__ = ["_account", "address"]
 
 
 @pytest.fixture
-def pupil(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport=DESKTOP, color_scheme="light", reduced_motion="reduce")
-    made.set_default_timeout(PATIENCE_MS)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def lab(pupil: BrowserContext, site: Site, address: str) -> Page:
+def lab(pupil: BrowserContext, site: Site, course: str) -> Page:
     """The first lab of a student who has just joined."""
     code = site.page.locator(".joincode").inner_text()
     page = pupil.new_page()
     page.goto(f"{site.base_url}/join/?code={code}")
     page.locator("[name=pseudonym]").fill("Otter")
     page.locator("main form .primary").click()
-    page.wait_for_url(address)
+    page.wait_for_url(course)
     page.locator(".worklist button").first.click()
     page.locator(".app[data-conn=connected]").wait_for()
     return page
 
 
 @pytest.fixture
-def grid(site: Site, address: str, lab: Page) -> Page:
+def grid(site: Site, course: str, lab: Page) -> Page:
     """With the student's tile."""
-    site.page.goto(f"{address}live/")
+    site.page.goto(f"{course}live/")
     site.page.locator(".app[data-conn=connected]").wait_for()
     expect(site.page.locator(".tile[data-state=working]")).to_have_count(1)
     return site.page
@@ -93,3 +80,17 @@ def test_the_grid_is_clean_in_both_themes_and_on_a_phone_and_names_no_student_on
     grid.set_viewport_size(DESKTOP)
     grid.keyboard.press("p")
     assert "Otter" not in grid.locator("body").inner_text()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_sixty_tiles_leave_the_cards_above_and_beside_them_their_height(grid: Page, size: ViewportSize) -> None:
+    grid.set_viewport_size(size)
+    grid.evaluate("""() => {
+        const tiles = document.querySelector("#tiles");
+        for (let n = 1; n < 60; n++) tiles.append(tiles.firstElementChild.cloneNode(true));
+    }""")
+    cards = grid.locator(".gridmain > .card, .gridside > .card").all()
+    cut_px = [card.evaluate("(card) => card.scrollHeight - card.clientHeight") for card in cards if card.is_visible()]
+    assert cut_px
+    assert not any(cut_px)
+    assert grid.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,25 +1,12 @@
 """A poll from question to reveal: the teacher's page by the Enter key, a student's phone that follows by itself."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, ROOT, Site
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 from tests.browser.test_axe_in_a_browser import small_targets, violations
-
-NAME, PASSWORD = "teacher", "two-votes-101"
-
-
-@pytest.fixture(scope="package")  # as long as the server has it: other modules' tests may come between
-def _account(base_url: str, home: Path) -> None:
-    environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "DJANGO_SUPERUSER_USERNAME": NAME,
-                   "DJANGO_SUPERUSER_PASSWORD": PASSWORD, "DJANGO_SUPERUSER_EMAIL": "teacher@example.org"}  # fmt: skip
-    subprocess.run([sys.executable, "manage.py", "createsuperuser", "--noinput"], cwd=ROOT, env=environment, check=True)
 
 
 @pytest.fixture
@@ -30,37 +17,20 @@ def phone(browser: Browser) -> Iterator[BrowserContext]:
     made.close()
 
 
-@pytest.fixture
-def address(site: Site, _account: None) -> str:
-    """Of a course of the teacher's, who is signed in."""
-    page = site.page
-    page.goto(f"{site.base_url}/accounts/login/")
-    page.locator("[name=username]").fill(NAME)
-    page.locator("[name=password]").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: "login" not in url)
-    page.goto(f"{site.base_url}/c/new/")
-    page.locator("[name=title]").fill("Messaging 101")
-    page.locator("[name=labs][value=members-and-queues]").check()
-    page.locator("main form .primary").click()
-    page.locator(".joincode").wait_for()
-    return page.url
-
-
-def joined(phone: BrowserContext, site: Site, address: str) -> Page:
+def joined(phone: BrowserContext, site: Site, course: str) -> Page:
     code = site.page.locator(".joincode").inner_text()
     made = phone.new_page()
     made.goto(f"{site.base_url}/join/?code={code}")
     made.locator("[name=code]").fill(code)
     made.locator("main form .primary").click()
-    made.wait_for_url(address)
-    made.goto(f"{address}poll/")
+    made.wait_for_url(course)
+    made.goto(f"{course}poll/")
     made.locator(".app[data-conn=connected]").wait_for()
     return made
 
 
-def ask(page: Page, address: str) -> None:
-    page.goto(f"{address}poll/")
+def ask(page: Page, course: str) -> None:
+    page.goto(f"{course}poll/")
     page.locator("[name=question]").fill("How many messages come again?")
     answers = (("0", "none"), ("3", "those in hand"), ("24", "all since the last commit"))
     for at, (value, sentence) in enumerate(answers):
@@ -84,13 +54,13 @@ def clean(page: Page, site: Site) -> None:
         site.page = theirs
 
 
-def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, address: str) -> None:
+def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, course: str) -> None:
     teacher = site.page
     teacher.emulate_media(reduced_motion="reduce")
-    student = joined(phone, site, address)
+    student = joined(phone, site, course)
     expect(student.get_by_text("No question is open.")).to_be_visible()
-    ask(teacher, address)
-    teacher.goto(f"{address}poll/?projector=1")
+    ask(teacher, course)
+    teacher.goto(f"{course}poll/?projector=1")
     site.wait_connected()
 
     def step(state: str) -> None:
@@ -133,10 +103,10 @@ def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, addre
 
 
 def test_an_answer_that_is_chosen_and_not_sent_outlives_the_news_of_others(
-    site: Site, phone: BrowserContext, address: str
+    site: Site, phone: BrowserContext, course: str
 ) -> None:
-    student = joined(phone, site, address)
-    ask(site.page, address)
+    student = joined(phone, site, course)
+    ask(site.page, course)
     student.locator(".choice").nth(1).click()
     student.evaluate("document.body.dispatchEvent(new CustomEvent('queueviz:poll'))")
     student.wait_for_load_state("networkidle")
@@ -147,19 +117,19 @@ def test_an_answer_that_is_chosen_and_not_sent_outlives_the_news_of_others(
 
 
 def test_a_lab_s_page_shows_the_poll_and_the_pace_as_they_change(
-    site: Site, phone: BrowserContext, address: str
+    site: Site, phone: BrowserContext, course: str
 ) -> None:
-    student = joined(phone, site, address)
-    student.goto(address)
+    student = joined(phone, site, course)
+    student.goto(course)
     student.locator(".worklist .primary").click()
     student.locator(".app[data-conn=connected]").wait_for()
     line = student.locator("#poll-line")
     expect(line).to_be_hidden()
-    ask(site.page, address)
+    ask(site.page, course)
     expect(line).to_be_visible()
     expect(line).to_contain_text("How many messages come again?")
     teacher = site.page
-    teacher.goto(f"{address}live/")
+    teacher.goto(f"{course}live/")
     teacher.locator("#pace select").select_option("0")
     teacher.locator("#pace .pacerow button").click()
     expect(student.locator("#lab")).to_contain_text("Your teacher opens step 1.")
