@@ -141,7 +141,8 @@ def test_who_joined_after_the_date_has_no_more_time_than_others(course: Course, 
 
 def test_the_teacher_may_act_after_the_date_but_not_answer(course: Course, teacher: Client, lab: str) -> None:
     due(course, timedelta(minutes=1), timedelta(hours=1))
-    acted = teacher.post(f"/s/{lab.split('/')[2]}/actions/", {"action": "CreateTopic", "topic": "by-the-teacher"}, headers=HTMX)
+    made = {"action": "CreateTopic", "topic": "by-the-teacher"}
+    acted = teacher.post(f"/s/{lab.split('/')[2]}/actions/", made, headers=HTMX)
     assert acted.status_code == 204
     status, said = answer(teacher, lab)
     assert status == 403
