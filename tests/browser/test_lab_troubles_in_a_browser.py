@@ -17,6 +17,7 @@ from tests.server.server import Server
 
 LAB = "members-and-queues"
 PARTS = ("predict", "say", "why")
+SETTLES = 5  # times three beats: what was on its way as time stopped still comes
 
 
 @pytest.fixture
@@ -169,11 +170,14 @@ def test_a_second_tab_follows_and_only_one_of_two_answers_counts(hands: Keyboard
 
 def test_a_panel_is_fetched_only_where_something_has_changed(hands: KeyboardHands) -> None:
     hands.stop()
-    hands.site.hear_three_beats()
     fetched: list[str] = []
     path = hands.page.url.partition("?")[0]
     hands.page.on("request", lambda request: fetched.append(request.url) if request.url.startswith(path) else None)
-    hands.site.hear_three_beats()
+    for _ in range(SETTLES):
+        fetched.clear()
+        hands.site.hear_three_beats()
+        if not fetched:
+            break
     assert fetched == []
     hands.see()
     assert fetched, "met by itself, once time goes on"
