@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, Web
 
 from queueviz.pages.first_steps import COOKIE, FIRST_STEPS
 from tests import ports
-from tests.server.server import Server, forget_creations
+from tests.server.server import Server, forget_creations, run
 
 ROOT = Path(__file__).parents[2]
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first draws no windows
@@ -24,6 +24,10 @@ DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000  # other work may share the machine
 TEACHER, PASSWORD = "teacher", "two-votes-101"
+ACCOUNT = f"""
+from django.contrib.auth import get_user_model
+get_user_model().objects.create_superuser("{TEACHER}", "teacher@example.org", "{PASSWORD}")
+"""
 STILL = 4  # so many snapshots alike, each a turn of the engine
 
 
@@ -174,10 +178,9 @@ class Site:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport=DESKTOP, color_scheme="light")
-    made.set_default_timeout(PATIENCE_MS)
-    yield made
-    made.close()
+    with browser.new_context(viewport=DESKTOP, color_scheme="light") as made:
+        made.set_default_timeout(PATIENCE_MS)
+        yield made
 
 
 @pytest.fixture
@@ -208,9 +211,9 @@ def site(page: Page, base_url: str, home: Path, kept: Kept) -> Iterator[Site]:
 
 @pytest.fixture(scope="package")
 def account(base_url: str, home: Path) -> None:
-    environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "DJANGO_SUPERUSER_USERNAME": TEACHER,
-                   "DJANGO_SUPERUSER_PASSWORD": PASSWORD, "DJANGO_SUPERUSER_EMAIL": "teacher@example.org"}  # fmt: skip
-    subprocess.run([sys.executable, "manage.py", "createsuperuser", "--noinput"], cwd=ROOT, env=environment, check=True)
+    """The teacher's, as long as the server has it."""
+    made = run("shell", "-c", ACCOUNT, home=home)
+    assert made.returncode == 0, made.stderr
 
 
 @pytest.fixture
@@ -233,10 +236,23 @@ def course(site: "Site", account: None) -> str:
 @pytest.fixture
 def pupil(browser: Browser) -> Iterator[BrowserContext]:
     """A student's browser."""
-    made = browser.new_context(viewport=DESKTOP, color_scheme="light", reduced_motion="reduce")
-    made.set_default_timeout(PATIENCE_MS)
-    yield made
-    made.close()
+    with browser.new_context(viewport=DESKTOP, color_scheme="light", reduced_motion="reduce") as made:
+        made.set_default_timeout(PATIENCE_MS)
+        yield made
+
+
+@pytest.fixture
+def lab(pupil: BrowserContext, site: "Site", course: str) -> Page:
+    """The first lab of a student who has just joined."""
+    code = site.page.locator(".joincode").inner_text()
+    page = pupil.new_page()
+    page.goto(f"{site.base_url}/join/?code={code}")
+    page.locator("[name=pseudonym]").fill("Otter")
+    page.locator("main form .primary").click()
+    page.wait_for_url(course)
+    page.locator(".worklist button").first.click()
+    page.locator(".app[data-conn=connected]").wait_for()
+    return page
 
 
 class Wire:

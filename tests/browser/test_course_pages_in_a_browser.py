@@ -1,14 +1,13 @@
 """No page of a course has a violation axe can find, in either theme and at 390 px, with a student's work on it."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Page, expect
+import pytest
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, ROOT, Site
+from tests.browser.conftest import DESKTOP, PHONE, Site
 from tests.browser.test_axe_in_a_browser import small_targets, violations
+from tests.server.server import run
 
 OF_TEACHER = ("", "../new/", "results/", "analytics/", "poll/", "lti/")
 OF_STUDENT = ("", "data/", "poll/")
@@ -25,30 +24,23 @@ LtiContext.objects.create(platform=platform, deployment="1", context="7", title=
 """
 
 
-def manage(home: Path, *words: str, given: str = "") -> None:
-    subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env={**os.environ, "QUEUEVIZ_HOME": str(home)},
-                   input=given, text=True, check=True)
+@pytest.fixture
+def student(lab: Page, site: Site) -> Site:
+    """With a wrong answer, which is a finding."""
+    lab.locator("#lab-value-1-predict").fill("1")
+    lab.keyboard.press("Enter")
+    expect(lab.locator("#lab-value-1-predict")).to_have_count(0)
+    return Site(lab, site.base_url, {})
 
 
-def answered(pupil: BrowserContext, site: Site, course: str) -> Page:
-    """A student with a wrong answer, which is a finding."""
-    code = site.page.locator(".joincode").inner_text()
-    page = pupil.new_page()
-    page.goto(f"{site.base_url}/join/?code={code}")
-    page.locator("[name=pseudonym]").fill("Otter")
-    page.locator("main form .primary").click()
-    page.wait_for_url(course)
-    page.locator(".worklist button").first.click()
-    page.locator(".app[data-conn=connected]").wait_for()
-    page.locator("#lab-value-1-predict").fill("1")
-    page.keyboard.press("Enter")
-    expect(page.locator("#lab-value-1-predict")).to_have_count(0)
-    return page
+def manage(home: Path, *words: str) -> None:
+    done = run(*words, home=home)
+    assert done.returncode == 0, done.stderr
 
 
-def faults(site: Site, page: Page, addresses: list[str]) -> list[object]:
+def faults(site: Site, addresses: list[str]) -> list[object]:
+    page = site.page
     found: list[object] = []
-    theirs, site.page = site.page, page
     page.emulate_media(reduced_motion="reduce")
     for address in addresses:
         page.goto(address)
@@ -60,26 +52,25 @@ def faults(site: Site, page: Page, addresses: list[str]) -> list[object]:
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 found.append((address, viewport["width"], "wider than the screen"))
         found += [(address, target) for target in small_targets(site)]
-    site.page = theirs
     return found
 
 
-def test_the_pages_of_a_course_are_clean(site: Site, pupil: BrowserContext, course: str, home: Path) -> None:
-    student, slug = answered(pupil, site, course), course.split("/")[-2]
+def test_the_pages_of_a_course_are_clean(site: Site, student: Site, course: str, home: Path) -> None:
+    slug = course.split("/")[-2]
     site.page.goto(f"{course}analytics/")
     expect(site.page.locator("main")).to_contain_text("class_analytics")  # what to start, as it has not run
     manage(home, "pipeline", "class_analytics", "--course", slug)
-    manage(home, "shell", given=LINKED.format(slug=slug, lms=LMS))
+    manage(home, "shell", "-c", LINKED.format(slug=slug, lms=LMS))
     site.page.goto(f"{course}results/")
     site.page.get_by_role("link", name="Otter", exact=True).click()
     expect(site.page.locator("#steps")).to_be_visible()
     of_teacher = [f"{course}{path}" for path in OF_TEACHER]
-    assert not faults(site, site.page, [site.page.url, f"{site.base_url}/lti/platforms/", *of_teacher])
-    assert not faults(site, student, [*(f"{course}{path}" for path in OF_STUDENT), f"{site.base_url}/join/"])
+    assert not faults(site, [site.page.url, f"{site.base_url}/lti/platforms/", *of_teacher])
+    assert not faults(student, [*(f"{course}{path}" for path in OF_STUDENT), f"{site.base_url}/join/"])
 
 
 def test_the_page_an_lms_registers_at_is_clean(site: Site, course: str) -> None:
     site.page.goto(f"{site.base_url}/lti/platforms/")
     site.page.locator("button[value=invite]").click()
     address = site.page.get_by_label("Registration link").input_value()
-    assert not faults(site, site.page, [address])
+    assert not faults(site, [address])

@@ -1,24 +1,10 @@
 """A class live: a teacher at the grid breaks, freezes and heals what a student at the lab sees happen."""
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.conftest import DESKTOP, PHONE, Site
 from tests.browser.test_axe_in_a_browser import small_targets, violations
-
-
-@pytest.fixture
-def lab(pupil: BrowserContext, site: Site, course: str) -> Page:
-    """The first lab of a student who has just joined."""
-    code = site.page.locator(".joincode").inner_text()
-    page = pupil.new_page()
-    page.goto(f"{site.base_url}/join/?code={code}")
-    page.locator("[name=pseudonym]").fill("Otter")
-    page.locator("main form .primary").click()
-    page.wait_for_url(course)
-    page.locator(".worklist button").first.click()
-    page.locator(".app[data-conn=connected]").wait_for()
-    return page
 
 
 @pytest.fixture

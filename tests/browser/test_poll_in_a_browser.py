@@ -11,10 +11,9 @@ from tests.browser.test_axe_in_a_browser import small_targets, violations
 
 @pytest.fixture
 def phone(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport=PHONE, color_scheme="light", reduced_motion="reduce")
-    made.set_default_timeout(PATIENCE_MS)
-    yield made
-    made.close()
+    with browser.new_context(viewport=PHONE, color_scheme="light", reduced_motion="reduce") as made:
+        made.set_default_timeout(PATIENCE_MS)
+        yield made
 
 
 def joined(phone: BrowserContext, site: Site, course: str) -> Page:
@@ -41,17 +40,13 @@ def ask(page: Page, course: str) -> None:
 
 
 def clean(page: Page, site: Site) -> None:
-    """Whatever page: by the checks of the site's own."""
-    theirs, site.page = site.page, page
-    try:
-        for theme in ("light", "dark"):
-            page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-            assert violations(site) == [], (page.url, page.locator("#poll").get_attribute("data-at"), theme)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        if page.viewport_size == PHONE:
-            assert small_targets(site) == []
-    finally:
-        site.page = theirs
+    here = Site(page, site.base_url, {})
+    for theme in ("light", "dark"):
+        page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+        assert violations(here) == [], (page.url, page.locator("#poll").get_attribute("data-at"), theme)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if page.viewport_size == PHONE:
+        assert small_targets(here) == []
 
 
 def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, course: str) -> None:
