@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -82,25 +83,27 @@ async def slow_connections(port: int) -> AsyncIterator[None]:
             writer.close()
 
 
-async def honest(owner: Driver, answers: list[int]) -> None:
-    """Looks at the sandbox and acts in it; a token that was given out is a visitor of its own."""
+async def honest(owner: Driver, answers: list[int], seconds: float) -> None:
+    """Looks at the sandbox and acts in it, at least once; a token that was given out is a visitor of its own."""
+    ends_s = time.monotonic() + seconds
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {owner.token}"}, timeout=HONEST_WITHIN_S) as client:
         for n in itertools.count():
             answers.append((await client.get(owner.address)).status_code)
             acted = {"action": "SendMessages", "topic": "orders", "count": 1, "key": f"honest-{n}"}
             answers.append((await client.post(f"{owner.address}/actions", json=acted)).status_code)
+            if time.monotonic() >= ends_s:
+                return
             await asyncio.sleep(OFTEN_S)
 
 
 async def together(server: Server, owner: Driver, seconds: float) -> tuple[Counter[tuple[str, int]], list[int]]:
     reported: Counter[tuple[str, int]] = Counter()
     answers: list[int] = []
-    with contextlib.suppress(TimeoutError):
-        async with slow_connections(server.port), asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-            group.create_task(honest(owner, answers))
-            for kind in USUAL:
-                for _ in range(FLOODERS):
-                    group.create_task(flood(server.url, kind, reported))
+    async with slow_connections(server.port), asyncio.TaskGroup() as group:
+        floods = [group.create_task(flood(server.url, kind, reported)) for kind in USUAL for _ in range(FLOODERS)]
+        await honest(owner, answers, seconds)
+        for task in floods:
+            task.cancel()
     return reported, answers
 
 

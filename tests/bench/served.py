@@ -1,5 +1,6 @@
 """`manage.py serve` as a process of its own, on a free port, in a data home of its own."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -7,7 +8,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Served(NamedTuple):
     pid: int
 
 
-@contextmanager
+@contextlib.contextmanager
 def served(cores: set[int] | None = None, engines: int = 0) -> Iterator[Served]:
     """Ends with the block.  `cores`: it may run on these only.  `engines`: processes of their own, 0 for none."""
     with socket.socket() as probe:
@@ -67,7 +67,9 @@ def _wait_for(base: str, process: "subprocess.Popen[bytes]") -> None:
 
 def cpu_s(pid: int) -> float:
     """User and system time of a process with all its threads and the processes it started."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    children = {int(child) for task in tasks for child in task.read_text().split()}
+    children: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            children.update(map(int, task.read_text().split()))
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S + sum(map(cpu_s, children))

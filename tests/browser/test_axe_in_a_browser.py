@@ -1,10 +1,10 @@
 """No page has an accessibility violation axe can find, in either theme and at 390 px, nor a target too small there."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ViewportSize
+from playwright.sync_api import Page, ViewportSize
 
 from queueviz.pages.first_steps import COOKIE
+from tests.browser.axe import faults, small_targets, violations
 from tests.browser.conftest import DESKTOP, PHONE, Site
 
 PAGES = {
@@ -28,10 +28,15 @@ PAGES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def still(page: Page) -> None:
+    """What moves when a page opens is not where it will be."""
+    page.emulate_media(reduced_motion="reduce")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(site: Site, name: str) -> None:
     template, path, ready = PAGES[name]
-    site.page.emulate_media(reduced_motion="reduce")
     for viewport in (DESKTOP, PHONE):
         site.page.set_viewport_size(viewport)
         site.visit(template, path)
@@ -40,26 +45,19 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
             site.page.reload()
             site.page.locator(".tip").wait_for()
         site.page.locator(ready).first.wait_for()
-        for theme in ("light", "dark"):
-            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-            assert violations(site) == [], (name, viewport["width"], theme)
-        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert small_targets(site) == []
+        assert faults(site.page) == []
+    assert small_targets(site.page) == []
 
 
 @pytest.mark.parametrize("path", ["s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/", "recipe/", "labs/",
                                   "incidents/"])
 def test_axe_finds_nothing_on_pages_beside_the_board(site: Site, path: str) -> None:
-    site.page.emulate_media(reduced_motion="reduce")
     site.visit("orders")
     for viewport in (DESKTOP, PHONE):
         site.page.set_viewport_size(viewport)
         site.page.goto(f"{site.base_url}/{path.format(slug=site.slug)}")
-        for theme in ("light", "dark"):
-            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-            assert violations(site) == [], (viewport["width"], theme)
-        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert small_targets(site) == []
+        assert faults(site.page) == []
+    assert small_targets(site.page) == []
 
 
 def test_the_time_bar_of_a_phone_has_room_for_its_longest_texts(site: Site) -> None:
@@ -81,67 +79,37 @@ def test_the_time_bar_of_a_phone_has_room_for_its_longest_texts(site: Site) -> N
 def test_a_finger_finds_everything_on_the_other_pages_too(site: Site, path: str) -> None:
     site.page.set_viewport_size(PHONE)
     site.visit("orders", path)
-    assert small_targets(site) == []
+    assert small_targets(site.page) == []
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_axe_finds_nothing_on_the_first_page(site: Site, viewport: ViewportSize) -> None:
     site.page.set_viewport_size(viewport)
-    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
     site.page.goto(f"{site.base_url}/")
-    for theme in ("light", "dark"):
-        site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-        assert violations(site) == [], theme
-    assert viewport == DESKTOP or small_targets(site) == []
+    assert faults(site.page) == []
+    assert viewport == DESKTOP or small_targets(site.page) == []
 
 
 def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
-    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
     site.visit("orders")
     for name in ("burst", "producer", "strategy", "fault", "consumer"):
         site.page.locator(f"[data-ask={name}]").first.click()
         site.page.locator("#ask[open]").wait_for()
-        assert violations(site) == [], name
+        assert violations(site.page) == [], name
         site.page.keyboard.press("Escape")
     site.page.keyboard.press("?")
     site.page.locator("#ask .keys").wait_for()
-    assert violations(site) == []
+    assert violations(site.page) == []
     site.page.keyboard.press("Escape")
     site.page.locator(".ghead [data-reset]").click()
     site.page.locator(".rs-tbl").wait_for()
-    assert violations(site) == []
+    assert violations(site.page) == []
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_axe_finds_nothing_in_the_table_of_a_board(site: Site, viewport: ViewportSize) -> None:
     site.page.set_viewport_size(viewport)
-    site.page.emulate_media(reduced_motion="reduce")
     site.visit("orders")
     site.page.locator("#twin-toggle").click()
     site.page.locator("#twin tbody tr").first.wait_for()
-    assert violations(site) == []
-
-
-def small_targets(site: Site) -> list[str]:
-    """What can be touched and is smaller than 24 by 24 px; a link within a sentence may be (WCAG 2.2, 2.5.8)."""
-    return list(site.page.evaluate("""() => {
-        const all = "a[href], button, input, select, textarea, summary, [role=slider], label:has(> input)";
-        const within = (it) => getComputedStyle(it).display === "inline"
-            && [...it.parentElement.childNodes].some((one) => one.nodeType === Node.TEXT_NODE && one.data.trim());
-        const found = [];
-        for (const it of document.querySelectorAll(all)) {
-            const box = it.getBoundingClientRect();
-            const seen = it.checkVisibility({ visibilityProperty: true }) && box.right > 0;
-            if (!seen || it.matches("label > input")) continue;
-            if (box.width < 23.9 || box.height < 23.9)
-                if (!within(it)) found.push(`${it.outerHTML.slice(0, 120)} ${box.width} × ${box.height}`);
-        }
-        return found;
-    }"""))
-
-
-def violations(site: Site) -> list[str]:
-    """Rule, and the places where it is broken, once nothing is pale because it is being computed anew."""
-    site.until("!document.querySelector('[aria-busy=true]')")
-    found = Axe().run(site.page).response["violations"]
-    return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
+    assert violations(site.page) == []

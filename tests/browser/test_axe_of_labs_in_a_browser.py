@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from sandbox.labs.catalogue import LABS
-from tests.browser.conftest import DESKTOP, PHONE, Site
+from tests.browser.axe import faults_at_both_widths
+from tests.browser.conftest import Site
 from tests.browser.lab_hands import KeyboardHands
-from tests.browser.test_axe_in_a_browser import small_targets, violations
 from tests.browser.test_lab_by_keyboard_in_a_browser import CHEAPEST, begin
 
 LAB = "members-and-queues"
@@ -60,12 +60,5 @@ EACH = [pytest.param(state, id=name, marks=[] if name == "say" else [pytest.mark
 
 @pytest.mark.parametrize("state", EACH)
 def test_axe_finds_nothing_in_a_lab(site: Site, state: Callable[[Site], None]) -> None:
-    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
     state(site)
-    for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)
-        for theme in ("light", "dark"):
-            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-            assert violations(site) == [], (viewport["width"], theme)
-        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert small_targets(site) == []
+    assert faults_at_both_widths(site.page) == []

@@ -2,8 +2,8 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
-from tests.browser.test_axe_in_a_browser import violations
+from tests.browser.axe import faults_at_both_widths
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, Site
 from tests.unit.hosting.wire_client import abroad
 
 
@@ -22,13 +22,7 @@ def test_a_client_connects_is_seen_and_is_cut_off(site: Site) -> None:
         client = page.locator(f"#clients tr[data-key='{external.client_id}']")
         expect(client).to_contain_text("PYTHON")
         expect(client).to_contain_text("4.9.8")
-        page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
-        for viewport in (DESKTOP, PHONE):
-            page.set_viewport_size(viewport)
-            for theme in ("light", "dark"):
-                page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-                assert violations(site) == [], (viewport["width"], theme)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert faults_at_both_widths(page) == []
         page.set_viewport_size(DESKTOP)
         site.open("?group=readers&topic=TopicTest")
         card = page.locator(f".cons[data-client='{external.client_id}']")

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, Site
-from tests.browser.test_axe_in_a_browser import small_targets, violations
+from tests.browser.axe import faults_at_both_widths
+from tests.browser.conftest import Site
 from tests.server.server import run
+from tests.web.analytics_results import leave_analytics
 
 OF_TEACHER = ("", "../new/", "results/", "analytics/", "poll/", "lti/")
 OF_STUDENT = ("", "data/", "poll/")
@@ -38,20 +39,11 @@ def manage(home: Path, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def faults(site: Site, addresses: list[str]) -> list[object]:
-    page = site.page
-    found: list[object] = []
-    page.emulate_media(reduced_motion="reduce")
+def faults(site: Site, addresses: list[str]) -> list[str]:
+    found = []
     for address in addresses:
-        page.goto(address)
-        for viewport in (DESKTOP, PHONE):
-            page.set_viewport_size(viewport)
-            for theme in ("light", "dark"):
-                page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-                found += [(address, viewport["width"], theme, fault) for fault in violations(site)]
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append((address, viewport["width"], "wider than the screen"))
-        found += [(address, target) for target in small_targets(site)]
+        site.page.goto(address)
+        found += faults_at_both_widths(site.page)
     return found
 
 
@@ -59,7 +51,7 @@ def test_the_pages_of_a_course_are_clean(site: Site, student: Site, course: str,
     slug = course.split("/")[-2]
     site.page.goto(f"{course}analytics/")
     expect(site.page.locator("main")).to_contain_text("class_analytics")  # what to start, as it has not run
-    manage(home, "pipeline", "class_analytics", "--course", slug)
+    leave_analytics(home / "pipeline" / "class_analytics" / slug)
     manage(home, "shell", "-c", LINKED.format(slug=slug, lms=LMS))
     site.page.goto(f"{course}results/")
     site.page.get_by_role("link", name="Otter", exact=True).click()

@@ -5,20 +5,17 @@ import re
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
+from tests.browser.axe import faults, violations
 from tests.browser.conftest import DESKTOP, PHONE, Site
-from tests.browser.test_axe_in_a_browser import violations
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_axe_finds_nothing_in_the_ledger(site: Site, viewport: ViewportSize, language: str) -> None:
     site.page.set_viewport_size(viewport)
-    site.page.emulate_media(reduced_motion="reduce")
     site.page.context.add_cookies([{"name": "django_language", "value": language, "url": site.base_url}])
     site.page.goto(f"{site.base_url}/fidelity/?q=lock")
-    for theme in ("light", "dark"):
-        site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-        assert violations(site) == [], theme
+    assert faults(site.page) == []
     site.page.goto(f"{site.base_url}/fidelity/")
     assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -82,7 +79,7 @@ def test_open_marks_stay_inside_their_page(site: Site, template: str, path: str,
         [...document.querySelectorAll("main *")].filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
         .map((node) => node.tagName + "." + node.className)""")
     assert wide == []
-    assert violations(site) == []
+    assert violations(site.page) == []
 
 
 def test_the_help_s_marks_have_their_styles_on_the_board_too(site: Site) -> None:

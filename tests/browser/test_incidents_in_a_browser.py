@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, Site
-from tests.browser.test_axe_in_a_browser import violations
 
 MADE_MS = 60_000  # other work may share the machine
 
@@ -33,10 +33,10 @@ def test_it_opens_at_its_first_marker_and_keys_go_from_marker_to_marker(site: Si
     expect(current).to_have_text(re.compile("The kill"))
     shown.locator("summary").click()
     expect(shown.get_by_role("link", name=re.compile("lab 3"))).to_be_visible()
-    assert violations(site) == []
+    assert violations(site.page) == []
     site.page.set_viewport_size(PHONE)
     assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert violations(site) == []
+    assert violations(site.page) == []
     site.page.locator("#r-branch button").click()
     site.adopt()
     expect(site.page.locator("#board")).to_be_visible(timeout=MADE_MS)

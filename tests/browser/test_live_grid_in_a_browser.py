@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from tests.browser.axe import faults_at_both_widths
 from tests.browser.conftest import DESKTOP, PHONE, Site
-from tests.browser.test_axe_in_a_browser import small_targets, violations
 
 
 @pytest.fixture
@@ -53,16 +53,10 @@ def test_the_open_student_s_board_is_live_and_control_is_taken_and_given_back(gr
 
 
 def test_the_grid_is_clean_in_both_themes_and_on_a_phone_and_names_no_student_on_the_wall(
-        grid: Page, site: Site) -> None:
+        grid: Page) -> None:
     grid.locator(".tile").click()
     expect(grid.locator("#student-rows .q").first).to_be_visible()
-    for size in (DESKTOP, PHONE):
-        grid.set_viewport_size(size)
-        for theme in ("light", "dark"):
-            grid.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-            assert violations(site) == [], (size, theme)
-        assert grid.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert small_targets(site) == []
+    assert faults_at_both_widths(grid) == []
     grid.set_viewport_size(DESKTOP)
     grid.keyboard.press("p")
     assert "Otter" not in grid.locator("body").inner_text()

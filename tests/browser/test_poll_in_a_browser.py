@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.axe import faults, small_targets
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
-from tests.browser.test_axe_in_a_browser import small_targets, violations
 
 
 @pytest.fixture
@@ -39,14 +39,10 @@ def ask(page: Page, course: str) -> None:
     page.locator("#seats").wait_for()
 
 
-def clean(page: Page, site: Site) -> None:
-    here = Site(page, site.base_url, {})
-    for theme in ("light", "dark"):
-        page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-        assert violations(here) == [], (page.url, page.locator("#poll").get_attribute("data-at"), theme)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def clean(page: Page) -> None:
+    assert faults(page) == [], page.locator("#poll").get_attribute("data-at")
     if page.viewport_size == PHONE:
-        assert small_targets(here) == []
+        assert small_targets(page) == []
 
 
 def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, course: str) -> None:
@@ -63,8 +59,8 @@ def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, cours
         for page in (teacher, student):
             page.locator(f"#poll[data-at='1/{state}']").wait_for()
         site.wait_connected()
-        clean(teacher, site)
-        clean(student, site)
+        clean(teacher)
+        clean(student)
 
     choices = student.locator(".choice")
     expect(choices).to_have_count(3)
@@ -74,7 +70,7 @@ def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, cours
     expect(student.locator("#receipt")).to_contain_text("Answer received: 0.")
     expect(teacher.locator("#voted")).to_have_text("1")
     expect(teacher.locator("#say")).to_have_text("1 of 1 voted")
-    clean(student, site)
+    clean(student)
     step("hidden")
     step("discuss")
     step("again")
@@ -93,7 +89,7 @@ def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, cours
         expect(page.locator(".moved")).to_have_text("0 → 1 of 1 chose 24. 1 changed their answer.")
         expect(page.locator("li.right .value")).to_have_text("24")
     teacher.set_viewport_size(PHONE)
-    clean(teacher, site)
+    clean(teacher)
     teacher.set_viewport_size(DESKTOP)
 
 

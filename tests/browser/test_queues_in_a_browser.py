@@ -4,8 +4,8 @@ from playwright.sync_api import expect
 
 from queueviz.boards.page import Place
 from queueviz.boards.side import side_queues
+from tests.browser.axe import violations
 from tests.browser.conftest import PATIENCE_MS, Site
-from tests.browser.test_axe_in_a_browser import violations
 
 
 def read(site: Site, group: str, topic: str, **more: str) -> None:
@@ -82,7 +82,7 @@ def test_ninety_six_queues_are_a_heat_map_and_twelve_strips(site: Site) -> None:
         };
         look();
     })"""
-    assert violations(site) == []
+    assert violations(site.page) == []
     costs = sorted(site.page.evaluate(script))
     assert costs[len(costs) // 4] <= 8.0
     remove(site, "wide-svc")

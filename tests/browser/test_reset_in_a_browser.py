@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.browser.axe import violations
 from tests.browser.conftest import PATIENCE_MS, PHONE, Site
-from tests.browser.test_axe_in_a_browser import violations
 
 COMMITTED = """[...document.querySelectorAll('.q .t-committed')]
     .filter((label) => Number(label.textContent) > {least}).length === 8"""
@@ -164,7 +164,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     expect(members.first.locator("[data-step=resumed]")).to_contain_text("pulls at a:0 0")
     same = site.page.locator(".rs-run .v-same")
     expect(same).to_have_count(8)
-    assert violations(site) == []
+    assert violations(site.page) == []
     before = site.page.locator(".rs-run tbody td:nth-child(2)").all_inner_texts()
     assert all(int(offset) > 3 for offset in before)
     assert site.act(action="SetRate", rate="20") == 204

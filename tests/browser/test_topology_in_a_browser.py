@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
+from tests.browser.axe import faults, violations
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 
 PAGE = "topology/"
@@ -18,11 +18,6 @@ def box(site: Site, name: str) -> Locator:
 def links(site: Site) -> dict[str, Any]:
     script = "() => [...queueviz.live.channels.values()].find((ch) => ch.name.startsWith('topology/')).data.links"
     return dict(site.page.evaluate(script))
-
-
-def violations(site: Site) -> list[str]:
-    found = Axe().run(site.page).response["violations"]
-    return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
 
 
 def test_there_is_a_line_for_every_link_and_none_lies_under_a_box(site: Site) -> None:
@@ -165,7 +160,6 @@ def test_routes_are_asked_again_when_one_changed(site: Site) -> None:
 
 
 def test_axe_finds_nothing_at_any_size_and_in_any_light(site: Site) -> None:
-    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
     site.visit("cluster", PAGE)
     assert site.act(action="CutLink", a="shop", b="broker-b") == 204
     for viewport in (DESKTOP, PHONE):
@@ -173,11 +167,9 @@ def test_axe_finds_nothing_at_any_size_and_in_any_light(site: Site) -> None:
         for choice in ("node=broker-a.1", "node=ns-1", "link=shop~broker-b"):
             site.open(f"{PAGE}?{choice}")
             site.page.locator("#routes table").first.wait_for()
-            for theme in ("light", "dark"):
-                site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-                assert violations(site) == [], (choice, viewport["width"], theme)
+            assert faults(site.page) == []
         site.page.locator("#twin-toggle").click()
         site.page.locator("#twin tbody tr").first.wait_for()
-        assert violations(site) == [], ("table", viewport["width"])
+        assert violations(site.page) == [], ("table", viewport["width"])
         assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), viewport["width"]
     assert site.act(action="HealLink", a="shop", b="broker-b") == 204
