@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Generator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> units.Units:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", type=nightly.which, default=nightly.NONE, metavar="none|all|DATE",
                      help="which of the tests marked nightly to play: of a date, the part CI plays on that day")
+    parser.addoption("--third", type=date.fromisoformat, metavar="DATE", help="one of three parts of the tests")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -43,9 +45,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    chosen = config.getoption("--nightly")
-    left_out = [item for item in items
-                if item.get_closest_marker("nightly") and not nightly.is_played(item.nodeid, chosen)]
+    chosen, day = config.getoption("--nightly"), config.getoption("--third")
+    left_out = [item for item in items if not nightly.is_in_third(item.nodeid, day)
+                or (item.get_closest_marker("nightly") and not nightly.is_played(item.nodeid, chosen))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

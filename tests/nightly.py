@@ -1,6 +1,7 @@
 """Slow seeds and large matrices: a run leaves them out, `script/test nightly` plays all of them, CI a part by the date.
 
 Marked `nightly`.  Every such test belongs to one of seven parts, and every part is played by CI once in seven days.
+A machine too slow for a whole stage plays one of three parts of all its tests, by the date too.
 """
 
 import zlib
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-PARTS = 7
+PARTS, THIRDS = 7, 3
 NONE, ALL = "none", "all"
 
 
@@ -28,12 +29,17 @@ def is_played(nodeid: str, chosen: str) -> bool:
     return chosen == ALL or (chosen != NONE and part_of(nodeid) == part_on(date.fromisoformat(chosen)))
 
 
-def part_of(nodeid: str) -> int:
-    return zlib.crc32(nodeid.encode()) % PARTS
+def part_of(nodeid: str, parts: int = PARTS) -> int:
+    return zlib.crc32(nodeid.encode()) % parts
 
 
-def part_on(day: date) -> int:
-    return day.toordinal() % PARTS
+def part_on(day: date, parts: int = PARTS) -> int:
+    return day.toordinal() % parts
+
+
+def is_in_third(nodeid: str, day: date | None) -> bool:
+    """None: all are."""
+    return day is None or part_of(nodeid, THIRDS) == part_on(day, THIRDS)
 
 
 def header(chosen: str) -> str:

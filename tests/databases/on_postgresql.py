@@ -2,15 +2,11 @@
 
 One cluster for all workers, started before Django reads its settings and ended with the run; every worker has a
 database of its own there.  Where no PostgreSQL is installed every test is skipped, with that as the reason.
-`--third DATE` leaves two thirds of the tests outside `tests/databases` to other days.
 """
 
 import os
-import zlib
 from collections.abc import Generator
 from contextlib import ExitStack
-from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -19,13 +15,7 @@ from tests.databases.postgresql import NOT_HERE, OF_THE_RUN, is_here, postgresql
 DATABASES = frozenset({"db", "transactional_db", "own_database", "lease_table", "postgresql_server",
                        "redis_server", "two_machines"})  # fixtures
 
-THIRDS = 3
-
 _started = ExitStack()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--third", type=date.fromisoformat, metavar="DATE", help="one of three parts, for a slow machine")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,16 +41,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if running() is None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=NOT_HERE))
-    day = config.getoption("--third")
-    left = {item for item in items if not _asks_a_database(item) or _is_about_sqlite(item)
-            or (day is not None and _is_of_another_day(item, day))}
+    left = {item for item in items if not _asks_a_database(item) or _is_about_sqlite(item)}
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
-
-
-def _is_of_another_day(item: pytest.Item, day: date) -> bool:
-    return Path(__file__).parent not in item.path.parents and zlib.crc32(item.nodeid.encode()) % THIRDS != (
-        day.toordinal() % THIRDS)
 
 
 def _asks_a_database(item: pytest.Item) -> bool:

@@ -21,6 +21,12 @@ def test_seven_days_play_every_test_once_each() -> None:
     assert all(nightly.is_played(test, days[0]) == nightly.is_played(test, "2026-11-29") for test in TESTS)
 
 
+def test_three_days_play_every_test_of_a_slow_machine_once_each() -> None:
+    days = [date(2026, 11, 22) + timedelta(days=number) for number in range(3)]
+    assert sorted(test for day in days for test in TESTS if nightly.is_in_third(test, day)) == sorted(TESTS)
+    assert all(nightly.is_in_third(test, None) for test in TESTS)
+
+
 def test_the_part_of_a_day_is_reported() -> None:
     assert nightly.header("2026-11-22") == "nightly: part 1 of 7, that of 2026-11-22"
 
