@@ -28,7 +28,8 @@ def _rows(directory: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet
 
     for path in sorted(directory.rglob("*.parquet")):
-        above = dict(part.split("=", 1) for part in path.relative_to(directory).parent.parts)  # of a partitioned table
+        parts = path.relative_to(directory).parent.parts
+        above = dict(part.split("=", 1) for part in parts if "=" in part)  # of a partitioned table
         columns = {name: None if value == NULL else unquote(value) for name, value in above.items()}
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=1_024):
             yield from ({**row, **columns} for row in batch.to_pylist())

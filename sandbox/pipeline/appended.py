@@ -13,6 +13,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
+from sandbox.pipeline.iceberg import ICEBERG
 from sandbox.pipeline.sources.records import STORE
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class Before(NamedTuple):
     rows: "DataFrame"
 
 
-def before(session: "SparkSession", out: Path, stores: Mapping[str, str]) -> Before | None:
-    """None: there is none yet, or one without a file.  Raises OtherResult, CorruptRecord."""
+def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: str) -> Before | None:
+    """None: there is none yet, or one without a file.  `kind`: format.  Raises OtherResult, CorruptRecord."""
     manifest = results.manifest_of(out)
     if manifest is None:
         return None
@@ -49,6 +50,8 @@ def before(session: "SparkSession", out: Path, stores: Mapping[str, str]) -> Bef
         if table.rows:
             raise OtherResult(f"{out} is no Parquet, and only to that can be appended: name another --out.")
         return None
+    if table.path.startswith(f"{ICEBERG}/") != (kind == ICEBERG):
+        raise OtherResult(f"{out} is not of the format {kind}: name another --out, or --format as it was.")
     return Before(table, read(session, out, table))
 
 
@@ -56,7 +59,7 @@ def read(session: "SparkSession", out: Path, table: results.Table) -> "DataFrame
     """A table of Parquet files, some of whose columns may be in their directories' names."""
     path = out / table.path
     if not table.partitions:
-        return session.read.parquet(str(path))
+        return session.read.option("recursiveFileLookup", "true").parquet(str(path))
     schema = session.read.parquet(str(next(path.rglob("*.parquet")))).schema
     for name, kind in table.partitions.items():
         schema = schema.add(name, kind)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
+from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
 from sandbox.pipeline.appended import joined
+from sandbox.pipeline.iceberg import ICEBERG, registered
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, listed, one_of
 from sandbox.pipeline.launch import Order
@@ -61,7 +63,11 @@ class Runner:
                 directories = listed(order.options, "partition_by")
                 made = {name: write(table, out, f"run-{order.run}/{name}", kind, directories)
                         for name, table in tables.items()}
-                if order.options.get("append") == "true":
+                is_more = order.options.get("append") == "true"
+                if kind == ICEBERG:
+                    made = {name: registered(out, order.run, name, table, append=is_more)
+                            for name, table in made.items()}
+                elif is_more:
                     made = joined(out, made)
             if order.run in self._cancelled:
                 raise Cancelled
@@ -81,7 +87,8 @@ class Runner:
                 sentence = SPARK_GONE if has_ended(self._session) else sentence_of(
                     why, said=last_words(sys.stderr.fileno()))
                 self.is_useless = sentence == SPARK_GONE
-                self._report(order.run, state="failed", why=sentence)
+                ours = {"is_ours": True} if isinstance(why, SandboxError | WrongOption) else {}
+                self._report(order.run, state="failed", why=sentence, **ours)
         finally:
             shutil.rmtree(kept, ignore_errors=True)
 

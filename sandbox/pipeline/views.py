@@ -63,7 +63,7 @@ def made(given: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[No
 
 
 def _messages(given: "Given", asked: Asked) -> "DataFrame":
-    """The source decodes only columns that are named; which ones a query needs Spark does not tell it."""
+    """The source decodes only columns that are named, and does not get those that a query needs from Spark."""
     stores = orjson.dumps({name: str(path) for name, path in given.source.stores.items()}).decode()
     bodies = bodies_of(given.options)
     columns = [name for name in SCHEMA.names if asked.columns is None or name.lower() in asked.columns

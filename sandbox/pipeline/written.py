@@ -42,7 +42,7 @@ def plain(table: "DataFrame", kind: str) -> "DataFrame":
     """With columns that the format can hold."""
     from pyspark.sql import functions as f
 
-    if kind == "parquet":
+    if kind not in ("ndjson", "csv"):
         return table
     made = []
     for field in table.schema.fields:

@@ -133,7 +133,7 @@ def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: P
 
 @pytest.mark.parametrize(("job", "options", "why"), [
     ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
-    ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet."),
+    ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet, iceberg."),
     ("export", {"colour": "red"}, "export has no option colour. Options are: format, topic, "
                                    "queueId, failOnDataLoss, body, bodySchema, append, "
                                    "partition_by."),

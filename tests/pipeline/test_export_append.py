@@ -92,11 +92,46 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
 
 
 @pytest.mark.parametrize(("options", "why"), [
-    ({"append": "true"}, "append is of Parquet files: say --format parquet."),
+    ({"append": "true"}, "append is of Parquet files: say --format parquet or iceberg."),
     ({"partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
     ({"format": "parquet", "partition_by": "queueOffset"},
      "queueOffset cannot be a directory: choose for partition_by of topic, queueId, tags, bornHost, storeHost, "),
+    ({"format": "iceberg", "partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
     ({"format": "parquet", "partition_by": "topic,topic"}, "partition_by names a column twice."),
 ])  # fmt: skip
 def test_what_cannot_be_appended_or_divided_is_said(run: Run, put: Put, options: dict[str, str], why: str) -> None:
     assert run("export", store=put("a"), **options)[-1]["why"].startswith(why)
+
+
+def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark_wrote(run: Run, put: Put,
+                                                                                      tmp_path: Path) -> None:
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    out = tmp_path / "out"
+
+    def exported(store: Path, **options: str) -> dict[str, int]:
+        told = run("export", store=store, format="iceberg", **options)[-1]
+        assert told["state"] == "done", told
+        return dict(told["tables"])
+
+    def read() -> Any:
+        catalog = catalogs.SqlCatalog("queueviz", uri=f"sqlite:///{out}/iceberg/catalog.db")
+        table = catalog.load_table("queueviz.messages")
+        found = sorted(row["body"].decode() for row in table.scan().to_arrow().to_pylist())
+        catalog.engine.dispose()
+        return table, found
+
+    store = put("a", "b")
+    assert exported(store, append="true") == {"messages": 2}
+    assert exported(put("c"), append="true") == {"messages": 3}
+    assert exported(store, append="true") == {"messages": 3}
+    table, found = read()
+    assert (found, len(table.snapshots())) == (["a", "b", "c"], 2)
+    assert bodies(out) == found
+    files = table.inspect.files().column("file_path").to_pylist()
+    assert sorted(files) == sorted(f"file://{path}" for path in out.rglob("*.parquet")), "no copy"
+    assert run("export", store=store, format="parquet", append="true")[-1]["why"] == (
+        f"{out} is not of the format parquet: name another --out, or --format as it was.")
+    assert exported(put("d")) == {"messages": 4}
+    assert read()[1] == bodies(out) == ["a", "b", "c", "d"]
+    assert exported(store, topic="nothing") == {"messages": 0}
+    assert read()[1] == []

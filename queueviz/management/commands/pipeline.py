@@ -57,8 +57,8 @@ class Command(BaseCommand):
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
-        add("--format", help="of export, import and sql: ndjson, csv or parquet")
-        add("--append", action="store_true", help="of export --format parquet: add what came since to the last result")
+        add("--format", help="of export, import and sql: ndjson, csv or parquet; of export also iceberg")
+        add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
         add("--publish", action="store_true", help="of grading --course: what was found is the grades from now on")
@@ -161,8 +161,8 @@ class Command(BaseCommand):
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
     def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
-        """What Spark said is kept where a run failed and it said something."""
-        if ended["state"] == "failed" and log.stat().st_size:
+        """What Spark said is kept where a run failed and it said something, unless the sentence is our own."""
+        if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
         log.unlink()
         return ended

@@ -2,7 +2,8 @@
 
 With several stores the first column is the store's name.  `body` and `bodySchema` make bodies columns
 (`sources.bodies`); how many were malformed is counted.  Of Parquet, `partition_by` names columns whose values become
-directories, and with `append` what came since the last export goes beside it (`pipeline.appended`).
+directories, and with `append` what came since the last export goes beside it (`pipeline.appended`); `iceberg` registers
+the Parquet files as a table (`pipeline.iceberg`).
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sandbox.pipeline.appended import OtherResult, before, check_columns, goes_on
+from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, listed
 from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
 from sandbox.pipeline.written import FORMATS
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 OF_SOURCE = ("topic", "queueId", "failOnDataLoss")
-OF_PARQUET = ("append", "partition_by")
+OF_PARQUET = {"append": ("parquet", ICEBERG), "partition_by": ("parquet",)}
 SINGLE = ("queueOffset", "physicalOffset", "keys", "tagsCode", "bornTimestamp", "storeTimestamp", MALFORMED)
 """Columns that would make a directory for nearly every message."""
 PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a directory
@@ -29,13 +31,16 @@ PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a
 def run(given: Given) -> "Mapping[str, DataFrame]":
     if not given.source.stores:
         raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
-    for name in OF_PARQUET:
-        if given.options.get(name) and given.options.get("format") != "parquet":
-            raise WrongOption(f"{name} is of Parquet files: say --format parquet.")
+    kind = given.options.get("format") or FORMATS[0]
+    for name, kinds in OF_PARQUET.items():
+        if given.options.get(name) and kind not in kinds:
+            raise WrongOption(f"{name} is of Parquet files: say --format {' or '.join(kinds)}.")
+    if kind == ICEBERG:
+        check()
     bodies, partition_by = bodies_of(given.options), listed(given.options, "partition_by")
     roots = {name: str(root) for name, root in given.source.stores.items()}
     asked = {name: value for name in OF_SOURCE if (value := given.options.get(name))}
-    old = before(given.session, given.out, roots) if given.options.get("append") == "true" else None
+    old = before(given.session, given.out, roots, kind) if given.options.get("append") == "true" else None
     if old is not None:
         asked["startingOffsets"] = goes_on(old.rows, roots, given.options)
         if bodies is not None and bodies.kind == "json" and bodies.schema is None:
@@ -66,4 +71,4 @@ def _check_directories(names: list[str], schema: "StructType") -> None:
 
 
 EXPORT = Job("export", "Which messages does a store hold?", run,
-             ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET), formats=FORMATS)
+             ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET), formats=(*FORMATS, ICEBERG))
