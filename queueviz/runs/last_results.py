@@ -16,10 +16,13 @@ SQL = "sql"
 def check_words(job: str, about: str | None) -> None:
     """What may follow the job's name.  Raises WrongOption."""
     from sandbox.pipeline.jobs import JOBS
+    from sandbox.pipeline.jobs.sql import NO_QUERY
 
     if job == SHOW and (about is None or about not in JOBS):
         raise WrongOption(("Name the job whose result it is" if about is None else f"There is no job {about}")
                           + f". Jobs are: {', '.join(sorted(JOBS))}.")
+    if job == SQL and not (about or "").strip():
+        raise WrongOption(NO_QUERY)
     if about is not None and job not in (SHOW, SQL):
         raise WrongOption(f"{job} takes no {about}: its own options are written --option KEY=VALUE.")
 

@@ -90,6 +90,13 @@ def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
                           f"({here.get(different[0], 'none')}): name another --out.")
 
 
+def check_unchanged(out: Path, seen: results.Manifest | None) -> None:
+    """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
+    if results.manifest_of(out) != seen:
+        raise OtherResult(f"Another run changed the result in {out} meanwhile, and nothing was appended: run this "
+                          "again.")
+
+
 def joined(out: Path, made: Mapping[str, results.Table]) -> dict[str, results.Table]:
     """The tables with what was there before them."""
     manifest = results.manifest_of(out)

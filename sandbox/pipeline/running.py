@@ -11,7 +11,7 @@ from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
-from sandbox.pipeline.appended import joined
+from sandbox.pipeline.appended import check_unchanged, joined
 from sandbox.pipeline.iceberg import ICEBERG, registered
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, listed, one_of
@@ -49,6 +49,8 @@ class Runner:
         try:
             job = job_of(order)
             make_room(out)
+            is_more = order.options.get("append") == "true"
+            seen = results.manifest_of(out) if is_more else None
             self._report(order.run, state="starting")
             session = self._opened(kept)
             if order.run in self._cancelled:
@@ -63,7 +65,8 @@ class Runner:
                 directories = listed(order.options, "partition_by")
                 made = {name: write(table, out, f"run-{order.run}/{name}", kind, directories)
                         for name, table in tables.items()}
-                is_more = order.options.get("append") == "true"
+                if is_more:
+                    check_unchanged(out, seen)
                 if kind == ICEBERG:
                     made = {name: registered(out, order.run, name, table, append=is_more)
                             for name, table in made.items()}

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from queueviz.runs.printed import lines_of
-from sandbox.pipeline.results import Manifest, manifest_of
+from sandbox.pipeline.appended import OtherResult, check_unchanged
+from sandbox.pipeline.results import Manifest, manifest_of, publish
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_audit_clean import written
 from tests.unit.store.stores import Stores, message
 
-pytestmark = pytest.mark.pipeline
+spark = pytest.mark.pipeline
 
 Put = Callable[..., Path]
 
@@ -42,6 +43,7 @@ def bodies(out: Path) -> list[str]:
     return sorted(row["body"].decode() for row in table(out, "messages"))
 
 
+@spark
 def test_what_came_since_is_appended_once(run: Run, put: Put, tmp_path: Path) -> None:
     def appended(store: Path, **options: str) -> Any:
         return run("export", store=store, format="parquet", append="true", **options)[-1]
@@ -69,6 +71,7 @@ def test_what_came_since_is_appended_once(run: Run, put: Put, tmp_path: Path) ->
     assert (last_of(out), bodies(out)) == (before, ["a", "b", "c", "d"])
 
 
+@spark
 def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were(run: Run, put: Put,
                                                                                 tmp_path: Path) -> None:
     out, options = tmp_path / "out", {"format": "parquet", "append": "true", "partition_by": "topic", "body": "json"}
@@ -99,10 +102,21 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
     ({"format": "iceberg", "partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
     ({"format": "parquet", "partition_by": "topic,topic"}, "partition_by names a column twice."),
 ])  # fmt: skip
+@spark
 def test_what_cannot_be_appended_or_divided_is_said(run: Run, put: Put, options: dict[str, str], why: str) -> None:
     assert run("export", store=put("a"), **options)[-1]["why"].startswith(why)
 
 
+def test_a_result_that_another_run_changed_meanwhile_is_not_appended_to(tmp_path: Path) -> None:
+    publish(tmp_path, Manifest("export", "1", {}, {}, 0, {}))
+    seen = last_of(tmp_path)
+    check_unchanged(tmp_path, seen)
+    publish(tmp_path, seen._replace(run="2"))
+    with pytest.raises(OtherResult, match=r" meanwhile, and nothing was appended: run this again\.$"):
+        check_unchanged(tmp_path, seen)
+
+
+@spark
 def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark_wrote(run: Run, put: Put,
                                                                                       tmp_path: Path) -> None:
     catalogs = pytest.importorskip("pyiceberg.catalog.sql")

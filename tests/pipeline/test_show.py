@@ -54,6 +54,7 @@ def test_a_query_is_given_the_results_that_there_are(out: Path) -> None:
      "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency."),
     ((*OF, "--table", "finding"), "store_audit has no table finding. Tables are: findings."),
     (("show", "store_audit"), "Name what to read: --store DIR, "),
+    (("sql", "--store", "payments-1"), "Write the query after sql: pipeline sql "),
     (("latency", "payments-1"), "latency takes no payments-1: its own options are written --option KEY=VALUE."),
 ])  # fmt: skip
 def test_what_is_not_there_is_said(home: Path, out: Path, words: tuple[str, ...], why: str) -> None:

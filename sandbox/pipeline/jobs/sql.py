@@ -19,6 +19,7 @@ from sandbox.pipeline.views import made, named, views_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+NO_QUERY = 'Write the query after sql: pipeline sql "select topic, count(*) from messages group by 1".'
 FORMATS = ("parquet", "ndjson", "csv")  # a result is printed, which only Parquet is
 
 
@@ -27,7 +28,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     query = given.options.get("query", "").strip()
     if not query:
-        raise WrongOption('Write the query after sql: pipeline sql "select topic, count(*) from messages group by 1".')
+        raise WrongOption(NO_QUERY)
     views = views_of(given, {job: Path(out) for job, out in orjson.loads(given.options.get("results", "{}")).items()})
     asked = asked_of(given.session, query)
     if unknown := sorted(asked.tables - asked.named - views.keys()):
