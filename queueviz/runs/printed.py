@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 
 from sandbox.pipeline.results import Table
 
 WIDEST = 60
+NULL = "__HIVE_DEFAULT_PARTITION__"  # Spark's directory of rows without a value
 
 
 def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
@@ -18,15 +20,19 @@ def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
     if rows:
         yield from _aligned(rows)
     more = f", {len(rows)} of them shown (--show {table.rows} shows all)" if 0 < len(rows) < table.rows else ""
-    yield f"{name}: {table.rows} rows{more}, in {out}"
+    bad = f", {table.malformed} of them malformed" if table.malformed is not None else ""
+    yield f"{name}: {table.rows} rows{bad}{more}, in {out}"
 
 
 def _rows(directory: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet
 
     for path in sorted(directory.rglob("*.parquet")):
+        parts = path.relative_to(directory).parent.parts
+        above = dict(part.split("=", 1) for part in parts if "=" in part)  # of a partitioned table
+        columns = {name: None if value == NULL else unquote(value) for name, value in above.items()}
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=1_024):
-            yield from batch.to_pylist()
+            yield from ({**row, **columns} for row in batch.to_pylist())
 
 
 def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -6,7 +6,8 @@ Spark is imported here.
     order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {}}, {"cancel": run}
             or {"end": run} for one that follows
     report  {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
-            {"run", "state": "done", "tables": {name: rows}} · {"run", "state": "failed", "why"} · {…, "cancelled"}
+            {"run", "state": "done", "tables": {name: rows}}, with "malformed": {name: rows} where bodies are columns
+            {"run", "state": "failed", "why"}, with "is_ours": true where the sentence says all · {…, "cancelled"}
 """
 
 import subprocess

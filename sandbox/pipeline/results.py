@@ -1,6 +1,7 @@
 """Results of a run: Parquet tables and a manifest; the last good result stays until a new one is complete.
 
-    <out>/manifest.json            {"job", "run", "tables": {name: {"path", "rows"}}, "true_to", "made_ms", "source"}
+    <out>/manifest.json            {"job", "run", "tables": {name: {"path", "rows", "malformed", "partitions"}},
+                                    "true_to", "made_ms", "source"}
     <out>/run-<id>/<table>/*.parquet
 
 The manifest is replaced atomically, so a reader finds the old result or the new one.  Read with pyarrow only.
@@ -20,10 +21,15 @@ NAME = "manifest.json"
 
 
 class Table(NamedTuple):
-    """`path` is relative to the result's directory."""
+    """`path` is relative to the result's directory; `malformed` rows' bodies could not be read, None without bodies.
+
+    `partitions`: columns (and their types) that are in the names of directories, `topic=orders`, and not in the files.
+    """
 
     path: str
     rows: int
+    malformed: int | None = None
+    partitions: dict[str, str] | None = None
 
 
 class Manifest(NamedTuple):
@@ -63,3 +69,11 @@ def manifest_of(out: Path) -> Manifest | None:
         return None
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as why:
         raise CorruptRecord(f"{out / NAME} cannot be read: {why}") from why
+
+
+def table_at(out: Path | str, name: str) -> Path:
+    """The directory of a table's files, as pandas, pyarrow or DuckDB read it.  Raises CorruptRecord, and KeyError."""
+    manifest = manifest_of(Path(out))
+    if manifest is None or name not in manifest.tables:
+        raise KeyError(f"{out} has no table {name}: {'it is no result' if manifest is None else list(manifest.tables)}")
+    return Path(out) / manifest.tables[name].path

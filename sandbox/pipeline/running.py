@@ -3,21 +3,24 @@
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
+from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
+from sandbox.pipeline.appended import check_unchanged, joined
+from sandbox.pipeline.iceberg import ICEBERG, registered
 from sandbox.pipeline.jobs import JOBS
-from sandbox.pipeline.jobs.export import EXPORT, FORMATS
-from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
+from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, listed, one_of
 from sandbox.pipeline.launch import Order
 from sandbox.pipeline.sentences import SPARK_GONE, last_words, sentence_of
+from sandbox.pipeline.written import write
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 LOOK_EVERY_S = 0.5
 EVERYTHING = (1 << 63) - 1
@@ -46,6 +49,8 @@ class Runner:
         try:
             job = job_of(order)
             make_room(out)
+            is_more = order.options.get("append") == "true"
+            seen = results.manifest_of(out) if is_more else None
             self._report(order.run, state="starting")
             session = self._opened(kept)
             if order.run in self._cancelled:
@@ -56,16 +61,27 @@ class Runner:
                 true_to = ends_of(source)
                 tables = job.run(Given(session, source, order.options, out, true_to, order.run,
                                        lambda: order.run in self._cancelled or order.run in self._ending))
-                rows = {name: write(out, order, job, name, table) for name, table in tables.items()}
+                kind = format_of(job, order.options)
+                directories = listed(order.options, "partition_by")
+                made = {name: write(table, out, f"run-{order.run}/{name}", kind, directories)
+                        for name, table in tables.items()}
+                if is_more:
+                    check_unchanged(out, seen)
+                if kind == ICEBERG:
+                    made = {name: registered(out, order.run, name, table, append=is_more)
+                            for name, table in made.items()}
+                elif is_more:
+                    made = joined(out, made)
             if order.run in self._cancelled:
                 raise Cancelled
             if not job.publishes:
-                made = {name: results.Table(f"run-{order.run}/{name}", count) for name, count in rows.items()}
                 results.publish(out, results.Manifest(job.name, order.run, made, true_to, wall_ms(),
                                                       {"stores": order.stores, "journals": order.journals}))
             elif (manifest := results.manifest_of(out)) is not None:
-                rows = {name: table.rows for name, table in manifest.tables.items()}
-            self._report(order.run, state="done", tables=rows)
+                made = manifest.tables
+            malformed = {name: table.malformed for name, table in made.items() if table.malformed is not None}
+            self._report(order.run, state="done", tables={name: table.rows for name, table in made.items()},
+                         **({"malformed": malformed} if malformed else {}))
         except Exception as why:
             results.discard(out, order.run)
             if order.run in self._cancelled:
@@ -74,7 +90,8 @@ class Runner:
                 sentence = SPARK_GONE if has_ended(self._session) else sentence_of(
                     why, said=last_words(sys.stderr.fileno()))
                 self.is_useless = sentence == SPARK_GONE
-                self._report(order.run, state="failed", why=sentence)
+                ours = {"is_ours": True} if isinstance(why, SandboxError | WrongOption) else {}
+                self._report(order.run, state="failed", why=sentence, **ours)
         finally:
             shutil.rmtree(kept, ignore_errors=True)
 
@@ -149,7 +166,13 @@ def job_of(order: Order) -> Job:
         raise WrongOption(f"There is no job {order.job}. Jobs are: {', '.join(sorted(JOBS))}.")
     if unknown := sorted(set(order.options) - set(job.options)):
         raise WrongOption(f"{job.name} has no option {', '.join(unknown)}. Options are: {', '.join(job.options)}.")
+    format_of(job, order.options)
     return job
+
+
+def format_of(job: Job, options: Mapping[str, str]) -> str:
+    """Of the files it writes.  Raises WrongOption."""
+    return one_of(options, "format", job.formats) if len(job.formats) > 1 else job.formats[0]
 
 
 def has_ended(session: "SparkSession | None") -> bool:
@@ -183,24 +206,3 @@ def end_of(directory: Path) -> int | None:
 
 def tag_of(run: str) -> str:
     return f"queueviz-{run}"
-
-
-def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> int:
-    """Into the run's own directory; returns the number of rows, counted while writing."""
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as f
-
-    seen = Observation()
-    table = table.observe(seen, f.count(f.lit(1)).alias("rows"))
-    kind = one_of(order.options, "format", FORMATS) if job is EXPORT else "parquet"
-    path = out / f"run-{order.run}" / name
-    writer = table.write.mode("overwrite")
-    if kind == "ndjson":
-        writer.option("ignoreNullFields", "false").json(str(path))
-    elif kind == "csv":
-        # as in RFC 4180, keeping blanks at the start and end of a value
-        writer.options(header="true", escape='"', ignoreLeadingWhiteSpace="false",
-                       ignoreTrailingWhiteSpace="false").csv(str(path))
-    else:
-        writer.parquet(str(path))
-    return int(seen.get["rows"])

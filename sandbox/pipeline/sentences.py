@@ -6,8 +6,8 @@ from pathlib import Path
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
+from sandbox.pipeline.spark_says import LONGEST, of_spark
 
-LONGEST = 300
 LAST_WORDS_BYTES = 16_384
 SPARK_GONE = "Spark's Java process ended in the middle of the run; most often the machine has run out of memory."
 NO_ROOM = "The disk is full. Make room, and run it again."
@@ -46,6 +46,8 @@ def sentence_of(why: BaseException, *, said: str = "") -> str:
     for known, sentence in _KNOWN:
         if known.search(text) or known.search(type(why).__name__):
             return sentence
+    if sparks := of_spark(text):
+        return sparks
     if found := _PYTHONS.findall(text):
         return str(found[-1])[:LONGEST]
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(why).__name__)

@@ -22,6 +22,7 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # by default INT96, which only old readers need
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.python.unix.domain.socket.enabled": "true",
     # Workers: without these every large NumPy array is returned to the system, and its pages cost a fault each again.
@@ -33,7 +34,7 @@ SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }
 OF_A_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled",
-                "spark.sql.python.filterPushdown.enabled")
+                "spark.sql.python.filterPushdown.enabled", "spark.sql.parquet.outputTimestampType")
 """SETTINGS that a session on an external server may set for itself, and that our sources need."""
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"

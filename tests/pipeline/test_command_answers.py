@@ -92,3 +92,11 @@ def test_what_spark_said_of_a_run_that_failed_is_kept(home: Path, monkeypatch: p
     logs = list((home / "pipeline" / ".spark").iterdir())
     assert [log.read_bytes() for log in logs] == ([words] if words else [])
     assert str(said.value) == "It broke." + (f" What Spark said is in {logs[0]}." if words else "")
+
+
+def test_of_a_sentence_of_ours_nothing_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Child, "said", {"state": "failed", "why": "There is no table a.", "is_ours": True})
+    monkeypatch.setattr(Child, "words", b"WARN many\n")
+    with pytest.raises(CommandError, match=r"^There is no table a\.$"):
+        call_command("pipeline", "sql", "select * from a", "--store", str(home))
+    assert list((home / "pipeline" / ".spark").iterdir()) == []

@@ -133,8 +133,10 @@ def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: P
 
 @pytest.mark.parametrize(("job", "options", "why"), [
     ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
-    ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet."),
-    ("export", {"colour": "red"}, "export has no option colour. Options are: format, topic, queueId."),
+    ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet, iceberg."),
+    ("export", {"colour": "red"}, "export has no option colour. Options are: format, topic, "
+                                   "queueId, failOnDataLoss, body, bodySchema, append, "
+                                   "partition_by."),
 ])  # fmt: skip
 def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, golden: Path, job: str, options: dict[str, str],
                                                            why: str) -> None:

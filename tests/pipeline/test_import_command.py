@@ -9,7 +9,7 @@ from django.core.management import CommandError
 from queueviz.management.commands.pipeline import options_of, source_of
 
 NOTHING: dict[str, Any] = {"store": None, "sandbox": None, "students": None, "option": [], "format": None,
-                           "follow": False}
+                           "follow": False, "append": False}
 
 
 def test_an_import_reads_files_and_no_store(tmp_path: Path) -> None:

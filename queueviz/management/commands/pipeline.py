@@ -1,4 +1,7 @@
-"""`manage.py pipeline JOB --store DIR`: one job on Spark, in a process of its own, with its progress as a bar."""
+"""`manage.py pipeline JOB --store DIR`: one job on Spark, in a process of its own, with its progress as a bar.
+
+`pipeline show JOB` prints its last result instead, without Spark; `pipeline sql "select …"` is the job `sql`.
+"""
 
 import argparse
 import os
@@ -21,9 +24,11 @@ from queueviz.courses.difference_texts import shown
 from queueviz.courses.models import Course
 from queueviz.courses.regrading import publish
 from queueviz.engine import directory_of
-from queueviz.runs.places import sources_of, sources_of_class
+from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, lines_at, result_at, row_of
+from queueviz.runs.places import result_of, sources_of, sources_of_class
 from queueviz.runs.printed import lines_of
 from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.jobs.job import WrongOption
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sentences import sentence_of
@@ -40,7 +45,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("job", help="what to ask; a wrong name lists them")
+        add("job", help="what to ask; a wrong name lists them. show: the last result of a job; sql: a query")
+        add("about", nargs="?", metavar="JOB|QUERY", help="of show: which job; of sql: one SELECT")
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
         where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
@@ -51,22 +57,32 @@ class Command(BaseCommand):
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
-        add("--format", help="of export and import: ndjson, csv or parquet")
+        add("--format", help="of export, import and sql: ndjson, csv or parquet; of export also iceberg")
+        add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
         add("--publish", action="store_true", help="of grading --course: what was found is the grades from now on")
         add("--rerun", action="store_true", help="of grading --course: execute every sandbox's actions again, and "
                                                  "compare what is written")
         add("--show", type=_count, default=SHOWN, metavar="N", help=f"rows of each table to print (default: {SHOWN})")
+        add("--table", metavar="T", help="of show: only this table")
         add("--json", action="store_true", help="print the outcome as JSON, and no rows")
 
     def handle(self, *args: Any, **given: Any) -> None:
         home = Path(settings.QUEUEVIZ_HOME)
         began_at = timezone.now()
         course = course_of(given)
+        try:
+            check_words(given["job"], given["about"])
+            if given["job"] == SHOW:
+                self._show(given, home, course)
+                return
+        except (SandboxError, WrongOption) as why:
+            raise CommandError(str(why), returncode=1) from None
         stores, journals, name = source_of(given, home) if course is None else (*sources_of_course(course), course.slug)
         out = given["out"] or home / "pipeline" / given["job"] / name
-        order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()), options_of(given))
+        order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()),
+                      options_of(given) | query_of(given, name))
         ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
         if course is not None and given["job"] == GRADING and ended["state"] == "done":
             self._regrade(course, began_at, sorted(journals), given, ended | {"out": order.out})
@@ -81,6 +97,19 @@ class Command(BaseCommand):
             for name in ended["tables"] if tables else ():
                 for line in lines_of(Path(order.out), name, tables[name], given["show"]):
                     self.stdout.write(line)
+
+    def _show(self, given: dict[str, Any], home: Path, course: Course | None) -> None:
+        """Raises WrongOption, CorruptRecord, CommandError."""
+        job = given["about"]
+        if (out := given["out"]) is None:
+            name = source_of({**given, "job": job}, home)[2] if course is None else course.slug
+            out = result_of(job, name)
+        made = result_at(out.resolve(), job)
+        if given["json"]:
+            self.stdout.write(orjson.dumps(row_of(out.resolve(), made)).decode())
+        else:
+            for line in lines_at(out.resolve(), made, given["table"], given["show"]):
+                self.stdout.write(line)
 
     def _regrade(self, course: Course, began_at: datetime, slugs: list[str], given: dict[str, Any],
                  ended: dict[str, Any]) -> None:
@@ -132,8 +161,8 @@ class Command(BaseCommand):
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
     def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
-        """What Spark said is kept where a run failed and it said something."""
-        if ended["state"] == "failed" and log.stat().st_size:
+        """What Spark said is kept where a run failed and it said something, unless the sentence is our own."""
+        if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
         log.unlink()
         return ended
@@ -199,6 +228,16 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
     return *sources, name
 
 
+def query_of(given: dict[str, Any], name: str) -> dict[str, str]:
+    """Of sql: the query, and where the last results are that it may name.  Raises CommandError."""
+    if given["job"] != SQL:
+        return {}
+    try:
+        return {"query": given["about"] or "", "results": orjson.dumps(directories_of(name)).decode()}
+    except SandboxError as why:
+        raise CommandError(str(why), returncode=1) from None
+
+
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} is no number of rows, such as 0 or 20")
@@ -213,5 +252,5 @@ def options_of(given: dict[str, Any]) -> dict[str, str]:
         if not equals:
             raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
         options[key] = str(Path(value).resolve()) if key == "path" and value else value
-    options |= {"follow": "true"} if given["follow"] else {}
+    options |= {name: "true" for name in ("follow", "append") if given[name]}
     return options | ({"format": given["format"]} if given["format"] else {})

@@ -1,7 +1,9 @@
-"""The messages of a store as files for other tools.
+"""The messages of a store as files for other tools: the columns of the store source, in a format of `pipeline.written`.
 
-`ndjson`: one line a message with the columns of the store source, the body as base64 (RFC 4648, without line breaks).
-`csv`: the same, properties as JSON.  `parquet`: unchanged.  With several stores the first column is the store's name.
+With several stores the first column is the store's name.  `body` and `bodySchema` make bodies columns
+(`sources.bodies`); how many were malformed is counted.  Of Parquet, `partition_by` names columns whose values become
+directories, and with `append` what came since the last export goes beside it (`pipeline.appended`); `iceberg` registers
+the Parquet files as a table (`pipeline.iceberg`).
 """
 
 from collections.abc import Mapping
@@ -9,35 +11,64 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.appended import OtherResult, before, check_columns, goes_on
+from sandbox.pipeline.iceberg import ICEBERG, check
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption, listed
+from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
+from sandbox.pipeline.written import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
-FORMATS = ("ndjson", "csv", "parquet")
+OF_SOURCE = ("topic", "queueId", "failOnDataLoss")
+OF_PARQUET = {"append": ("parquet", ICEBERG), "partition_by": ("parquet",)}
+SINGLE = ("queueOffset", "physicalOffset", "keys", "tagsCode", "bornTimestamp", "storeTimestamp", MALFORMED)
+"""Columns that would make a directory for nearly every message."""
+PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a directory
 
 
 def run(given: Given) -> "Mapping[str, DataFrame]":
-    from pyspark.sql import functions as f
-
-    kind = one_of(given.options, "format", FORMATS)
     if not given.source.stores:
         raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
+    kind = given.options.get("format") or FORMATS[0]
+    for name, kinds in OF_PARQUET.items():
+        if given.options.get(name) and kind not in kinds:
+            raise WrongOption(f"{name} is of Parquet files: say --format {' or '.join(kinds)}.")
+    if kind == ICEBERG:
+        check()
+    bodies, partition_by = bodies_of(given.options), listed(given.options, "partition_by")
     roots = {name: str(root) for name, root in given.source.stores.items()}
-    reader = given.session.read.format("rocketmq-store").options(**_narrowed(given))
+    asked = {name: value for name in OF_SOURCE if (value := given.options.get(name))}
+    old = before(given.session, given.out, roots, kind) if given.options.get("append") == "true" else None
+    if old is not None:
+        asked["startingOffsets"] = goes_on(old.rows, roots, given.options)
+        if bodies is not None and bodies.kind == "json" and bodies.schema is None:
+            bodies = bodies._replace(schema=fields_in(old.rows.schema))
+    reader = given.session.read.format("rocketmq-store").options(**asked)
     if len(roots) == 1:
         rows = reader.load(*roots.values())
     else:
         rows = reader.option("stores", orjson.dumps(roots).decode()).load()
-    if kind != "parquet":
-        rows = rows.withColumn("body", f.replace(f.base64("body"), f.lit("\r\n")))  # Spark adds MIME line breaks
-    if kind == "csv":
-        rows = rows.withColumn("properties", f.to_json("properties"))
+    rows = with_bodies(rows, bodies)
+    _check_directories(partition_by, rows.schema)
+    if old is not None:
+        check_columns(given.out, old.rows.schema, rows.schema)
+        if partition_by != list(old.table.partitions or ()):
+            raise OtherResult(f"{given.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
+                              "say so with partition_by, or name another --out.")
     return {"messages": rows}
 
 
-def _narrowed(given: Given) -> dict[str, str]:
-    return {name: value for name in ("topic", "queueId") if (value := given.options.get(name))}
+def _check_directories(names: list[str], schema: "StructType") -> None:
+    """Raises WrongOption."""
+    can = [field.name for field in schema.fields
+           if field.dataType.simpleString() in PLAIN and field.name not in SINGLE]
+    if wrong := [name for name in names if name not in can]:
+        raise WrongOption(f"{wrong[0]} cannot be a directory: choose for partition_by of {', '.join(can)}.")
+    if len(set(names)) != len(names):
+        raise WrongOption("partition_by names a column twice.")
 
 
-EXPORT = Job("export", "Which messages does a store hold?", run, ("format", "topic", "queueId"))
+EXPORT = Job("export", "Which messages does a store hold?", run,
+             ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET), formats=(*FORMATS, ICEBERG))

@@ -19,8 +19,8 @@ from urllib.parse import unquote, urlparse
 import orjson
 
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.jobs.export import FORMATS
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.written import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -33,7 +33,8 @@ class Given(NamedTuple):
 class Job(NamedTuple):
     """`run` returns tables by name, which the caller writes and counts.
 
-    `publishes`: it returns none, and stores its result itself, batch by batch.
+    `publishes`: it returns none, and stores its result itself, batch by batch.  `formats` of the files that its option
+    `format` may ask for, the default first.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Job(NamedTuple):
     run: "Callable[[Given], Mapping[str, DataFrame]]"
     options: tuple[str, ...] = ()
     publishes: bool = False
+    formats: tuple[str, ...] = ("parquet",)
 
 
 class WrongOption(ValueError):
@@ -53,3 +55,8 @@ def one_of(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> s
     if value not in allowed:
         raise WrongOption(f"--{name} {value} is not known here: choose {', '.join(allowed)}.")
     return value
+
+
+def listed(options: Mapping[str, str], name: str) -> list[str]:
+    """The parts of an option, by commas."""
+    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]

@@ -1,0 +1,57 @@
+"""The last good results of jobs, without running them: printed again, or named to a query."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from queueviz.runs import places
+from queueviz.runs.printed import lines_of
+from sandbox.pipeline.jobs.job import WrongOption
+from sandbox.pipeline.results import Manifest, manifest_of
+
+SHOW = "show"
+SQL = "sql"
+
+
+def check_words(job: str, about: str | None) -> None:
+    """What may follow the job's name.  Raises WrongOption."""
+    from sandbox.pipeline.jobs import JOBS
+    from sandbox.pipeline.jobs.sql import NO_QUERY
+
+    if job == SHOW and (about is None or about not in JOBS):
+        raise WrongOption(("Name the job whose result it is" if about is None else f"There is no job {about}")
+                          + f". Jobs are: {', '.join(sorted(JOBS))}.")
+    if job == SQL and not (about or "").strip():
+        raise WrongOption(NO_QUERY)
+    if about is not None and job not in (SHOW, SQL):
+        raise WrongOption(f"{job} takes no {about}: its own options are written --option KEY=VALUE.")
+
+
+def directories_of(name: str) -> dict[str, str]:
+    """By job, of those that have a result of what is called that in this data home."""
+    from sandbox.pipeline.jobs import JOBS
+
+    found = {job: places.result_of(job, name) for job in JOBS}
+    return {job: str(out) for job, out in found.items() if manifest_of(out) is not None}
+
+
+def result_at(out: Path, job: str) -> Manifest:
+    """Raises WrongOption where there is none, CorruptRecord."""
+    made = manifest_of(out)
+    if made is None or made.job != job:
+        raise WrongOption(f"There is no result of {job} in {out}. Run the job first: pipeline {job}.")
+    return made
+
+
+def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterator[str]:
+    """The tables as text, or one of them.  Raises WrongOption."""
+    if table is not None and table not in made.tables:
+        raise WrongOption(f"{made.job} has no table {table}. Tables are: {', '.join(made.tables)}.")
+    for name in made.tables if table is None else [table]:
+        yield from lines_of(out, name, made.tables[name], most)
+
+
+def row_of(out: Path, made: Manifest) -> dict[str, Any]:
+    """For JSON: as the end of a run says it."""
+    return {"run": made.run, "state": "done", "tables": {name: table.rows for name, table in made.tables.items()},
+            "true_to": made.true_to, "made_ms": made.made_ms, "out": str(out)}

@@ -1,0 +1,120 @@
+"""Appending to a result: its rows say how far it goes, and its files become links beside those of the new rows.
+
+No position is kept beside a result: what is read next is computed from the largest queue offset of each queue in it.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline import results
+from sandbox.pipeline.iceberg import ICEBERG
+from sandbox.pipeline.sources.records import STORE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+MESSAGES = "messages"
+
+
+class OtherResult(SandboxError):
+    """Rows cannot be appended to what is there; the sentence says why."""
+
+
+class Before(NamedTuple):
+    """The result that is there, and its rows."""
+
+    table: results.Table
+    rows: "DataFrame"
+
+
+def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: str) -> Before | None:
+    """None: there is none yet, or one without a file.  `kind`: format.  Raises OtherResult, CorruptRecord."""
+    manifest = results.manifest_of(out)
+    if manifest is None:
+        return None
+    table = manifest.tables.get(MESSAGES)
+    if table is None:
+        raise OtherResult(f"{out} holds a result of {manifest.job}, and messages cannot be appended to that.")
+    old: Mapping[str, Any] = manifest.source["stores"]
+    if (len(old) == 1) != (len(stores) == 1) or any(old.get(name, path) != path for name, path in stores.items()) or (
+            len(stores) == 1 and old != stores):
+        raise OtherResult(f"{out} was made of other stores ({', '.join(sorted(old.values()))}): name another --out.")
+    if not any((out / table.path).rglob("*.parquet")):
+        if table.rows:
+            raise OtherResult(f"{out} is no Parquet, and only to that can be appended: name another --out.")
+        return None
+    if table.path.startswith(f"{ICEBERG}/") != (kind == ICEBERG):
+        raise OtherResult(f"{out} is not of the format {kind}: name another --out, or --format as it was.")
+    return Before(table, read(session, out, table))
+
+
+def read(session: "SparkSession", out: Path, table: results.Table) -> "DataFrame":
+    """A table of Parquet files, some of whose columns may be in their directories' names."""
+    path = out / table.path
+    if not table.partitions:
+        return session.read.option("recursiveFileLookup", "true").parquet(str(path))
+    schema = session.read.parquet(str(next(path.rglob("*.parquet")))).schema
+    for name, kind in table.partitions.items():
+        schema = schema.add(name, kind)
+    return session.read.schema(schema).parquet(str(path))
+
+
+def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """The source's `startingOffsets`, of the queues that are asked for."""
+    from pyspark.sql import functions as f
+
+    keys = [*([STORE] if STORE in rows.columns else []), "topic", "queueId"]
+    found: dict[str, Any] = {}
+    for name, column in (("topic", "topic"), ("queueId", "queueId"), ("", STORE)):
+        asked = list(stores) if column == STORE else [part.strip() for part in options.get(name, "").split(",")]
+        if column in keys and any(asked):
+            rows = rows.where(f.col(column).cast("string").isin(asked))
+    for row in rows.groupBy(*keys).agg((f.max("queueOffset") + 1).alias("_next")).collect():
+        topics = found.setdefault(row[STORE], {}) if STORE in keys else found
+        topics.setdefault(row["topic"], {})[str(row["queueId"])] = row["_next"]
+    return orjson.dumps(found).decode() if found else "earliest"
+
+
+def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
+    """Raises OtherResult."""
+    there, here = ({field.name: field.dataType.simpleString() for field in schema.fields} for schema in (old, new))
+    if different := sorted(name for name in there | here if there.get(name) != here.get(name)):
+        raise OtherResult(f"{out} has another {different[0]} ({there.get(different[0], 'none')}) than these rows "
+                          f"({here.get(different[0], 'none')}): name another --out.")
+
+
+def check_unchanged(out: Path, seen: results.Manifest | None) -> None:
+    """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
+    if results.manifest_of(out) != seen:
+        raise OtherResult(f"Another run changed the result in {out} meanwhile, and nothing was appended: run this "
+                          "again.")
+
+
+def joined(out: Path, made: Mapping[str, results.Table]) -> dict[str, results.Table]:
+    """The tables with what was there before them."""
+    manifest = results.manifest_of(out)
+    old = {} if manifest is None else manifest.tables
+    return {name: _joined(out, old[name], table) if name in old else table for name, table in made.items()}
+
+
+def _joined(out: Path, old: results.Table, new: results.Table) -> results.Table:
+    files = sorted((out / old.path).rglob("*.parquet"))
+    if not new.rows and files:
+        for empty in (out / new.path).rglob("*.parquet"):
+            empty.unlink()
+    for file in files:
+        place = out / new.path / file.relative_to(out / old.path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(file, place)
+        except OSError:  # a file system without links
+            shutil.copyfile(file, place)
+    malformed = None if new.malformed is None else new.malformed + (old.malformed or 0)
+    return new._replace(rows=old.rows + new.rows, malformed=malformed)

@@ -1,0 +1,165 @@
+"""What a query reads, from the plan of Spark's own parser, before anything of it is run: one SELECT, and of our tables.
+
+A query has the rights of who asks it.  Refused is what would change, run or open something: every plan node but those
+of `NODES` (commands, INSERT, SELECT TRANSFORM, which starts a program, scripts), tables that are files
+(parquet.`/path`), names that are put together at run time, and functions that call Java or open a file.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.spark_says import of_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NODES = frozenset({
+    "Aggregate", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin",
+    "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project",
+    "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Union", "Unpivot", "UnresolvedHaving",
+    "UnresolvedHint", "UnresolvedInlineTable", "UnresolvedRelation", "UnresolvedSubqueryColumnAliases",
+    "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith", "WithWindowDefinition"})
+PASSING = NODES - {"UnresolvedWith", "Union", "Intersect", "Except", "UnresolvedSubqueryColumnAliases", "PipeOperator",
+                   "Pivot", "Unpivot", "Distinct"}
+"""Nodes that need of their children only the columns they name, once a Project or Aggregate is above."""
+
+RUNTIME_NAMES = frozenset({"PlanWithUnresolvedIdentifier", "ExpressionWithUnresolvedIdentifier"})
+REFUSED = {"CallMethodViaReflection": "it calls any method of Java", "TryReflect": "it calls any method of Java",
+           "FromProtobuf": "it opens a file", "ToProtobuf": "it opens a file"}
+"""Classes of functions, whatever name they are called by."""
+_CATALYST = "org.apache.spark.sql.catalyst"
+
+
+class QueryRefused(SandboxError):
+    """A query that does more than read our tables, or is none; the sentence says why."""
+
+
+class Asked(NamedTuple):
+    """Names in lower case: all `tables` it reads, those `named` by a WITH, all `columns` (None: it may need any)."""
+
+    tables: frozenset[str]
+    named: frozenset[str]
+    columns: frozenset[str] | None
+
+
+def asked_of(session: "SparkSession", query: str) -> Asked:
+    """Raises QueryRefused, of a query that cannot be parsed with its position."""
+    from pyspark.errors import PySparkException
+
+    if getattr(session, "_jsparkSession", None) is None:
+        raise QueryRefused("A query is read by the parser of a session of its own: leave --remote away.")
+    state = session._jsparkSession.sessionState()
+    try:
+        reading = _Reading(state.catalog())
+        reading.plan(state.sqlParser().parsePlan(query), narrow=False)
+    except PySparkException as why:
+        raise QueryRefused(of_spark(str(why)) or str(why).strip().splitlines()[0]) from None
+    return Asked(frozenset(reading.tables), frozenset(reading.named),
+                 frozenset(reading.columns) if reading.is_narrow else None)
+
+
+class _Reading:
+    """Walks a plan that is not resolved, and all queries inside its expressions."""
+
+    def __init__(self, catalog: Any) -> None:
+        self._catalog = catalog
+        self.tables: set[str] = set()
+        self.named: set[str] = set()  # by a WITH
+        self.columns: set[str] = set()
+        self.is_narrow = True
+
+    def plan(self, node: Any, *, narrow: bool) -> None:
+        kind = _kind(node)
+        if kind in RUNTIME_NAMES:
+            raise QueryRefused("IDENTIFIER is refused: a query has to name what it reads.")
+        if kind not in NODES:
+            raise QueryRefused("A query only reads: write one SELECT, or a WITH that ends in one. Spark's parser finds "
+                              f"{kind} in this one.")
+        if kind == "UnresolvedRelation":
+            self._table(node, narrow=narrow)
+        elif kind == "UnresolvedWith":
+            self.named |= {str(each.alias()).lower() for each in _each(node.innerChildren())}
+            for inner in _each(node.innerChildren()):
+                self.plan(inner, narrow=False)
+        elif kind == "UnresolvedTableValuedFunction":
+            self._function(_last(node.name()), self._catalog.lookupBuiltinOrTempTableFunction)
+        elif kind == "WithWindowDefinition":  # what is in a map, `expressions` leaves out
+            for window in _each(node.windowDefinitions().values()):
+                self._expression(window)
+        elif kind == "Join" and re.match("UsingJoin|NaturalJoin", node.joinType().toString()):
+            self.is_narrow = False
+        for expression in _each(node.expressions()):
+            self._expression(expression)
+        narrow = kind in ("Project", "Aggregate") or (narrow and kind in PASSING)
+        for child in _each(node.children()):
+            self.plan(child, narrow=narrow)
+
+    def _table(self, node: Any, *, narrow: bool) -> None:
+        parts = [str(part) for part in _each(node.multipartIdentifier())]
+        if len(parts) > 1 or not node.options().isEmpty() or node.isStreaming():
+            raise QueryRefused(f"{'.'.join(parts)} is no table here: a query reads results, stores and journals by "
+                              "their names, and opens no files.")
+        self.tables.add(parts[0].lower())
+        self.is_narrow &= narrow
+
+    def _expression(self, node: Any) -> None:
+        kind = _kind(node)
+        if kind in RUNTIME_NAMES:
+            raise QueryRefused("IDENTIFIER is refused: a query has to name what it calls.")
+        if kind == "UnresolvedFunction":
+            self._function(_last(node.nameParts()), self._catalog.lookupBuiltinOrTempFunction)
+        elif kind == "UnresolvedAttribute":
+            self.columns |= {str(part).lower() for part in _each(node.nameParts())}
+        elif kind.startswith(("UnresolvedStar", "UnresolvedRegex", "UnresolvedDataFrameStar")):
+            self.is_narrow = False
+        if _is_query(node):
+            self.plan(node.plan(), narrow=False)
+        for child in _each(node.children()):
+            self._expression(child)
+
+    def _function(self, name: str, look_up: Callable[[str], Any]) -> None:
+        found = look_up(name)
+        why = REFUSED.get(found.get().getClassName().rpartition(".")[2]) if found.isDefined() else None
+        if why is not None:
+            raise QueryRefused(f"{name} is refused: {why}, and a query only reads tables.")
+
+
+def check_resolved(plan: Any) -> None:
+    """The same of a resolved plan's expressions, wherever the parser had them.  Raises QueryRefused."""
+    for expression in _each(plan.expressions()):
+        _check_resolved(expression)
+    for child in _each(plan.children()):
+        check_resolved(child)
+
+
+def _check_resolved(node: Any) -> None:
+    if (why := REFUSED.get(_kind(node))) is not None:
+        raise QueryRefused(f"{node.prettyName()} is refused: {why}, and a query only reads tables.")
+    if _is_query(node):
+        check_resolved(node.plan())
+    for child in _each(node.children()):
+        _check_resolved(child)
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName()).rstrip("$")
+
+
+def _is_query(node: Any) -> bool:
+    from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+    from pyspark import SparkContext
+
+    return bool(is_instance_of(SparkContext._gateway, node, f"{_CATALYST}.expressions.PlanExpression"))
+
+
+def _each(found: Any) -> Iterator[Any]:
+    """Of a collection of Scala."""
+    iterator = found.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+def _last(found: Any) -> str:
+    return str(found.last())

@@ -1,0 +1,153 @@
+"""Bodies of messages as columns: JSON objects, Avro records or text, with what is none of that kept apart.
+
+A Python data source has to know its columns before it reads, so this is a function of rows that have been read.  The
+column `body` goes, and for it come the body's fields and `_malformed`: the whole body where it cannot be read that way,
+and then every field is null; else null.  A field called like a column of the message is `body_<name>`.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, NamedTuple
+
+from sandbox.pipeline.sources.avro_bodies import WrongBodies, avro_schema, decoded, fields_of
+from sandbox.pipeline.sources.records import BODY, SCHEMA, STORE
+from sandbox.pipeline.spark_says import of_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
+
+KINDS = ("json", "avro", "text")
+MALFORMED = "_malformed"
+OPTIONS = ("body", "bodySchema")
+SAMPLE = 10_000  # bodies whose fields are the columns, where none are named
+_TEXT = "_text"
+
+
+class Bodies(NamedTuple):
+    """`schema`: columns of JSON, also as DDL, and a schema's JSON of Avro; None: as the bodies are, or none."""
+
+    kind: str
+    schema: "StructType | str | None" = None
+
+
+def bodies_of(options: Mapping[str, str]) -> Bodies | None:
+    """Options `body` and `bodySchema`; None: bodies stay as they are.  Raises WrongBodies."""
+    schema = options.get("bodySchema") or None
+    if not options.get("body"):
+        if schema is not None:
+            raise WrongBodies(f"bodySchema says what a body holds: say with --option body={'|'.join(KINDS)} how.")
+        return None
+    if (kind := options["body"]) not in KINDS:
+        raise WrongBodies(f"--option body={kind} is not known here: choose {', '.join(KINDS)}.")
+    if kind == "avro" and schema is None:
+        raise WrongBodies("An Avro body does not say what it holds: give its schema by --option bodySchema=JSON.")
+    if kind == "text" and schema is not None:
+        raise WrongBodies("A text has no columns: leave bodySchema away, or say --option body=json.")
+    return Bodies(kind, schema)
+
+
+def with_bodies(rows: "DataFrame", bodies: Bodies | None) -> "DataFrame":
+    """`rows` have a column `body` of bytes.  Raises WrongBodies."""
+    if bodies is None:
+        return rows
+    if bodies.kind == "avro":
+        return _with_avro(rows, str(bodies.schema))
+    return _with_text(rows) if bodies.kind == "text" else _with_json(rows, bodies.schema)
+
+
+def fields_in(schema: "StructType") -> "StructType":
+    """The fields of bodies in a table that `with_bodies` made."""
+    from pyspark.sql.types import StructField, StructType
+
+    own = {STORE, MALFORMED, *SCHEMA.names} - {BODY}
+    return StructType([StructField(_field_of(field.name, own), field.dataType) for field in schema.fields
+                       if field.name not in own])
+
+
+def _field_of(column: str, own: Set[str]) -> str:
+    field = column.removeprefix(f"{BODY}_")
+    return field if field.lower() in (name.lower() for name in own) else column
+
+
+def _with_text(rows: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as f
+
+    texts = rows.withColumn(_TEXT, _text())
+    return texts.select(*_others(rows), f.col(_TEXT).alias(BODY), _malformed(f.col(_TEXT).isNull()))
+
+
+def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
+    """In an object around it, a body with something behind its own object is malformed too."""
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    fields = _inferred(rows) if schema is None else _of_ddl(schema) if isinstance(schema, str) else schema
+    wrapped = f.concat(f.lit(f'{{"{BODY}":'), _text(), f.lit("}"))
+    options = {"columnNameOfCorruptRecord": MALFORMED, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+    kind = StructType([StructField(BODY, fields), StructField(MALFORMED, StringType())])
+    read = rows.withColumn(_TEXT, f.from_json(wrapped, kind, options))
+    bad = f.coalesce(f.col(f"{_TEXT}.{MALFORMED}").isNotNull() | f.col(f"{_TEXT}.{BODY}").isNull(), f.lit(True))
+    names = _named(fields.fieldNames(), rows.columns)
+    found = [f.when(~bad, f.col(f"{_TEXT}.{BODY}").getField(name)).alias(names[name]) for name in fields.fieldNames()]
+    return read.select(*_others(rows), *found, _malformed(bad))
+
+
+def _with_avro(rows: "DataFrame", text: str) -> "DataFrame":
+    schema = avro_schema(text)
+    names = _named(list(fields_of(schema)), rows.columns)
+    return decoded(rows, schema, names, MALFORMED)
+
+
+def _inferred(rows: "DataFrame") -> "StructType":
+    """What Spark's JSON reader makes of the first bodies."""
+    from pyspark.sql import functions as f
+
+    objects = rows.select(_text().alias(_TEXT)).limit(SAMPLE).where(f.col(_TEXT).rlike(r"^\s*\{"))
+    found = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
+    if not found.fields:
+        raise WrongBodies(f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
+                          "--option bodySchema, such as \"carrier STRING, miles BIGINT\".")
+    return found
+
+
+def _of_ddl(ddl: str) -> "StructType":
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StructType
+
+    try:
+        found = StructType.fromDDL(ddl)
+    except PySparkException as why:
+        raise WrongBodies(of_spark(str(why), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
+    if not isinstance(found, StructType):
+        raise WrongBodies(f"bodySchema {ddl} is no list of columns: write name and type of each.")
+    return found
+
+
+def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """Field → column.  Raises WrongBodies where two would be one."""
+    taken = {MALFORMED, *(name.lower() for name in columns if name != BODY)}
+    names: dict[str, str] = {}
+    for field in fields:
+        name = f"{BODY}_{field}" if field.lower() in taken else field
+        if name.lower() in (other.lower() for other in names.values()):
+            raise WrongBodies(f"Bodies have two fields that would be the column {name.lower()}: name one of them in "
+                              "bodySchema.")
+        names[field] = name
+    return names
+
+
+def _text() -> "Column":
+    """Null where it is no UTF-8."""
+    from pyspark.sql import functions as f
+
+    return f.try_validate_utf8(f.col(BODY).cast("string"))
+
+
+def _malformed(is_so: "Column") -> "Column":
+    from pyspark.sql import functions as f
+
+    return f.when(is_so, f.col(BODY)).alias(MALFORMED)
+
+
+def _others(rows: "DataFrame") -> list[str]:
+    return [name for name in rows.columns if name != BODY]

@@ -1,0 +1,23 @@
+"""What Spark says of a query or a value, without its condition, its state and its plan: `[NAME] text. SQLSTATE: …`."""
+
+import re
+
+LONGEST = 300  # characters of a sentence that is not ours
+
+_SAID = re.compile(r"\[(?!TASK_WRITE_FAILED)[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)?\] (.+?) "
+                   r"SQLSTATE: \w+([^\n]*(?:\n== SQL[^\n]*)?)", re.DOTALL)
+_PLACE = re.compile(r"line (\d+),? pos(ition)? (\d+)")  # Spark's `pos` counts from 0, its `position` from 1
+
+
+def of_spark(text: str, *, of: str = "the query") -> str | None:
+    """One sentence that begins with the place, whose lines and characters count from 1; None: Spark says no such thing.
+
+    `of`: what the place is in.
+    """
+    if not (found := _SAID.findall(text)):
+        return None
+    what, rest = found[-1]
+    what = " ".join(what.split())[:LONGEST].rstrip(".")
+    if place := _PLACE.search(rest):
+        return f"Line {place[1]}, character {int(place[3]) + (not place[2])} of {of}: {what}."
+    return f"{what}."

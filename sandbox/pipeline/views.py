@@ -1,0 +1,83 @@
+"""The tables a query may name: `messages`, `events`, `events_<Event>`, and `<job>_<table>` of the last results.
+
+Each is made as a temporary view where the query has its name, and gone when the query is planned.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sandbox.journal.events import BY_NAME
+from sandbox.pipeline.appended import read
+from sandbox.pipeline.consumption.entries import entries_of
+from sandbox.pipeline.read_only import Asked, QueryRefused
+from sandbox.pipeline.results import Table, manifest_of
+from sandbox.pipeline.sources.bodies import bodies_of, with_bodies
+from sandbox.pipeline.sources.records import BODY, SCHEMA, STORE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sandbox.pipeline.jobs.job import Given
+
+MESSAGES = "messages"
+EVENTS = "events"
+Make = Callable[[Asked], "DataFrame"]
+
+
+def views_of(given: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
+    """By name in lower case, as Spark compares names; `results`: directory by job.  Raises CorruptRecord."""
+    found: dict[str, Make] = {}
+    if given.source.stores:
+        found[MESSAGES] = partial(_messages, given)
+    if given.source.journals:
+        found[EVENTS] = partial(_entries, given, ())
+        found |= {f"{EVENTS}_{event}".lower(): partial(_entries, given, (event,)) for event in BY_NAME}
+    for job, out in sorted(results.items()):
+        if (manifest := manifest_of(out)) is not None:
+            found |= {f"{job}_{name}".lower(): partial(_result, given, out, table, f"{job}_{name}")
+                      for name, table in manifest.tables.items()}
+    return found
+
+
+def named(views: Mapping[str, Make]) -> str:
+    """For a sentence: events of one class are too many to list."""
+    names = [name for name in views if not name.startswith(f"{EVENTS}_")]
+    return ", ".join(names + ([f"{EVENTS}_<Event>"] if EVENTS in views else [])) or "none, as nothing was read yet"
+
+
+@contextmanager
+def made(given: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[None]:
+    names = sorted(asked.tables & views.keys())
+    try:
+        for name in names:
+            views[name](asked).createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in names:
+            given.session.catalog.dropTempView(name)
+
+
+def _messages(given: "Given", asked: Asked) -> "DataFrame":
+    """The source decodes only columns that are named, and does not get those that a query needs from Spark."""
+    stores = orjson.dumps({name: str(path) for name, path in given.source.stores.items()}).decode()
+    bodies = bodies_of(given.options)
+    columns = [name for name in SCHEMA.names if asked.columns is None or name.lower() in asked.columns
+               or (bodies is not None and name == BODY)]
+    rows = (given.session.read.format("rocketmq-store").option("stores", stores)
+            .option("columns", ",".join([STORE, *(columns or ["queueOffset"])])).load())
+    return with_bodies(rows, bodies)
+
+
+def _entries(given: "Given", events: tuple[str, ...], asked: Asked) -> "DataFrame":
+    return entries_of(given, *events)
+
+
+def _result(given: "Given", out: Path, table: Table, name: str, asked: Asked) -> "DataFrame":
+    if next((out / table.path).rglob("*.parquet"), None) is None:
+        raise QueryRefused(f"{name} has no Parquet file: make that result with rows, and without --format.")
+    return read(given.session, out, table)
