@@ -55,7 +55,8 @@ class Runner:
                                 {name: Path(path) for name, path in order.journals.items()})
                 true_to = ends_of(source)
                 tables = job.run(Given(session, source, order.options, out, true_to, order.run,
-                                       lambda: order.run in self._cancelled or order.run in self._ending))
+                                       lambda: order.run in self._cancelled or order.run in self._ending,
+                                       {name: Path(path) for name, path in order.sealed.items()}))
                 rows = {name: write(out, order, job, name, table) for name, table in tables.items()}
             if order.run in self._cancelled:
                 raise Cancelled

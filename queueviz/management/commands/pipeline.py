@@ -21,7 +21,7 @@ from queueviz.courses.difference_texts import shown
 from queueviz.courses.models import Course
 from queueviz.courses.regrading import publish
 from queueviz.engine import directory_of
-from queueviz.runs.places import sources_of, sources_of_class
+from queueviz.runs.places import sealed_of, sources_of, sources_of_class
 from queueviz.runs.printed import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
@@ -51,6 +51,8 @@ class Command(BaseCommand):
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
+        add("--sealed", type=Path, metavar="DIR", help="of --store: where its sealed log files are, or are to go "
+                                                       "(default: the data home, pipeline/seal)")
         add("--format", help="of export and import: ndjson, csv or parquet")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
@@ -66,7 +68,8 @@ class Command(BaseCommand):
         course = course_of(given)
         stores, journals, name = source_of(given, home) if course is None else (*sources_of_course(course), course.slug)
         out = given["out"] or home / "pipeline" / given["job"] / name
-        order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()), options_of(given))
+        order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()), options_of(given),
+                      sealed_by(given, stores))
         ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
         if course is not None and given["job"] == GRADING and ended["state"] == "done":
             self._regrade(course, began_at, sorted(journals), given, ended | {"out": order.out})
@@ -197,6 +200,19 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
         if sources is None:
             raise CommandError(f"There is no sandbox {name} in {home}.", returncode=1)
     return *sources, name
+
+
+def sealed_by(given: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
+    """The directory of each store's sealed log files.  Raises CommandError."""
+    if given["sealed"] is None:
+        return sealed_of(stores)
+    if given["store"] is None:
+        raise CommandError("--sealed is of --store: sealed files of sandboxes lie in the data home.", returncode=1)
+    [name], directory = stores, given["sealed"].resolve()
+    if directory == (root := Path(stores[name])) or root in directory.parents:
+        raise CommandError(f"{directory} lies in the store: its broker owns that. Name another directory.",
+                           returncode=1)
+    return {name: str(directory)}
 
 
 def _count(text: str) -> int:

@@ -10,8 +10,9 @@ from sandbox.pipeline.jobs.job import Job
 from sandbox.pipeline.jobs.lag_history import LAG_HISTORY
 from sandbox.pipeline.jobs.latency import LATENCY
 from sandbox.pipeline.jobs.rebalance_history import REBALANCE_HISTORY
+from sandbox.pipeline.jobs.seal import SEAL
 from sandbox.pipeline.jobs.store_audit import STORE_AUDIT
 
 JOBS: dict[str, Job] = {job.name: job for job in (
     CLASS_ANALYTICS, DELIVERY_AUDIT, EXPORT, GRADING, HOT_KEYS, IMPORT, LAG_HISTORY, LATENCY, REBALANCE_HISTORY,
-    STORE_AUDIT)}
+    SEAL, STORE_AUDIT)}

@@ -7,9 +7,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import orjson
-
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.sealed.reading import messages
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,12 +22,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     kind = one_of(given.options, "format", FORMATS)
     if not given.source.stores:
         raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
-    roots = {name: str(root) for name, root in given.source.stores.items()}
-    reader = given.session.read.format("rocketmq-store").options(**_narrowed(given))
-    if len(roots) == 1:
-        rows = reader.load(*roots.values())
-    else:
-        rows = reader.option("stores", orjson.dumps(roots).decode()).load()
+    rows = messages(given.session, given.source.stores, given.sealed, options=_narrowed(given),
+                    named=len(given.source.stores) > 1)
     if kind != "parquet":
         rows = rows.withColumn("body", f.replace(f.base64("body"), f.lit("\r\n")))  # Spark adds MIME line breaks
     if kind == "csv":
