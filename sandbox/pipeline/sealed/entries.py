@@ -78,7 +78,7 @@ def units_crc(found: Places) -> int:
     there, number = np.unique(found.queue, return_inverse=True)
     crc = zlib.crc32(orjson.dumps([found.queues[queue] for queue in there]))
     for column in (number, found.physical, found.size, found.tags, found.queue_offset):
-        crc = zlib.crc32(np.ascontiguousarray(column, "<i8"), crc)
+        crc = zlib.crc32(column.astype("<i8").tobytes(), crc)
     return crc
 
 
@@ -106,9 +106,10 @@ def entry_of(path: Path) -> Entry | None:
     try:
         plain: dict[str, Any] = orjson.loads(path.read_bytes())
         entry = Entry(**{**plain, "state": FileState(**plain["state"])})
-        numbers = (*entry.state, *(entry[at] for at in (0, 1, 2, 3, 6, 8, 9)))
-        is_whole = all(isinstance(number, int) for number in numbers) and entry.version == VERSION
-        return entry if is_whole and _ROWS.fullmatch(entry.file) and path.name == f"{entry.log_start:020}.json" else None
+        numbers = (*entry.state, entry.log_start, entry.log_end, entry.sealed_end, entry.units_crc, entry.file_bytes,
+                   entry.rows)
+        is_whole = entry.version == VERSION and all(isinstance(number, int) for number in numbers)
+        return entry if is_whole and _ROWS.fullmatch(entry.file) and path.stem == f"{entry.log_start:020}" else None
     except (OSError, orjson.JSONDecodeError, TypeError, KeyError):
         return None
 

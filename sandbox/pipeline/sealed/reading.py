@@ -93,16 +93,14 @@ def _of_files(session: "SparkSession", store: str | None, files: Sequence[Path],
     return rows.select(*name, *columns)
 
 
-def _of_logs(session: "SparkSession", stores: Mapping[str, Path], skipped: Mapping[str, object],
+def _of_logs(session: "SparkSession", stores: Mapping[str, Path], skipped: Mapping[str, list[tuple[int, int]]],
              columns: Sequence[str], options: Mapping[str, str], *, named: bool) -> "DataFrame":
     reader = session.read.format("rocketmq-store").options(**options).option("columns", ",".join(columns))
     if named:
         roots = {name: str(root) for name, root in stores.items()}
         reader = reader.option("stores", orjson.dumps(roots).decode())
-        value = skipped
-    else:
-        value = next(iter(skipped.values()), None)
-    if value:
+    if skipped:
+        value = skipped if named else next(iter(skipped.values()))
         reader = reader.option("skippedLogs", orjson.dumps(value).decode())
     return reader.load() if named else reader.load(*(str(root) for root in stores.values()))
 

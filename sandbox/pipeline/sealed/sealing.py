@@ -44,13 +44,13 @@ def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Map
         outcomes: list[Outcome] = []
         tasks: list[Task] = []
         for name, root in sorted(stores.items()):
-            said, due = _prepared(name, root, sealed[name])
+            said, due = prepared(name, root, sealed[name])
             outcomes += said
             tasks += due
         return sorted(outcomes + spread(session, tasks, seal), key=lambda one: (one.store, one.log_start))
 
 
-def _prepared(name: str, root: Path, directory: Path) -> tuple[list[Outcome], list[Task]]:
+def prepared(name: str, root: Path, directory: Path) -> tuple[list[Outcome], list[Task]]:
     """Removes what is not true any more; the tasks that are due, and the outcome of the other files."""
     looked = look(root, directory)
     true = {one.entry.log_start: one.entry for one in looked if one.entry is not None and one.why in (None, TRIMMED)}

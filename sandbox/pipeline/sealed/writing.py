@@ -35,7 +35,7 @@ ROW_GROUP_BYTES = 128 << 20  # in memory; large bodies make smaller groups
 PAGE_BYTES = 128 << 10
 DICTIONARIES = ["topic", "queueId", "tags", "bornHost", "storeHost", "reconsumeTimes", "sysFlag",
                 "properties.key_value.key"]
-STATISTICS = ["topic", "queueId", "queueOffset", "physicalOffset", "bornTimestamp", "storeTimestamp"]  # filters use them
+STATISTICS = ["topic", "queueId", "queueOffset", "physicalOffset", "bornTimestamp", "storeTimestamp"]  # for filters
 TICK_NS = 20_000_000  # of the clock that a file system stamps files with, and room; HZ=100 has 10 ms
 
 SEALED, REFUSED = "sealed", "refused"
