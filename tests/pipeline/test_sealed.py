@@ -131,7 +131,7 @@ def test_what_retention_took_is_read_no_more_and_its_sealed_file_goes(broker: Br
     after = sealed(broker.root, directory)
     dropped = [one.log_start for one in after if one.state == "dropped"]
     assert dropped == [one.log_start for one in before if one.state == "sealed"]
-    assert not {start for start in entries_in(directory)} & set(dropped)
+    assert not set(entries_in(directory)) & set(dropped)
     assert len(files_in(directory)) == 2 * len(entries_in(directory))
 
 
@@ -241,18 +241,22 @@ STEPS: tuple[tuple[Any, str], ...] = ((os, "fsync"), (os, "replace"), (Path, "un
 def killed_before(number: int, work: Callable[[], object]) -> bool:
     """Whether there was such a step; what should have been written is torn."""
     taken = 0
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*given: Any, **more: Any) -> Any:
+            nonlocal taken
+            taken += 1
+            if taken > number:  # once gone it does nothing any more
+                if real.__name__ == "write_bytes" and taken == number + 1:
+                    real(given[0], given[1][: len(given[1]) // 2])
+                raise Killed
+            return real(*given, **more)
+
+        return step
+
     with pytest.MonkeyPatch.context() as patched:
         for owner, name in STEPS:
-            def step(*given: Any, real: Any = getattr(owner, name), name: str = name, **more: Any) -> Any:
-                nonlocal taken
-                taken += 1
-                if taken > number:  # once gone it does nothing any more
-                    if name == "write_bytes" and taken == number + 1:
-                        real(given[0], given[1][: len(given[1]) // 2])
-                    raise Killed
-                return real(*given, **more)
-
-            patched.setattr(owner, name, step)
+            patched.setattr(owner, name, counted(getattr(owner, name)))
         try:
             work()
         except Killed:
