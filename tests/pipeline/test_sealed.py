@@ -11,7 +11,8 @@ import pytest
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.audit.whole import audit
-from sandbox.pipeline.sealed import entries, plan, writing
+from sandbox.pipeline.jobs.job import Given, Source
+from sandbox.pipeline.sealed import entries, plan, sealing, writing
 from sandbox.pipeline.sealed.entries import SealedElsewhere, entries_in, held
 from sandbox.pipeline.sealed.plan import TRIMMED, look
 from sandbox.pipeline.sealed.reading import parts_of
@@ -305,6 +306,36 @@ def test_what_is_sealed_is_not_due(root: Path, directory: Path) -> None:
     assert unsealed_bytes(root, directory) == (LOGS - 1) * LOG_BYTES
     sealed(root, directory)
     assert unsealed_bytes(root, directory) == 0
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch, root: Path, directory: Path) -> Callable[[int], None]:
+    """Seals ahead of a job where so many bytes are due, without Spark."""
+    monkeypatch.setattr(sealing, "spread", lambda _, tasks, work: [work(task) for task in tasks])
+    given: Any = Given(None, Source({"s": root}, {}), {}, root, sealed={"s": directory})  # type: ignore[arg-type]
+
+    def sealed_ahead(least_bytes: int) -> None:
+        monkeypatch.setattr(sealing, "AHEAD_BYTES", least_bytes)
+        sealing.seal_ahead(given)
+
+    return sealed_ahead
+
+
+def test_a_large_audit_seals_ahead_and_a_small_one_makes_nothing(ahead: Callable[[int], None], root: Path,
+                                                                 directory: Path) -> None:
+    ahead((LOGS - 1) * LOG_BYTES + 1)
+    assert not directory.exists()
+    ahead((LOGS - 1) * LOG_BYTES)  # the last file of a closed store comes with the others
+    assert len(parts_of(root, directory).files) == LOGS
+    overwrite(root / "commitlog" / f"{0:020}", 300, b"\x5a")
+    ahead(LOGS * LOG_BYTES)
+    assert sorted(entries_in(directory)) == [n * LOG_BYTES for n in range(1, LOGS)], "what is not true is removed"
+
+
+def test_an_audit_goes_on_while_another_run_seals(ahead: Callable[[int], None], root: Path, directory: Path) -> None:
+    with held(directory):
+        ahead(0)
+    assert entries_in(directory) == {}
 
 
 def test_a_directory_that_is_no_store_is_not_looked_at(tmp_path: Path, directory: Path) -> None:

@@ -29,25 +29,39 @@ if TYPE_CHECKING:
     from sandbox.pipeline.jobs.job import Given
 
 AHEAD_BYTES = 512 << 20  # of rolled log files: below this, sealing ahead of one audit costs more than it saves
+MOST_HELD = 64  # stores at once: each has a lock file open
 KEPT, LEFT, DROPPED = "kept", "left", "dropped"
 
 
-def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path]) -> list[Outcome]:
+def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
+                least_bytes: int = 0) -> list[Outcome]:
     """What became of each log file: `writing.Outcome`, or with the state `kept` (was sealed, and still is), `left` (for
-    the reason `why`), `dropped` (its log file is gone, or another one now).
+    the reason `why`), `dropped` (its log file is gone).
 
-    `sealed`: the directory of each store.  Raises SealedElsewhere before anything is done, StoreError, or OSError.
+    `sealed`: the directory of each store.  Where less than `least_bytes` of logs are due, nothing new is sealed.
+    Raises SealedElsewhere, StoreError, or OSError; stores before that are sealed.
     """
+    names = sorted(stores)
+    groups = [names[start : start + MOST_HELD] for start in range(0, len(names), MOST_HELD)]
+    return [outcome for group in groups
+            for outcome in _sealed(session, {name: stores[name] for name in group}, sealed, least_bytes)]
+
+
+def _sealed(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
+            least_bytes: int) -> list[Outcome]:
+    """Of a group of stores, whose directories are held together."""
     with ExitStack() as stack:
-        for name in sorted(stores):
+        for name in stores:
             stack.enter_context(held(sealed[name]))
         outcomes: list[Outcome] = []
         tasks: list[Task] = []
-        for name, root in sorted(stores.items()):
+        for name, root in stores.items():
             said, due = prepared(name, root, sealed[name])
             outcomes += said
             tasks += due
-        return sorted(outcomes + spread(session, tasks, seal), key=lambda one: (one.store, one.log_start))
+        if sum(task.log_bytes for task in tasks) >= least_bytes:
+            outcomes += spread(session, tasks, seal)
+        return sorted(outcomes, key=lambda one: (one.store, one.log_start))
 
 
 def prepared(name: str, root: Path, directory: Path) -> tuple[list[Outcome], list[Task]]:
@@ -94,7 +108,7 @@ def seal_ahead(given: "Given") -> None:
         directory = given.sealed.get(name)
         if directory is not None and (unsealed_bytes(root, directory) >= AHEAD_BYTES or entries_in(directory)):
             try:
-                seal_stores(given.session, {name: root}, {name: directory})
+                seal_stores(given.session, {name: root}, {name: directory}, AHEAD_BYTES)
             except (SealedElsewhere, OSError):
                 continue
 
