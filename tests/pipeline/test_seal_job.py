@@ -5,14 +5,24 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow.parquet as pq
 import pytest
 
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
 from tests.pipeline.test_export import lines
 from tests.pipeline.test_store_offsets import Broker
+from tests.unit.store.test_verify import overwrite
 
 pytestmark = pytest.mark.pipeline
+
+
+def spoil(path: Path) -> None:
+    """A few bytes within the bodies."""
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = (group.column(number) for number in range(group.num_columns))
+    [body] = [column for column in columns if column.path_in_schema == "body"]
+    overwrite(path, body.data_page_offset + body.total_compressed_size // 2, b"\x5a\xa5")
 
 
 def exported(run: Run, out: Path, **given: Any) -> list[dict[str, Any]]:
@@ -34,6 +44,10 @@ def test_a_closed_store_is_exported_from_its_sealed_files_alone(run: Run, golden
     [topic, *_] = sorted({row["topic"] for row in expected})
     some = [row for row in expected if row["topic"] == topic and row["queueId"] in (0, 2)]
     assert exported(run, tmp_path / "some", store=store, sealed=sealed, topic=topic, queueId="0, 2") == some
+    first = min((sealed / "broker-a").glob("*.parquet"))
+    spoil(first)
+    *_, last = run("export", store=store, sealed=sealed)
+    assert last["why"].startswith(f"The sealed log file {first} is damaged, or was removed while it was read: ")
 
 
 def test_what_a_broker_writes_after_the_sealing_comes_from_its_log(run: Run, golden: Path, tmp_path: Path) -> None:

@@ -203,16 +203,6 @@ def test_a_garbled_entry_is_none(root: Path, directory: Path, text: bytes | str)
     assert len(files_in(directory)) == 2 * LOGS
 
 
-def test_rows_damaged_in_place_are_an_error_and_never_other_rows(root: Path, directory: Path) -> None:
-    sealed(root, directory)
-    [first, *_] = parts_of(root, directory).files
-    group = pq.ParquetFile(first).metadata.row_group(0)
-    [body] = [column for column in map(group.column, range(group.num_columns)) if column.path_in_schema == "body"]
-    overwrite(first, body.data_page_offset + body.total_compressed_size // 2, b"\x5a\xa5")
-    with pytest.raises(OSError, match="CRC checksum"):
-        pq.read_table(first, page_checksum_verification=True)
-
-
 @pytest.mark.parametrize("seed", seeds(EVERYDAY, NIGHTLY))
 def test_a_damaged_store_has_the_same_rows_and_findings_sealed_or_not(seed: int, tmp_path: Path) -> None:
     damaged(seed, tmp_path / "before")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_SEALED_STORES = 64  # of one read: each is a part of the query's plan, which gets slow; others are read as they are
 ROWS = ", ".join(f"{field.name} {DDL[field.type]}" for field in SCHEMA)
 NARROWED = {"topic", "queueId"}  # what a Parquet reader can apply; with other options the source reads everything
+VERIFY = "parquet.page.verify-checksum.enabled"  # of Spark's reader: off by default, and damaged pages would be rows
 _GLOB = re.compile(r"([\\*?{}\[\]])")
 
 
@@ -84,7 +85,7 @@ def _of_files(session: "SparkSession", store: str | None, files: Sequence[Path],
               options: Mapping[str, str]) -> "DataFrame":
     from pyspark.sql import functions as f
 
-    rows = session.read.schema(ROWS).parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
+    rows = session.read.schema(ROWS).option(VERIFY, "true").parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
     if topics := _listed(options, "topic"):
         rows = rows.where(f.col("topic").isin(*topics))
     if ids := _listed(options, "queueId"):
