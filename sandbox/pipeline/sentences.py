@@ -45,8 +45,8 @@ def sentence_of(why: BaseException, *, said: str = "") -> str:
     if found := _OURS.findall(text):
         return str(found[-1])
     if found := _SEALED.findall(text):
-        return (f"The sealed log file {unquote(found[-1])} is damaged, or was removed while it was read: delete it if it is "
-                "there, and run it again, which reads the log instead.")
+        return (f"The sealed log file {unquote(found[-1])} is damaged, or was removed while it was read: delete "
+                "it if it is there, and run it again, which reads the log instead.")
     if "JAVA_GATEWAY_EXITED" in text:
         return _not_begun(said)
     for known, sentence in _KNOWN:

@@ -17,6 +17,7 @@ from sandbox.pipeline.sealed.entries import SealedElsewhere, entries_in, held
 from sandbox.pipeline.sealed.plan import TRIMMED, look
 from sandbox.pipeline.sealed.reading import parts_of
 from sandbox.pipeline.sealed.sealing import unsealed_bytes
+from sandbox.pipeline.sentences import sentence_of
 from tests.golden.golden_stores import NAMES, unpack
 from tests.nightly import many, seeds
 from tests.pipeline.damaged import LOG_BYTES, damaged, sound
@@ -201,6 +202,16 @@ def test_a_garbled_entry_is_none(root: Path, directory: Path, text: bytes | str)
     assert rows_through(root, directory) == rows_alone(root)
     assert states(root, directory) == ["sealed"] + ["kept"] * (LOGS - 1)
     assert len(files_in(directory)) == 2 * LOGS
+
+
+@pytest.mark.parametrize(("written", "path"), [
+    ("file:///srv/a%20store/files", "/srv/a store/files"), ("file:/srv/files", "/srv/files"), ("/srv/x", "/srv/x")])
+def test_a_sealed_file_that_spark_cannot_read_is_named(written: str, path: str) -> None:
+    name = "00000000000000016384-48e82cc817ae6c99-69253e48.parquet"
+    said = sentence_of(Exception("An error occurred while calling o9.parquet.\n: org.apache.spark.SparkException: "
+                                 f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {written}/{name}.  "
+                                 "SQLSTATE: KD001"))
+    assert said.startswith(f"The sealed log file {path}/{name} is damaged, or was removed while it was read: ")
 
 
 @pytest.mark.parametrize("seed", seeds(EVERYDAY, NIGHTLY))
