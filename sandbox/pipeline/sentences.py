@@ -14,7 +14,7 @@ SPARK_GONE = "Spark's Java process ended in the middle of the run; most often th
 NO_ROOM = "The disk is full. Make room, and run it again."
 
 _OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
-_SEALED = re.compile(r"FAILED_READ_FILE.*? reading file (?:file:/+(?=/))?"
+_SEALED = re.compile(r"FAILED_READ_FILE.*? reading file (?:file:(?://)?)?"
                      r"(/.*?/\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet)")
 _PYTHONS = re.compile(r"^\s*(?:\w+\.)*\w*(?:Error|Exception|Warning): (.+)$", re.MULTILINE)
 _KNOWN = (
