@@ -75,8 +75,9 @@ def sha256_of(path: str | Path) -> str:
 
 def units_crc(found: Places) -> int:
     """CRC-32 of the units that lead into a log file, with the queues they are of."""
-    there, number = np.unique(found.queue, return_inverse=True)
-    crc = zlib.crc32(orjson.dumps([found.queues[queue] for queue in there]))
+    is_there = np.bincount(found.queue, minlength=len(found.queues)) > 0
+    number = np.cumsum(is_there)[found.queue]  # of its queue among those
+    crc = zlib.crc32(orjson.dumps([queue for queue, there in zip(found.queues, is_there, strict=True) if there]))
     for column in (number, found.physical, found.size, found.tags, found.queue_offset):
         crc = zlib.crc32(column.astype("<i8").tobytes(), crc)
     return crc
