@@ -1,6 +1,8 @@
 """Where a sandbox's messages and journal lie, and where what was found out about them goes."""
 
+import hashlib
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +13,8 @@ from django.dispatch import receiver
 from queueviz import engine
 
 FOLDER = "pipeline"
+SEAL = "seal"  # the job
+SEALED = "files"  # beside its result
 
 
 class Sources(NamedTuple):
@@ -52,8 +56,24 @@ def result_of(job: str, slug: str) -> Path:
     return home() / FOLDER / job / slug
 
 
+def sealed_of(stores: Mapping[str, str]) -> dict[str, str]:
+    """Where sealed log files of each store go: never into the store, which is its broker's.
+
+    Those of a sandbox of this data home go with its results; of any other directory they are named after its path.
+    """
+    return {name: str(_sealed_of(name, Path(path).resolve())) for name, path in stores.items()}
+
+
+def _sealed_of(name: str, root: Path) -> Path:
+    slug, slash, node = name.rpartition("/")
+    if slash and root == engine.directory_of(slug).resolve() / node:
+        return result_of(SEAL, slug) / SEALED / node
+    digest = hashlib.sha256(str(root).encode()).hexdigest()[:16]
+    return result_of(SEAL, root.name) / SEALED / digest
+
+
 @receiver(post_delete, sender="queueviz.Sandbox")
 def _forget(sender: Any, instance: Any, **kwargs: Any) -> None:
-    """What was found out about a sandbox goes with it."""
+    """What was found out about a sandbox goes with it, and its sealed log files."""
     for job in (home() / FOLDER).glob("[a-z]*/"):
         shutil.rmtree(job / instance.slug, ignore_errors=True)

@@ -199,7 +199,8 @@ class Worker:
         slug = run.sandbox.slug
         sources = places.sources_of(slug)
         out = str(places.result_of(run.job, slug))
-        order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options)
+        sealed = places.sealed_of(sources.stores) if sources is not None else {}
+        order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options, sealed)
         self._current = Current(run.pk, order, self._now())
         if sources is None:
             return self._finish(State.FAILED, sentences.NO_SANDBOX)
@@ -270,7 +271,8 @@ class Worker:
     def _settle(self, current: Current) -> None:
         """Write down what came of it.  Where the database does not answer now, the next turn does."""
         if not _close(_row(current), **current.outcome or {}) and not _exists(current):
-            shutil.rmtree(current.order.out, ignore_errors=True)  # its sandbox was deleted while it ran
+            for made in (current.order.out, *current.order.sealed.values()):  # its sandbox was deleted while it ran
+                shutil.rmtree(made, ignore_errors=True)
         self._current = None
         log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
 

@@ -3,8 +3,8 @@
 It reads orders and prints reports, both as JSON, one a line; all other output goes to its standard error.  Nothing of
 Spark is imported here.
 
-    order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {}}, {"cancel": run}
-            or {"end": run} for one that follows
+    order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {},
+            "sealed": {name: dir}}, {"cancel": run} or {"end": run} for one that follows
     report  {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
             {"run", "state": "done", "tables": {name: rows}}, with "malformed": {name: rows} where bodies are columns
             {"run", "state": "failed", "why"}, with "is_ours": true where the sentence says all · {…, "cancelled"}
@@ -32,7 +32,7 @@ GOODBYE_S = 20.0  # Spark stops its executors
 
 
 class Order(NamedTuple):
-    """One run."""
+    """One run.  `sealed`: where sealed log files of a store are, or are to go."""
 
     run: str
     job: str
@@ -40,6 +40,7 @@ class Order(NamedTuple):
     journals: dict[str, str]
     out: str
     options: dict[str, str]
+    sealed: dict[str, str] = {}
 
 
 class Child:

@@ -60,7 +60,8 @@ class Runner:
                                 {name: Path(path) for name, path in order.journals.items()})
                 true_to = ends_of(source)
                 tables = job.run(Given(session, source, order.options, out, true_to, order.run,
-                                       lambda: order.run in self._cancelled or order.run in self._ending))
+                                       lambda: order.run in self._cancelled or order.run in self._ending,
+                                       {name: Path(path) for name, path in order.sealed.items()}))
                 kind = format_of(job, order.options)
                 directories = listed(order.options, "partition_by")
                 made = {name: write(table, out, f"run-{order.run}/{name}", kind, directories)

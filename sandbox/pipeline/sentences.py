@@ -3,6 +3,7 @@
 import errno
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
@@ -13,6 +14,8 @@ SPARK_GONE = "Spark's Java process ended in the middle of the run; most often th
 NO_ROOM = "The disk is full. Make room, and run it again."
 
 _OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
+_SEALED = re.compile(r"FAILED_READ_FILE.*? reading file (?:file:(?://)?)?"
+                     r"(/.*?/\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet)")
 _PYTHONS = re.compile(r"^\s*(?:\w+\.)*\w*(?:Error|Exception|Warning): (.+)$", re.MULTILINE)
 _KNOWN = (
     (re.compile("No space left on device|Disk quota exceeded"), NO_ROOM),
@@ -41,6 +44,9 @@ def sentence_of(why: BaseException, *, said: str = "") -> str:
     text = str(why)
     if found := _OURS.findall(text):
         return str(found[-1])
+    if found := _SEALED.findall(text):
+        return (f"The sealed log file {unquote(found[-1])} is damaged, or was removed while it was read: delete "
+                "it if it is there, and run it again, which reads the log instead.")
     if "JAVA_GATEWAY_EXITED" in text:
         return _not_begun(said)
     for known, sentence in _KNOWN:

@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from sandbox.journal.events import BY_NAME
 from sandbox.pipeline.appended import read
 from sandbox.pipeline.consumption.entries import entries_of
 from sandbox.pipeline.read_only import Asked, QueryRefused
 from sandbox.pipeline.results import Table, manifest_of
+from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import bodies_of, with_bodies
-from sandbox.pipeline.sources.records import BODY, SCHEMA, STORE
+from sandbox.pipeline.sources.records import BODY, SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,12 +63,10 @@ def made(given: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[No
 
 def _messages(given: "Given", asked: Asked) -> "DataFrame":
     """The source decodes only columns that are named, and does not get those that a query needs from Spark."""
-    stores = orjson.dumps({name: str(path) for name, path in given.source.stores.items()}).decode()
     bodies = bodies_of(given.options)
     columns = [name for name in SCHEMA.names if asked.columns is None or name.lower() in asked.columns
                or (bodies is not None and name == BODY)]
-    rows = (given.session.read.format("rocketmq-store").option("stores", stores)
-            .option("columns", ",".join([STORE, *(columns or ["queueOffset"])])).load())
+    rows = messages(given.session, given.source.stores, given.sealed, columns or ["queueOffset"], named=True)
     return with_bodies(rows, bodies)
 
 

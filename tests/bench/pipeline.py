@@ -9,6 +9,7 @@ query each, in turns, so that a busy moment of the machine meets all of them; me
     light_all         the same without `columns`: all are decoded, as a Python data source is not told what is needed
 
     source            rocketmq-store                      parquet   the same rows, written by Spark (snappy)
+    sealed, closed    rocketmq-store over sealed log files, with a live tail and without (`pipeline_sealed`)
     rows              a data source that yields tuples, record by record, in a struct loop
 
     scan              our scanner alone, all columns, in one process without Spark
@@ -34,6 +35,8 @@ from sandbox.kernel.clock import wall_ms
 from sandbox.pipeline.launch import environment_of
 from sandbox.pipeline.sources.places import log_files
 from sandbox.pipeline.sources.records import rows_of
+from tests.bench import pipeline_sealed
+from tests.bench.pipeline_sealed import KINDS, LIGHT, Sealed, Took, took
 from tests.bench.pipeline_store import MIB, fill
 
 RATE = 1_000
@@ -87,13 +90,18 @@ def measured(home: Path, scale: Scale) -> dict[str, Any]:
         "source": lambda: spark.read.format("rocketmq-store").load(str(root)),
         "parquet": lambda: spark.read.parquet(table),
         "rows": lambda: spark.read.format("rows-one-by-one").load(str(root))}
-    narrow = spark.read.format("rocketmq-store").option("columns", "queueId,queueOffset,storeTimestamp")
+    narrow = spark.read.format("rocketmq-store").option("columns", ",".join(LIGHT))
     works: dict[str, tuple[int, Callable[[], Any]]] = {}
     for name, read in reads.items():
         often = scale.slow_repetitions if name == "rows" else scale.repetitions
         works[f"noop.{name}"] = often, lambda read=read: noop(read())
         works[f"full.{name}"] = often, lambda read=read: full(read())
         works[f"light_all.{name}"] = often, lambda read=read: light(read())
+    sealed = Sealed(spark, root, home)
+    for kind in KINDS:
+        works[f"noop.{kind}"] = scale.repetitions, lambda kind=kind: noop(sealed.read(kind))
+        works[f"full.{kind}"] = scale.repetitions, lambda kind=kind: full(sealed.read(kind))
+        works[f"light.{kind}"] = scale.repetitions, lambda kind=kind: light(sealed.read(kind, LIGHT))
     works["light.source"] = scale.repetitions, lambda: light(narrow.load(str(root)))
     works["light.parquet"] = works.pop("light_all.parquet")
     works["scan"] = scale.repetitions, lambda: scan(root)
@@ -101,9 +109,11 @@ def measured(home: Path, scale: Scale) -> dict[str, Any]:
     works["cat"] = scale.repetitions, lambda: cat(root)
     taken = in_turns(works)
     figures: dict[str, Any] = {"messages": messages, "log_mib": scale.log_mib, "processors": os.cpu_count()}
-    for name, seconds in taken.items():
-        figures[name] = {"rows_s": round(messages / seconds), "mb_s": round(log_bytes / seconds / 1e6, 1)}
-    figures["ratios"] = ratios(taken)
+    for name, (seconds, cpu_seconds) in taken.items():
+        figures[name] = {"rows_s": round(messages / seconds), "mb_s": round(log_bytes / seconds / 1e6, 1),
+                         "cpu_s": round(cpu_seconds, 2)}
+    figures["ratios"] = ratios({name: one.wall_s for name, one in taken.items()}) | pipeline_sealed.ratios(taken)
+    figures |= {"seal_s": round(sealed.cost.wall_s, 1), "seal_cpu_s": round(sealed.cost.cpu_s, 1)}
     figures["latency"] = latency(spark, home, scale.latency_s)
     spark.stop()
     return figures
@@ -120,19 +130,18 @@ def ratios(taken: dict[str, float]) -> dict[str, float]:
     return found
 
 
-def in_turns(works: dict[str, tuple[int, Callable[[], Any]]]) -> dict[str, float]:
-    """Median seconds of each; once before, untimed."""
-    taken: dict[str, list[float]] = {name: [] for name in works}
+def in_turns(works: dict[str, tuple[int, Callable[[], Any]]]) -> dict[str, Took]:
+    """Medians of each; once before, untimed."""
+    taken: dict[str, list[Took]] = {name: [] for name in works}
     order = random.Random(1)
     for turn in range(1 + max(often for often, _ in works.values())):
         due = [name for name, (often, _) in works.items() if turn <= often]
         for name in order.sample(due, len(due)):
-            began = time.perf_counter()
-            works[name][1]()
+            one = took(works[name][1])
             if turn:
-                taken[name].append(time.perf_counter() - began)
-            print(f"{turn} {name} {time.perf_counter() - began:.2f} s", file=sys.stderr)
-    return {name: median(seconds) for name, seconds in taken.items()}
+                taken[name].append(one)
+            print(f"{turn} {name} {one.wall_s:.2f} s, {one.cpu_s:.2f} s of processors", file=sys.stderr)
+    return {name: Took(*map(median, zip(*each, strict=True))) for name, each in taken.items()}
 
 
 def noop(rows: Any) -> None:

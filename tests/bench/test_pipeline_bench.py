@@ -4,8 +4,9 @@ from pathlib import Path
 
 from sandbox.pipeline.sources.places import log_files
 from sandbox.pipeline.sources.records import rows_of
-from tests.bench import pipeline, pipeline_course
+from tests.bench import pipeline, pipeline_course, pipeline_sealed
 from tests.bench.pipeline_rows import rows_in
+from tests.bench.pipeline_sealed import Took, took
 from tests.bench.pipeline_store import fill, trickle
 
 
@@ -33,6 +34,15 @@ def test_ratios_are_how_many_times_as_fast_ours_is() -> None:
              for source, seconds in (("source", 2.0), ("parquet", 1.0), ("rows", 8.0))}
     found = pipeline.ratios(taken)
     assert (found["noop_of_parquet"], found["light_of_parquet"], found["full_of_rows"]) == (0.5, 0.5, 4.0)
+
+
+def test_sealed_files_are_compared_by_time_and_by_processors() -> None:
+    taken = {f"{query}.{kind}": Took(*seconds) for query in ("noop", "full", "light")
+             for kind, seconds in (("sealed", (2.0, 4.0)), ("closed", (1.0, 1.0)), ("parquet", (1.0, 2.0)))}
+    found = pipeline_sealed.ratios(taken)
+    assert sorted(found) == ["full", "full_closed", "light", "light_closed", "noop", "noop_closed"]
+    assert (found["noop"], found["noop_closed"]) == ({"wall": 0.5, "cpu": 0.5}, {"wall": 1.0, "cpu": 2.0})
+    assert took(lambda: sum(range(3_000_000))).cpu_s > 0
 
 
 def test_journals_of_a_course_are_graded_as_they_were_played_and_the_changed_ones_are_named(tmp_path: Path) -> None:

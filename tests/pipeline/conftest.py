@@ -24,14 +24,16 @@ def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
 
 @pytest.fixture
 def run(child: Child, tmp_path: Path) -> Run:
-    """Everything it said of one run; `out` is `tmp_path / "out"` unless told otherwise."""
+    """Everything it said of one run; `out` is `tmp_path / "out"` unless told otherwise, `sealed` above its stores'."""
     numbers = iter(range(1_000))
 
     def ordered(job: str, *, store: Path | None = None, stores: dict[str, Path] | None = None,
-                journals: dict[str, str] | None = None, out: Path | None = None, **options: str) -> Told:
+                journals: dict[str, str] | None = None, out: Path | None = None,
+                sealed: Path | None = None, **options: str) -> Told:
         name = f"{tmp_path.name}-{next(numbers)}"
         roots = {key: str(root) for key, root in (stores or ({} if store is None else {"broker-a": store})).items()}
-        child.order(Order(name, job, roots, journals or {}, str(out or tmp_path / "out"), options))
+        child.order(Order(name, job, roots, journals or {}, str(out or tmp_path / "out"), options,
+                          {} if sealed is None else {key: str(sealed / key) for key in roots}))
         told: Told = []
         for line in child.reports():
             assert line["run"] == name

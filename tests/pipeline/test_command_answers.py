@@ -44,6 +44,7 @@ class Child:
     said: dict[str, Any] = {}
     words = b""
     exit_code = 0
+    orders: list[Order] = []
 
     def __init__(self, where: object, home: Path, environment: object, *, errors: Any) -> None:
         errors.write(self.words)
@@ -56,6 +57,7 @@ class Child:
         pass
 
     def order(self, order: Order) -> None:
+        Child.orders.append(order)
         if self.said["state"] == "done":
             result(Path(order.out))
 
@@ -100,3 +102,19 @@ def test_of_a_sentence_of_ours_nothing_is_kept(home: Path, monkeypatch: pytest.M
     with pytest.raises(CommandError, match=r"^There is no table a\.$"):
         call_command("pipeline", "sql", "select * from a", "--store", str(home))
     assert list((home / "pipeline" / ".spark").iterdir()) == []
+
+
+def test_sealed_files_go_where_it_is_told_and_never_into_the_store(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Child, "said", {"state": "done", "tables": {"findings": 3}})
+    monkeypatch.setattr(Child, "orders", [])
+    store = home / "broker-a"
+    call_command("pipeline", "seal", "--store", str(store), "--sealed", str(home / "files"), "--out", str(home / "o"))
+    call_command("pipeline", "seal", "--store", str(store))
+    told, default = (order.sealed["broker-a"] for order in Child.orders)
+    assert told == str(home / "files")
+    assert Path(default).parent == home / "pipeline" / "seal" / "broker-a" / "files"
+    for inside in (store, store / "sealed"):
+        with pytest.raises(CommandError, match="lies in the store: its broker owns that"):
+            call_command("pipeline", "seal", "--store", str(store), "--sealed", str(inside))
+    with pytest.raises(CommandError, match="--sealed is of --store"):
+        call_command("pipeline", "import", "--sealed", str(home / "files"))

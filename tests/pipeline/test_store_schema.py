@@ -73,6 +73,26 @@ def test_options_and_queues_that_are_not_there_are_told(root: Path, options: dic
         assert str(said.value).startswith(why)
 
 
+@pytest.mark.parametrize("text", ["1", "[1]", "[[0]]", '["ab"]', "{", '{"a": [[0, 1]]}'])
+def test_parts_of_logs_to_skip_are_pairs_of_positions(root: Path, text: str) -> None:
+    with pytest.raises(ValueError, match=r"Option skippedLogs has to be JSON \[\[start, end\], \.\.\.\], and is not: "):
+        StoreSource({"path": str(root), "skippedLogs": text}).reader(None)
+
+
+def test_a_skipped_part_of_a_log_is_no_row_and_what_is_behind_it_is_one(root: Path) -> None:
+    asked = schema(physicalOffset=LongType())
+    places = [row["physicalOffset"] for row in read(StoreSource({"path": str(root)}), asked)]
+    for store in ({"path": str(root)}, {"stores": json.dumps({"a": str(root)})}):
+        skipped = [[0, places[1] + 1], [1 << 40, 1 << 41]]
+        text = json.dumps(skipped if "path" in store else {"a": skipped})
+        source = StoreSource({**store, "skippedLogs": text})
+        assert read(source, asked) == [{"physicalOffset": places[2]}]
+    with pytest.raises(ValueError, match="Option skippedLogs names store b, and there is none"):
+        StoreSource({"stores": json.dumps({"a": str(root)}), "skippedLogs": '{"b": []}'}).reader(None)
+    with pytest.raises(ValueError, match="option skippedLogs is for reading once"):
+        StoreSource({"path": str(root), "skippedLogs": "[]"}).streamReader(None)
+
+
 def test_an_option_is_known_in_any_case(root: Path) -> None:
     assert len(read(StoreSource({"path": str(root), "failondataloss": "false"}), schema(topic=StringType()))) == 3
 

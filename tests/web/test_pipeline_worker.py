@@ -99,6 +99,16 @@ def test_a_job_is_given_the_stores_and_the_journal_by_the_names_of_their_sandbox
     assert found == ({"quiet-otter/broker-a": str(directory / "broker-a")}, {"quiet-otter": str(directory / "journal")})
 
 
+def test_sealed_log_files_lie_beside_results_and_never_in_a_store(sandbox: Sandbox, tmp_path: Path) -> None:
+    stores = places.sources_of(sandbox.slug)
+    assert stores is not None
+    assert places.sealed_of(stores.stores) == {
+        "quiet-otter/broker-a": str(tmp_path / "pipeline" / "seal" / "quiet-otter" / "files" / "broker-a")}
+    named = [places.sealed_of({"broker-a": str(tmp_path / where / "broker-a")})["broker-a"] for where in ("x", "y")]
+    assert {str(Path(path).parent) for path in named} == {str(tmp_path / "pipeline" / "seal" / "broker-a" / "files")}
+    assert len(set(named)) == 2, "two stores of one name"
+
+
 def test_the_process_is_let_go_after_ten_idle_minutes_and_a_later_run_gets_another(stage: Stage,
                                                                                     sandbox: Sandbox) -> None:
     stage.over(asked(sandbox, "done"))
@@ -234,10 +244,16 @@ def test_a_sandbox_deleted_while_its_run_is_at_work_leaves_nothing(stage: Stage,
     assert done.pk
     result = places.result_of("done", sandbox.slug)
     assert result.is_dir()
+    assert stage.worker._current is not None
+    [sealed] = map(Path, stage.worker._current.order.sealed.values())
+    sealed.mkdir(parents=True)
     sandbox.delete()
     assert not result.exists()
+    assert not sealed.exists()
+    sealed.mkdir(parents=True)  # the run that is at work seals once more
     stage.until(lambda: stage.worker._current is None)
     assert not places.result_of("waits", "quiet-otter").exists()
+    assert not sealed.exists()
 
 
 def test_an_outcome_that_cannot_be_written_down_at_once_is_written_later(stage: Stage, sandbox: Sandbox,

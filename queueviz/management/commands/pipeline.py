@@ -25,7 +25,7 @@ from queueviz.courses.models import Course
 from queueviz.courses.regrading import publish
 from queueviz.engine import directory_of
 from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, lines_at, result_at, row_of
-from queueviz.runs.places import result_of, sources_of, sources_of_class
+from queueviz.runs.places import result_of, sealed_of, sources_of, sources_of_class
 from queueviz.runs.printed import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
@@ -57,6 +57,8 @@ class Command(BaseCommand):
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
+        add("--sealed", type=Path, metavar="DIR", help="of --store: where its sealed log files are, or are to go "
+                                                       "(default: the data home, pipeline/seal)")
         add("--format", help="of export, import and sql: ndjson, csv or parquet; of export also iceberg")
         add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
@@ -82,7 +84,7 @@ class Command(BaseCommand):
         stores, journals, name = source_of(given, home) if course is None else (*sources_of_course(course), course.slug)
         out = given["out"] or home / "pipeline" / given["job"] / name
         order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()),
-                      options_of(given) | query_of(given, name))
+                      options_of(given) | query_of(given, name), sealed_by(given, stores))
         ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
         if course is not None and given["job"] == GRADING and ended["state"] == "done":
             self._regrade(course, began_at, sorted(journals), given, ended | {"out": order.out})
@@ -236,6 +238,19 @@ def query_of(given: dict[str, Any], name: str) -> dict[str, str]:
         return {"query": given["about"] or "", "results": orjson.dumps(directories_of(name)).decode()}
     except SandboxError as why:
         raise CommandError(str(why), returncode=1) from None
+
+
+def sealed_by(given: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
+    """The directory of each store's sealed log files.  Raises CommandError."""
+    if given["sealed"] is None:
+        return sealed_of(stores)
+    if given["store"] is None:
+        raise CommandError("--sealed is of --store: sealed files of sandboxes lie in the data home.", returncode=1)
+    [name], directory = stores, given["sealed"].resolve()
+    if directory == (root := Path(stores[name])) or root in directory.parents:
+        raise CommandError(f"{directory} lies in the store: its broker owns that. Name another directory.",
+                           returncode=1)
+    return {name: str(directory)}
 
 
 def _count(text: str) -> int:

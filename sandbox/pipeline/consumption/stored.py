@@ -5,14 +5,14 @@ letters.  Each copy names its origin: by the offset id where the broker made it,
 it itself (spec broker-behaviour 2.2, client-behaviour 8).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import orjson
 
 from sandbox.message.properties import ORIGIN_MESSAGE_ID, REAL_TOPIC, UNIQ_KEY
 from sandbox.message.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_PREFIX, SYSTEM_TOPICS
 from sandbox.pipeline.jobs.job import Source
+from sandbox.pipeline.sealed.reading import messages
 from sandbox.store.reader import StoreReader
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def names_of(source: Source) -> dict[str, tuple[str, str]]:
     return found
 
 
-def stored_messages(session: "SparkSession", source: Source) -> "DataFrame":
+def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str, Path]) -> "DataFrame":
     """Every message once: PLACE, offset_id, unique_key, keys, tags, properties, born_ms, store_ms, and of a copy
     `origin` (an offset id or a unique key) and `copy_of` (its group).
 
@@ -49,8 +49,7 @@ def stored_messages(session: "SparkSession", source: Source) -> "DataFrame":
     from pyspark.sql import functions as f
 
     named = names_of(source)
-    rows = (session.read.format("rocketmq-store").option("columns", ",".join(COLUMNS))
-            .option("stores", orjson.dumps({name: str(path) for name, path in source.stores.items()}).decode()).load())
+    rows = messages(session, source.stores, sealed, COLUMNS, named=True)
     names = session.createDataFrame([(name, *parts, end_of(source.stores[name])) for name, parts in named.items()],
                                     "store STRING, sandbox STRING, broker STRING, end BIGINT")
     properties = f.col("properties")

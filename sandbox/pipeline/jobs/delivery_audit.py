@@ -29,6 +29,7 @@ from sandbox.pipeline.consumption.stored import copies, stored_messages
 from sandbox.pipeline.consumption.verdicts import RECORD, Evidence, messages_of, with_origin
 from sandbox.pipeline.consumption.within import within
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.sealed.sealing import seal_ahead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,7 +60,8 @@ def evidence_of(given: Given) -> Evidence:
     from pyspark.sql import functions as f
 
     session, source = given.session, given.source
-    stored = stored_messages(session, source)  # first: the journals are read up to here only
+    seal_ahead(given)
+    stored = stored_messages(session, source, given.sealed)  # first: the journals are read up to here only
     heard = kept(entries_of(given, *calls_of.CALLS, *progress.PROGRESS).select(
         "sandbox", "seq", "at_ms", "event", *progress.FIELDS, *calls_of.FIELDS))
     states, drops = kept(entries_of(given, *calls_of.STATES)), kept(entries_of(given, *calls_of.DROPS))

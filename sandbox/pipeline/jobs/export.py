@@ -9,11 +9,10 @@ the Parquet files as a table (`pipeline.iceberg`).
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import orjson
-
 from sandbox.pipeline.appended import OtherResult, before, check_columns, goes_on
 from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, listed
+from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
 from sandbox.pipeline.written import FORMATS
 
@@ -45,11 +44,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         asked["startingOffsets"] = goes_on(old.rows, roots, given.options)
         if bodies is not None and bodies.kind == "json" and bodies.schema is None:
             bodies = bodies._replace(schema=fields_in(old.rows.schema))
-    reader = given.session.read.format("rocketmq-store").options(**asked)
-    if len(roots) == 1:
-        rows = reader.load(*roots.values())
-    else:
-        rows = reader.option("stores", orjson.dumps(roots).decode()).load()
+    rows = messages(given.session, given.source.stores, given.sealed, options=asked, named=len(roots) > 1)
     rows = with_bodies(rows, bodies)
     _check_directories(partition_by, rows.schema)
     if old is not None:

@@ -9,9 +9,8 @@ share of the fullest queue.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import orjson
-
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.records import STORE
 
 if TYPE_CHECKING:
@@ -59,11 +58,9 @@ def _read(given: Given, columns: str) -> "DataFrame":
     """Messages of all stores with a column `sandbox`."""
     from pyspark.sql import functions as f
 
-    stores = orjson.dumps({name: str(path) for name, path in given.source.stores.items()}).decode()
-    options = {"stores": stores, "columns": columns}
-    if topic := given.options.get("topic"):
-        options["topic"] = topic
-    rows = given.session.read.format("rocketmq-store").options(**options).load()
+    topic = given.options.get("topic")
+    rows = messages(given.session, given.source.stores, given.sealed, columns.split(","),
+                    {"topic": topic} if topic else {}, named=True)
     return rows.withColumn("sandbox", f.element_at(f.split(STORE, "/"), 1))
 
 

@@ -19,6 +19,7 @@ class Given(NamedTuple):
     """Input of one run: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read.
 
     `is_to_end` returns True once the run is to end; only a job that follows must call it.
+    `sealed`: the directory of sealed log files by store; what is in none is read from the store.
     """
 
     session: "SparkSession"
@@ -28,6 +29,7 @@ class Given(NamedTuple):
     true_to: Mapping[str, int] = {}
     run: str = ""
     is_to_end: Callable[[], bool] = lambda: False
+    sealed: Mapping[str, Path] = {}
 
 
 class Job(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.consumption.stored import PLACE, QUEUE, originals, stored_messages
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.sealed.sealing import seal_ahead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +28,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     if not given.source.stores:
         raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
-    stored = stored_messages(given.session, given.source)  # first: the journals are read up to here only
+    seal_ahead(given)
+    stored = stored_messages(given.session, given.source, given.sealed)  # first: the journals are read up to here only
     heard = kept(entries_of(given, "MessagesConsumed", "OffsetCommitted"))
     messages = kept(originals(stored).select(*PLACE, "born_ms", "store_ms"))
     moments = committed_first(messages.join(delivered_first(heard), list(PLACE)), heard)

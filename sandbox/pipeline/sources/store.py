@@ -3,7 +3,8 @@
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
 `store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source does not get the columns a query
 needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
-`endingOffsets` (`latest` or JSON, exclusive), `failOnDataLoss`.  Filters on store, topic, queueId, queueOffset,
+`endingOffsets` (`latest` or JSON, exclusive), `failOnDataLoss`, `skippedLogs` (parts of logs that are read elsewhere,
+see `store_options.skipped_of`).  Filters on store, topic, queueId, queueOffset,
 physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log, a part of it, or many small ones.
 """
 
@@ -25,11 +26,13 @@ from sandbox.pipeline.sources.store_options import (
     DDL,
     NAMES,
     Root,
+    Skipped,
     check_names,
     columns_in,
     columns_of,
     is_strict,
     roots_of,
+    skipped_of,
     wanted_of,
 )
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
@@ -71,6 +74,7 @@ class Asked(NamedTuple):
     starting: str | Position
     ending: str | Position
     fail_on_data_loss: bool
+    skipped: Skipped
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
@@ -83,7 +87,8 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     roots = roots_of(options)
     offsets.check_queues("startingOffsets", starting, roots)
     offsets.check_queues("endingOffsets", ending, roots)
-    return Asked(roots, columns_in(schema, options), wanted_of(options), starting, ending, is_strict(options))
+    return Asked(roots, columns_in(schema, options), wanted_of(options), starting, ending, is_strict(options),
+                 skipped_of(options, roots))
 
 
 class Piece(NamedTuple):
@@ -130,8 +135,9 @@ class StoreReader(DataSourceReader):
             bounds = self._bounds(root, found)
             end = max((extent.log_end for extent in found.values()), default=0)
             end = end if beyond is None else min(end, beyond)
+            skipped = self.asked.skipped.get(root.name or "", {})
             for log in log_files(root.path):
-                for start in range(log.start, log.end, TASK_BYTES):
+                for start in range(max(log.start, skipped.get(log.start, 0)), log.end, TASK_BYTES):
                     piece = Piece(root, log, start, min(start + TASK_BYTES, log.end, end), bounds)
                     if piece.start < piece.end and piece.end > least:
                         yield piece

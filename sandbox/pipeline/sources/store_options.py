@@ -53,7 +53,7 @@ def store_at(path: Path) -> Path:
 
 
 NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "endingOffsets", "maxOffsetsPerTrigger",
-         "failOnDataLoss")
+         "failOnDataLoss", "skippedLogs")
 
 
 def check_names(options: Iterable[str], known: Sequence[str]) -> None:
@@ -98,6 +98,29 @@ def is_strict(options: Mapping[str, str]) -> bool:
     if text not in ("true", "false"):
         raise ValueError(f"Option failOnDataLoss has to be true or false, and {text} is neither.")
     return text == "true"
+
+
+Skipped = Mapping[str, Mapping[int, int]]
+"""By store (empty for the only one) and start of a log file: up to where it is not read."""
+
+
+def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
+    """Option skippedLogs, `[[start, end], ...]` in positions of the log, or such lists by store.  Raises ValueError.
+
+    Who sets it reads these messages elsewhere (`sealed.reading`).
+    """
+    if (text := options.get("skippedLogs")) is None:
+        return {}
+    try:
+        value = orjson.loads(text)
+        lists = value if "stores" in options else {"": value}
+        found = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
+    except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as why:
+        shape = "{store: [[start, end], ...]}" if "stores" in options else "[[start, end], ...]"
+        raise ValueError(f"Option skippedLogs has to be JSON {shape}, and is not: {why}.") from None
+    if unknown := sorted(set(found) - {root.name or "" for root in roots}):
+        raise ValueError(f"Option skippedLogs names store {unknown[0]}, and there is none.")
+    return found
 
 
 def most_per_trigger(options: Mapping[str, str]) -> int | None:

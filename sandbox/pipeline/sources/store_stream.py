@@ -60,6 +60,8 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     check_names(options, NAMES)
     if "endingOffsets" in options:
         raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+    if "skippedLogs" in options:
+        raise ValueError("A stream skips nothing: option skippedLogs is for reading once.")
     return Asked(roots_of(options), columns_in(schema, options), wanted_of(options),
                  offsets.asked_of(options, "startingOffsets", "earliest"), most_per_trigger(options),
                  is_strict(options))

@@ -1,0 +1,175 @@
+"""What is known of a sealed log file, and when its Parquet file is not to be trusted.
+
+    <directory>/<log start>.json                               one entry a log file: tasks never write a common file
+    <directory>/<log start>-<log sha256>-<units crc>.parquet   its rows, named by what they were made from
+    <directory>/.…                                             being written, or left by a run that was killed
+    <directory>/lock                                           held by the run that seals
+
+A log file with the size, inode and times it was sealed with is the same one; with others its SHA-256 is compared.  What
+also decides on rows are the units that lead into it: their CRC is compared at each read.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.sources.places import Log, Places
+
+VERSION = 1  # of the rows: a change of what `records.batches` says of a record needs another one
+LOCK = "lock"
+DRAFT = "."  # how names of unfinished files begin
+_ENTRY = re.compile(r"\d{20}\.json")
+_ROWS = re.compile(r"\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet")
+
+
+class FileState(NamedTuple):
+    """Of a file; no write leaves all of it as it was, except within a tick of the file system's clock."""
+
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+class Entry(NamedTuple):
+    """A sealed log file `[log_start, log_end)`.
+
+    `sealed_end`: end of the last sealed record's bytes; below `log_end` if a closed store's last file can grow again.
+    `units_crc`: of `units_crc`.  `file`: name of the Parquet file.
+    """
+
+    version: int
+    log_start: int
+    log_end: int
+    sealed_end: int
+    state: FileState
+    sha256: str
+    units_crc: int
+    file: str
+    file_bytes: int
+    rows: int
+
+
+def state_of(path: str | Path) -> FileState:
+    """Raises OSError."""
+    found = os.stat(path)
+    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def sha256_of(path: str | Path) -> str:
+    """Raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def units_crc(found: Places) -> int:
+    """CRC-32 of the units that lead into a log file, with the queues they are of."""
+    is_there = np.bincount(found.queue, minlength=len(found.queues)) > 0
+    number = np.cumsum(is_there)[found.queue]  # of its queue among those
+    crc = zlib.crc32(orjson.dumps([queue for queue, there in zip(found.queues, is_there, strict=True) if there]))
+    for column in (number, found.physical, found.size, found.tags, found.queue_offset):
+        crc = zlib.crc32(column.astype("<i8").tobytes(), crc)
+    return crc
+
+
+def entry_path(directory: Path, log_start: int) -> Path:
+    return directory / f"{log_start:020}.json"
+
+
+def rows_name(log_start: int, sha256: str, crc: int) -> str:
+    """Other rows have another name, so that a query that reads the old file never finds new ones in it."""
+    return f"{log_start:020}-{sha256[:16]}-{crc:08x}.parquet"
+
+
+def entries_in(directory: Path) -> dict[int, Entry]:
+    """By log start; what is no whole entry of this version is left out."""
+    try:
+        names = sorted(os.listdir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    found = (entry_of(directory / name) for name in names if _ENTRY.fullmatch(name))
+    return {entry.log_start: entry for entry in found if entry is not None}
+
+
+def entry_of(path: Path) -> Entry | None:
+    """None: there is none, or it is garbled or of another version."""
+    try:
+        plain: dict[str, Any] = orjson.loads(path.read_bytes())
+        entry = Entry(**{**plain, "state": FileState(**plain["state"])})
+        numbers = (*entry.state, entry.log_start, entry.log_end, entry.sealed_end, entry.units_crc, entry.file_bytes,
+                   entry.rows)
+        is_whole = entry.version == VERSION and all(isinstance(number, int) for number in numbers)
+        return entry if is_whole and _ROWS.fullmatch(entry.file) and path.stem == f"{entry.log_start:020}" else None
+    except (OSError, orjson.JSONDecodeError, TypeError, KeyError):
+        return None
+
+
+def as_bytes(entry: Entry) -> bytes:
+    return orjson.dumps({**entry._asdict(), "state": entry.state._asdict()}, option=orjson.OPT_INDENT_2)
+
+
+def why_not(entry: Entry, directory: Path, log: Log, found: Places) -> str | None:
+    """Why the sealed file is not to be read instead of `log`, into which the units `found` lead; None: it may be."""
+    try:
+        rows = os.stat(directory / entry.file)
+    except OSError:
+        return "its Parquet file is gone"
+    if not stat.S_ISREG(rows.st_mode) or rows.st_size != entry.file_bytes:
+        return "its Parquet file has another size"
+    if log.end != entry.log_end:
+        return "the log file ends elsewhere"
+    if units_crc(found) != entry.units_crc:
+        return "other queue units lead into the log file"
+    try:
+        state = state_of(log.path)
+        if state.size_bytes != entry.state.size_bytes:
+            return "the log file has another size"
+        if state != entry.state and sha256_of(log.path) != entry.sha256:
+            return "the log file has another hash"
+    except OSError:
+        return "the log file is gone"
+    return None
+
+
+def drop(directory: Path, kept: dict[int, Entry]) -> list[int]:
+    """Removes all entries but these, Parquet files of no entry, and drafts; log starts of the entries removed.
+
+    The entry goes first: without it its file is nothing.  Call it with the directory `held`.
+    """
+    files = {entry.file for entry in kept.values()}
+    names = sorted(os.listdir(directory))
+    gone = [int(name.removesuffix(".json")) for name in names
+            if _ENTRY.fullmatch(name) and int(name.removesuffix(".json")) not in kept]
+    for start in gone:
+        entry_path(directory, start).unlink(missing_ok=True)
+    for name in names:
+        if (_ROWS.fullmatch(name) and name not in files) or name.startswith(DRAFT):
+            (directory / name).unlink(missing_ok=True)
+    return gone
+
+
+class SealedElsewhere(SandboxError):
+    """Another run seals into the directory now."""
+
+
+@contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """The directory, made if it is not there, for this run alone.  Raises SealedElsewhere, or OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / LOCK).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SealedElsewhere(f"Another run seals into {directory} now: wait until it is done.") from None
+        yield

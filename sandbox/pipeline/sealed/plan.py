@@ -1,0 +1,154 @@
+"""Which log files of a store are sealed, and which can be: by names, states and the units that lead into them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox.pipeline.audit.log_audit import Place
+from sandbox.pipeline.audit.log_columns import LogFile
+from sandbox.pipeline.sealed.entries import Entry, entries_in, why_not
+from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.places import EVERYTHING, Bounds, Log, Places, log_files, places
+from sandbox.pipeline.sources.store_options import Root
+from sandbox.store.reader import StoreReader
+from sandbox.store.reader_listing import files_in
+from sandbox.store.verify_around import length_of
+
+GROUP_BYTES = 1 << 30  # of the log, whose units are read together
+LIVE = "the broker still writes to it"
+TRIMMED = "its queues begin or end within it"
+ODD_LENGTH = "it is longer or shorter than the other files of the log"
+
+
+class Looked(NamedTuple):
+    """A file of a log.  `why`: it is not to be read from its Parquet file; None: it is, as `entry` says.
+
+    `is_empty`: no unit leads into it.
+    """
+
+    log: Log
+    entry: Entry | None
+    why: str | None
+    is_empty: bool
+
+    @property
+    def is_sealed(self) -> bool:
+        return self.why is None
+
+
+class Task(NamedTuple):
+    """A log file to seal into `directory`; with its store as it was when the work was divided."""
+
+    place: Place
+    log: Log
+    directory: str
+    is_rolled: bool  # others follow; False: the last one of a closed store
+
+    @property
+    def log_bytes(self) -> int:
+        return self.log.end - self.log.start
+
+
+def is_closed(root: Path) -> bool:
+    """Whether no broker has the store open, as far as its files and locks on this machine say.  Raises StoreError."""
+    with StoreReader(root) as reader:
+        return not reader.aborted and reader.lock().holder == 0
+
+
+def look(root: Path, directory: Path) -> list[Looked]:
+    """Every file of the log.  Raises StoreError as a reader of the store does.
+
+    A file whose rows are not all within the bounds of their queues is not read from Parquet: retention may have
+    trimmed a queue, or its end be damaged, and the store's reader would leave some out.
+    """
+    with StoreReader(root):
+        pass
+    entries = entries_in(directory)
+    bounds = _bounds(root) if entries else {}
+    looked = []
+    for log, found in _with_units(root, log_files(root)):
+        entry = entries.get(log.start)
+        why = "it is not sealed" if entry is None else why_not(entry, directory, log, found)
+        if why is None and not _within(found, bounds):
+            why = TRIMMED
+        looked.append(Looked(log, entry, why, not len(found)))
+    return looked
+
+
+def sealed_of(root: Path, directory: Path) -> list[Entry]:
+    """The sealed files that are to be read instead of their log files.  Raises StoreError."""
+    return [one.entry for one in look(root, directory) if one.is_sealed and one.entry is not None]
+
+
+def is_whole(root: Path, looked: Sequence[Looked]) -> bool:
+    """Whether the sealed files are all there is to read now."""
+    return is_closed(root) and all(one.is_sealed or one.is_empty for one in looked)
+
+
+def tasks_of(name: str, root: Path, directory: Path, looked: Sequence[Looked]) -> tuple[list[Task], dict[int, str]]:
+    """A task for each file that can be sealed and is not, and for the others the reason, by log start.
+
+    All but the last file that begins with a record are rolled; brokers make the next ones before they need them.
+    """
+    files, _ = files_in(root / "commitlog")
+    size = length_of(files)
+    sizes = {file.start: file.size_bytes for file in files}
+    logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
+    place = Place(name, root, logs, not is_closed(root), None, None, ())
+    last = _last_written(logs)
+    tasks, left = [], {}
+    for log, why in ((one.log, one.why) for one in looked if not one.is_sealed):
+        if why == TRIMMED:
+            left[log.start] = why
+        elif sizes.get(log.start) != size or log.end != log.start + size:
+            left[log.start] = ODD_LENGTH
+        elif last is not None and (log.start < last or (log.start == last and not place.open)):
+            tasks.append(Task(place, log, str(directory), log.start < last))
+        else:
+            left[log.start] = LIVE
+    return tasks, left
+
+
+def _last_written(logs: Sequence[Log]) -> int | None:
+    """Start of the last file that begins with a record."""
+    for log in reversed(logs):
+        try:
+            if LogFile(log).holds(0):
+                return log.start
+        except FileNotFoundError:
+            continue
+    return None
+
+
+def _with_units(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Places]]:
+    """Each log file with the units that lead into it; those of small files are read together."""
+    group: list[Log] = []
+    for number, log in enumerate(logs):
+        group.append(log)
+        if number + 1 == len(logs) or logs[number + 1].end - group[0].start > GROUP_BYTES:
+            found = places(root, EVERYTHING, group[0].start, log.end)
+            for one in group:
+                low, high = np.searchsorted(found.physical, [one.start, one.end])
+                yield one, found.part(slice(low, high))
+            group = []
+
+
+def _bounds(root: Path) -> Bounds:
+    """First and end offset of each queue, as a read of the whole store has them."""
+    return {(queue.topic, queue.queue_id): (extent.first, extent.end)
+            for queue, extent in offsets.extents([Root(None, root)], EVERYTHING).items()}
+
+
+def _within(found: Places, bounds: Bounds) -> bool:
+    """Whether a reader within these bounds has a row of each of the units."""
+    if not len(found):
+        return True
+    low, high = (_of_queues(found.queues, bounds, side)[found.queue] for side in (0, 1))
+    return bool(((found.queue_offset >= low) & (found.queue_offset < high)).all())
+
+
+def _of_queues(queues: Sequence[tuple[str, int]], bounds: Bounds, side: int) -> NDArray[np.int64]:
+    return np.array([bounds.get(queue, (0, 0))[side] for queue in queues], np.int64)

@@ -1,0 +1,110 @@
+"""The messages of stores as a table: sealed log files by Spark's own Parquet reader, the rest by `rocketmq-store`.
+
+The rows are those of `rocketmq-store` alone, whatever is sealed.  What is sealed is decided here, when the table is
+made; what the source reads is planned when it is used.  Between the two a broker may go on: the source skips the
+sealed records, not what was written to their file since.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from sandbox.pipeline.sealed.plan import is_whole, look
+from sandbox.pipeline.sources.records import SCHEMA, STORE
+from sandbox.pipeline.sources.store_options import DDL, columns_of, number_of, store_at
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_SEALED_STORES = 64  # of one read: each is a part of the query's plan, which gets slow; others are read as they are
+ROWS = ", ".join(f"{field.name} {DDL[field.type]}" for field in SCHEMA)
+NARROWED = {"topic", "queueId"}  # what a Parquet reader can apply; with other options the source reads everything
+VERIFY = "parquet.page.verify-checksum.enabled"  # of Spark's reader: off by default, and damaged pages would be rows
+_GLOB = re.compile(r"([\\*?{}\[\]])")
+
+
+class Parts(NamedTuple):
+    """Of one store.  `files`: Parquet files to read; `skipped`: the parts of the log they stand for; `is_whole`: there
+    is nothing else to read.
+    """
+
+    files: list[Path]
+    skipped: list[tuple[int, int]]
+    is_whole: bool
+
+
+NOTHING = Parts([], [], False)
+
+
+def parts_of(root: Path, directory: Path | None) -> Parts:
+    """Raises StoreError as a reader of the store does."""
+    if directory is None or not directory.is_dir():
+        return NOTHING
+    looked = look(root, directory)
+    entries = [one.entry for one in looked if one.is_sealed and one.entry is not None]
+    return Parts([directory / entry.file for entry in entries],
+                 [(entry.log_start, entry.sealed_end) for entry in entries],
+                 bool(entries) and is_whole(root, looked))
+
+
+def messages(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
+             columns: Sequence[str] | None = None, options: Mapping[str, str] | None = None, *,
+             named: bool = False) -> "DataFrame":
+    """One row a message of these stores, with `columns` in their order (default: all).
+
+    `sealed`: the directory of sealed files by store.  `named`: with a first column `store`; without it there is one
+    store.  `options`: of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
+    """
+    if not named and len(stores) != 1:
+        raise ValueError(f"There are {len(stores)} stores: their rows need a column with their names.")
+    given = dict(options or {})
+    wanted = columns_of({"columns": ",".join(columns)} if columns else {})
+    parts = _parts(stores, sealed) if set(given) <= NARROWED else dict.fromkeys(stores, NOTHING)
+    tables = [_of_files(session, name if named else None, part.files, wanted, given)
+              for name, part in parts.items() if part.files]
+    live = {name: root for name, root in stores.items() if not parts[name].is_whole}
+    if live:
+        skipped = {name: parts[name].skipped for name in live if parts[name].skipped}
+        tables.append(_of_logs(session, live, skipped, wanted, given, named=named))
+    return reduce(lambda one, other: one.unionAll(other), tables)
+
+
+def _parts(stores: Mapping[str, Path], sealed: Mapping[str, Path]) -> dict[str, Parts]:
+    found: dict[str, Parts] = {}
+    for name, root in sorted(stores.items()):
+        has_room = sum(bool(part.files) for part in found.values()) < MOST_SEALED_STORES
+        found[name] = parts_of(store_at(root), sealed.get(name)) if has_room else NOTHING
+    return found
+
+
+def _of_files(session: "SparkSession", store: str | None, files: Sequence[Path], columns: Sequence[str],
+              options: Mapping[str, str]) -> "DataFrame":
+    from pyspark.sql import functions as f
+
+    rows = session.read.schema(ROWS).option(VERIFY, "true").parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
+    if topics := _listed(options, "topic"):
+        rows = rows.where(f.col("topic").isin(*topics))
+    if ids := _listed(options, "queueId"):
+        rows = rows.where(f.col("queueId").isin(*(number_of("queueId", text) for text in ids)))
+    name = [] if store is None else [f.lit(store).alias(STORE)]
+    return rows.select(*name, *columns)
+
+
+def _of_logs(session: "SparkSession", stores: Mapping[str, Path], skipped: Mapping[str, list[tuple[int, int]]],
+             columns: Sequence[str], options: Mapping[str, str], *, named: bool) -> "DataFrame":
+    reader = session.read.format("rocketmq-store").options(**options).option("columns", ",".join(columns))
+    if named:
+        roots = {name: str(root) for name, root in stores.items()}
+        reader = reader.option("stores", orjson.dumps(roots).decode())
+    if skipped:
+        value = skipped if named else next(iter(skipped.values()))
+        reader = reader.option("skippedLogs", orjson.dumps(value).decode())
+    return reader.load() if named else reader.load(*(str(root) for root in stores.values()))
+
+
+def _listed(options: Mapping[str, str], name: str) -> list[str]:
+    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]

@@ -1,0 +1,119 @@
+"""Seals the rolled log files of stores, a task each, and removes sealed files that are not true any more."""
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.pipeline.sealed.entries import (
+    DRAFT,
+    Entry,
+    SealedElsewhere,
+    as_bytes,
+    drop,
+    entries_in,
+    entry_path,
+    held,
+    sha256_of,
+    state_of,
+)
+from sandbox.pipeline.sealed.plan import TRIMMED, Looked, Task, look, tasks_of
+from sandbox.pipeline.sealed.writing import Outcome, seal, wait_a_tick
+from sandbox.pipeline.sources.places import log_files
+from sandbox.pipeline.spread import spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sandbox.pipeline.jobs.job import Given
+
+AHEAD_BYTES = 512 << 20  # of rolled log files: below this, sealing ahead of one audit costs more than it saves
+MOST_HELD = 64  # stores at once: each has a lock file open
+KEPT, LEFT, DROPPED = "kept", "left", "dropped"
+
+
+def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
+                least_bytes: int = 0) -> list[Outcome]:
+    """What became of each log file: `writing.Outcome`, or with the state `kept` (was sealed, and still is), `left` (for
+    the reason `why`), `dropped` (its log file is gone).
+
+    `sealed`: the directory of each store.  Where less than `least_bytes` of logs are due, nothing new is sealed.
+    Raises SealedElsewhere, StoreError, or OSError; stores before that are sealed.
+    """
+    names = sorted(stores)
+    groups = [names[start : start + MOST_HELD] for start in range(0, len(names), MOST_HELD)]
+    return [outcome for group in groups
+            for outcome in _sealed(session, {name: stores[name] for name in group}, sealed, least_bytes)]
+
+
+def _sealed(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
+            least_bytes: int) -> list[Outcome]:
+    """Of a group of stores, whose directories are held together."""
+    with ExitStack() as stack:
+        for name in stores:
+            stack.enter_context(held(sealed[name]))
+        outcomes: list[Outcome] = []
+        tasks: list[Task] = []
+        for name, root in stores.items():
+            said, due = prepared(name, root, sealed[name])
+            outcomes += said
+            tasks += due
+        if sum(task.log_bytes for task in tasks) >= least_bytes:
+            outcomes += spread(session, tasks, seal)
+        return sorted(outcomes, key=lambda one: (one.store, one.log_start))
+
+
+def prepared(name: str, root: Path, directory: Path) -> tuple[list[Outcome], list[Task]]:
+    """Removes what is not true any more; the tasks that are due, and the outcome of the other files."""
+    looked = look(root, directory)
+    true = {one.entry.log_start: one.entry for one in looked if one.entry is not None and one.why in (None, TRIMMED)}
+    before = entries_in(directory)
+    gone = [start for start in drop(directory, true) if start not in {one.log.start for one in looked}]
+    for one in looked:
+        if one.entry is not None and one.is_sealed:
+            _renew(directory, one.log.path, one.entry)
+    tasks, left = tasks_of(name, root, directory, looked)
+    outcomes = [_kept(name, one) for one in looked if one.is_sealed]
+    outcomes += [Outcome(name, start, 0, 0, LEFT, why) for start, why in left.items()]
+    outcomes += [Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED,
+                         "its log file is gone") for start in gone]
+    return outcomes, tasks
+
+
+def _kept(name: str, one: Looked) -> Outcome:
+    assert one.entry is not None
+    return Outcome(name, one.log.start, one.entry.rows, one.entry.file_bytes, KEPT)
+
+
+def _renew(directory: Path, path: str, entry: Entry) -> None:
+    """After a copy or a restore: the same bytes under another state, which would be hashed at each read."""
+    if state_of(path) == entry.state:
+        return
+    wait_a_tick(path)
+    state = state_of(path)
+    if sha256_of(path) == entry.sha256 and state_of(path) == state:
+        target = entry_path(directory, entry.log_start)
+        draft = target.with_name(f"{DRAFT}{target.name}.{os.getpid()}")
+        draft.write_bytes(as_bytes(entry._replace(state=state)))
+        os.replace(draft, target)
+
+
+def seal_ahead(given: "Given") -> None:
+    """Before a job that reads everything: where much is rolled and not sealed; elsewhere what is not true is removed.
+
+    A store that another run seals now, or whose sealed files cannot be written, is read as it is.
+    """
+    for name, root in sorted(given.source.stores.items()):
+        directory = given.sealed.get(name)
+        if directory is not None and (unsealed_bytes(root, directory) >= AHEAD_BYTES or entries_in(directory)):
+            try:
+                seal_stores(given.session, {name: root}, {name: directory}, AHEAD_BYTES)
+            except (SealedElsewhere, OSError):
+                continue
+
+
+def unsealed_bytes(root: Path, directory: Path) -> int:
+    """Of log files that others follow and that have no entry."""
+    entries = entries_in(directory)
+    return sum(log.end - log.start for log in log_files(root)[:-1] if log.start not in entries)

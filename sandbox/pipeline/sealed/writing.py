@@ -1,0 +1,155 @@
+"""Seals one log file: audits it, writes its rows as Parquet, and its entry when they are safe on the disk.
+
+Killed at any step it leaves a whole entry or none: files are written under a draft's name, synced, and renamed into
+place, the rows before the entry.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sandbox.pipeline.audit.found import Part
+from sandbox.pipeline.audit.log_audit import audit_log
+from sandbox.pipeline.sealed.entries import (
+    DRAFT,
+    VERSION,
+    Entry,
+    as_bytes,
+    entry_path,
+    rows_name,
+    sha256_of,
+    state_of,
+    units_crc,
+)
+from sandbox.pipeline.sealed.plan import Task
+from sandbox.pipeline.sources.places import EVERYTHING, places
+from sandbox.pipeline.sources.records import SCHEMA, batches
+
+ROW_GROUP_ROWS = 131_072
+ROW_GROUP_BYTES = 128 << 20  # in memory; large bodies make smaller groups
+PAGE_BYTES = 128 << 10
+DICTIONARIES = ["topic", "queueId", "tags", "bornHost", "storeHost", "reconsumeTimes", "sysFlag",
+                "properties.key_value.key"]
+STATISTICS = ["topic", "queueId", "queueOffset", "physicalOffset", "bornTimestamp", "storeTimestamp"]  # for filters
+TICK_NS = 20_000_000  # of the clock that a file system stamps files with, and room; HZ=100 has 10 ms
+
+SEALED, REFUSED = "sealed", "refused"
+
+
+class Outcome(NamedTuple):
+    """`state`: `sealed`, or `refused` for the reason `why`; the log file is read as before then."""
+
+    store: str
+    log_start: int
+    rows: int
+    file_bytes: int
+    state: str
+    why: str | None = None
+
+
+def seal(task: Task) -> Outcome:
+    """Raises nothing but what ends the process: a file that cannot be sealed is refused, and read as before."""
+    drafts: list[Path] = []
+    try:
+        return _seal(task, drafts)
+    except _Refused as why:
+        said = str(why)
+    except FileNotFoundError:
+        said = "it was deleted meanwhile"
+    except OSError as why:
+        said = f"its Parquet file cannot be written: {(why.strerror or str(why)).lower()}"
+    for draft in drafts:
+        draft.unlink(missing_ok=True)
+    return Outcome(task.place.name, task.log.start, 0, 0, REFUSED, said)
+
+
+class _Refused(Exception):
+    """The reason."""
+
+
+def _seal(task: Task, drafts: list[Path]) -> Outcome:
+    log, directory = task.log, Path(task.directory)
+    wait_a_tick(log.path)
+    before = state_of(log.path)
+    sha256 = sha256_of(log.path)
+    _must_be_sound(task, audit_log(task.place, (log,)))
+    found = places(task.place.root, EVERYTHING, log.start, log.end)
+    crc = units_crc(found)
+    file = directory / rows_name(log.start, sha256, crc)
+    draft = _draft_of(file, drafts)
+    rows = 0
+    with pq.ParquetWriter(draft, SCHEMA, compression="none", use_dictionary=DICTIONARIES, write_statistics=STATISTICS,
+                          data_page_size=PAGE_BYTES, write_page_checksum=True, store_schema=False) as writer:
+        for group in _groups(batches(log, found, SCHEMA.names)):
+            writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
+            rows += len(group)
+    if rows != len(found):
+        raise _Refused(f"{len(found) - rows} queue units lead to no record of their queue")
+    if state_of(log.path) != before:
+        raise _Refused("it was changed meanwhile")
+    file_bytes = draft.stat().st_size
+    _put(draft, file)
+    end = log.end if task.is_rolled else int((found.physical + found.size).max(initial=log.start))
+    entry = Entry(VERSION, log.start, log.end, end, before, sha256, crc, file.name, file_bytes, rows)
+    path = entry_path(directory, log.start)
+    draft = _draft_of(path, drafts)
+    draft.write_bytes(as_bytes(entry))
+    _put(draft, path)
+    return Outcome(task.place.name, log.start, rows, file_bytes, SEALED)
+
+
+def wait_a_tick(path: str) -> None:
+    """A write within a tick of the last one would leave the file's times as they are."""
+    left_ns = TICK_NS - (time.time_ns() - state_of(path).ctime_ns)
+    if 0 < left_ns <= TICK_NS:
+        time.sleep(left_ns / 1e9)
+
+
+def _must_be_sound(task: Task, part: Part) -> None:
+    """What the audit of the store will find in it is left for the reader of damaged files."""
+    if part.found:
+        raise _Refused(f"the audit finds: {part.found[0].says}")
+    unexplained = [stop for stop in part.stops if task.is_rolled or part.pointed_at or not stop.untouched]
+    if unexplained:
+        raise _Refused(f"the audit finds no record at {unexplained[0].position - task.log.start}: {unexplained[0].why}")
+    if part.counts.get("not_dispatched"):
+        raise _Refused("records of it are not in their queues yet")
+
+
+def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches of a row group together."""
+    held: list[pa.RecordBatch] = []
+    for batch in made:
+        if held and (sum(map(len, held)) + len(batch) > ROW_GROUP_ROWS
+                     or sum(one.nbytes for one in held) + batch.nbytes > ROW_GROUP_BYTES):
+            yield pa.Table.from_batches(held)
+            held = []
+        held.append(batch)
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _draft_of(path: Path, drafts: list[Path]) -> Path:
+    draft = path.with_name(f"{DRAFT}{path.name}.{os.getpid()}")
+    drafts.append(draft)
+    return draft
+
+
+def _put(draft: Path, path: Path) -> None:
+    """Into place, safe from a power cut."""
+    _sync(draft)
+    os.replace(draft, path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

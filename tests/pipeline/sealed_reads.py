@@ -1,0 +1,47 @@
+"""Sealing and reading without Spark: what its tasks and its readers do, in this process."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+
+from sandbox.pipeline.sealed.entries import held
+from sandbox.pipeline.sealed.reading import parts_of
+from sandbox.pipeline.sealed.sealing import prepared
+from sandbox.pipeline.sealed.writing import Outcome, seal
+from sandbox.pipeline.sources.records import SCHEMA
+from sandbox.pipeline.sources.store import StoreSource
+
+Row = dict[str, Any]
+
+
+def sealed(root: Path, directory: Path) -> list[Outcome]:
+    """What became of each file of the log."""
+    with held(directory):
+        said, tasks = prepared("s", root, directory)
+        return sorted(said + [seal(task) for task in tasks], key=lambda one: one.log_start)
+
+
+def states(root: Path, directory: Path) -> list[str]:
+    return [one.state for one in sealed(root, directory)]
+
+
+def rows_alone(root: Path, options: Mapping[str, str] | None = None) -> list[Row]:
+    """Without sealed files."""
+    reader = StoreSource({"path": str(root), **(options or {})}).reader(None)
+    return [row for part in reader.partitions() for made in reader.read(part) for row in made.to_pylist()]
+
+
+def rows_through(root: Path, directory: Path) -> list[Row]:
+    """With sealed files, in the order of the log."""
+    parts = parts_of(root, directory)
+    rows = [row for file in parts.files for row in pq.read_table(file, schema=SCHEMA).to_pylist()]
+    if not parts.is_whole:
+        rows += rows_alone(root, {"skippedLogs": orjson.dumps(parts.skipped).decode()})
+    return sorted(rows, key=lambda row: row["physicalOffset"])
+
+
+def files_in(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()} - {"lock"}

@@ -1,0 +1,76 @@
+"""The job that seals, and jobs that read what it made: the same rows on Spark, whatever a broker does between."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+
+from tests.pipeline.audits import table
+from tests.pipeline.conftest import Run
+from tests.pipeline.test_export import lines
+from tests.pipeline.test_store_offsets import Broker
+from tests.unit.store.test_verify import overwrite
+
+pytestmark = pytest.mark.pipeline
+
+
+def spoil(path: Path) -> None:
+    """A few bytes within the bodies."""
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = (group.column(number) for number in range(group.num_columns))
+    [body] = [column for column in columns if column.path_in_schema == "body"]
+    overwrite(path, body.data_page_offset + body.total_compressed_size // 2, b"\x5a\xa5")
+
+
+def exported(run: Run, out: Path, **given: Any) -> list[dict[str, Any]]:
+    *_, last = run("export", out=out, format="ndjson", **given)
+    assert last["state"] == "done", last
+    rows = [orjson.loads(line) for line in lines(out, "json")]
+    return sorted(rows, key=lambda row: (row.get("store", ""), row["physicalOffset"]))
+
+
+def test_a_closed_store_is_exported_from_its_sealed_files_alone(run: Run, golden: Path, tmp_path: Path) -> None:
+    store, sealed = Path(shutil.copytree(golden, tmp_path / "a store [1]")), tmp_path / "sealed {1}"
+    expected = exported(run, tmp_path / "plain", store=store)
+    *_, last = run("seal", store=store, sealed=sealed)
+    assert last["state"] == "done", last
+    found = table(tmp_path / "out", "sealed")
+    assert sum(row["rows"] for row in found) == len(expected)
+    assert {row["state"] for row in found} == {"sealed"}
+    assert exported(run, tmp_path / "through", store=store, sealed=sealed) == expected
+    [topic, *_] = sorted({row["topic"] for row in expected})
+    some = [row for row in expected if row["topic"] == topic and row["queueId"] in (0, 2)]
+    assert exported(run, tmp_path / "some", store=store, sealed=sealed, topic=topic, queueId="0, 2") == some
+    first = min((sealed / "broker-a").glob("*.parquet"))
+    spoil(first)
+    *_, last = run("export", store=store, sealed=sealed)
+    assert last["why"].startswith(f"The sealed log file {first} is damaged, or was removed while it was read: ")
+
+
+def test_what_a_broker_writes_after_the_sealing_comes_from_its_log(run: Run, golden: Path, tmp_path: Path) -> None:
+    broker = Broker(tmp_path / "live")
+    broker.put(40)
+    stores = {"live": broker.root, "golden": golden}
+    *_, last = run("seal", stores=stores, sealed=tmp_path / "sealed")
+    assert last["state"] == "done", last
+    assert {row["state"] for row in table(tmp_path / "out", "sealed") if row["store"] == "live"} == {"sealed", "left"}
+    broker.put(30, queue_id=1)
+    through = exported(run, tmp_path / "through", stores=stores, sealed=tmp_path / "sealed")
+    assert through == exported(run, tmp_path / "plain", stores=stores)
+    assert sum(row["store"] == "live" for row in through) == 70
+    for job, name in (("hot_keys", "queues"), ("latency", "percentiles")):
+        for out, sealed in (("plain", None), ("through", tmp_path / "sealed")):
+            run(job, stores=stores, out=tmp_path / job / out, sealed=sealed)
+        plain, through = (sorted(table(tmp_path / job / out, name), key=str) for out in ("plain", "through"))
+        assert plain == through
+    broker.store.crash()
+
+
+def test_it_is_not_guessed_where_sealed_files_go(run: Run, golden: Path) -> None:
+    *_, last = run("seal", store=golden)
+    assert last["why"] == ("It is not said where the sealed files of broker-a go: name a directory with --sealed.")
+    *_, last = run("seal")
+    assert last["why"].startswith("There is no store to seal: ")
