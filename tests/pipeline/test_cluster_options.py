@@ -74,9 +74,8 @@ def test_ranges_are_split_without_a_gap_into_parts_of_nearly_one_size(sizes: lis
         (one.queue, offset) for one in ranges for offset in range(one.begin, one.end)]
     assert len(parts) == max(len([size for size in sizes if size]), min(least, sum(sizes)))
     assert all(part.size for part in parts)
-    if len(parts) > len(sizes):
-        longest = max(parts, key=lambda part: part.size)
-        assert longest.size <= 2 * -(-sum(sizes) // len(parts))
+    divided = [part.size for part in parts if sizes[part.queue.queue_id] > part.size]
+    assert all(part.size <= 2 * size + 2 for part in parts for size in divided)
 
 
 def test_a_batch_of_a_stream_is_read_from_its_checkpoint_alone() -> None:

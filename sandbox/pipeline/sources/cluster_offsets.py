@@ -114,6 +114,10 @@ def split(ranges: Iterable[Range], least: int) -> list[Range]:
 
 
 def behind(source: Mapping[str, Any]) -> int:
-    """Messages a stream had not read by the end of its batch: of one of the `sources` of its progress (JSON texts)."""
-    latest, end = (position_of(orjson.loads(source[name])) for name in ("latestOffset", "endOffset"))
+    """Messages a stream had not read by the end of its batch, of one of the `sources` of its progress.
+
+    Their offsets are JSON texts; in the progress's own JSON they are objects.
+    """
+    texts = (source[name] for name in ("latestOffset", "endOffset"))
+    latest, end = (position_of(orjson.loads(text) if isinstance(text, str) else text) for text in texts)
     return sum(max(0, high - end.get(queue, 0)) for queue, high in latest.items())
