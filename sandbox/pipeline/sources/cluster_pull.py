@@ -14,7 +14,7 @@ from sandbox.remoting.codes import ResponseCode
 BATCH_ROWS = 8_192
 BATCH_BYTES = 16 << 20
 EMPTY_ANSWERS = 100  # in a row, from within a queue
-FILTERED = "NO_MATCHED_MESSAGE"  # the status of a pull all of whose units have no message for anybody
+FILTERED = "NO_MATCHED_MESSAGE"  # the status of a pull that passes over filtered units only
 
 
 class Step(NamedTuple):

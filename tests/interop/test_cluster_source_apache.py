@@ -21,6 +21,8 @@ from tests.interop.clients import Unavailable
 from tests.interop.ours.stage import sender, until
 from tests.interop.servers import APACHE_4, APACHE_5, PATIENT, Server, apache_server, our_server
 from tests.pipeline.test_cluster_source_spark import reading
+from tests.pipeline.test_store_stream import WITHIN_S
+from tests.server.server import until as until_within
 
 QUEUES = 4
 MANY, KILLS, AT_ONCE = 100_000, 20, 500
@@ -133,8 +135,8 @@ def test_a_hundred_thousand_messages_are_read_once_each_by_a_batch_and_by_a_stre
         goal = len(list(planned.glob("[0-9]*"))) + 1 + chance.below(2)
         with reading(server.namesrv, tmp_path) as reader:
             reader.order(how="follow", **stream)
-            until(lambda goal=goal, reader=reader: len(list(planned.glob("[0-9]*"))) >= goal
-                  or reader.process.poll() is not None)
+            until_within(lambda goal=goal, reader=reader: len(list(planned.glob("[0-9]*"))) >= goal
+                         or reader.process.poll() is not None, within_s=WITHIN_S)
             if chance.random() < 0.5:
                 reader.waits_for(goal)  # else it is killed while it reads
             os.killpg(reader.process.pid, signal.SIGKILL)
