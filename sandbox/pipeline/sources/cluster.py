@@ -86,6 +86,8 @@ async def there(link: Link, chosen: Chosen) -> dict[MessageQueue, Ends]:
         raise unknown[min(unknown)]
     if missing := sorted((chosen.queues or frozenset()) - set(queues)):
         raise ClientError(f"There is no {offsets.named(missing[0])} to read, which option assign names.")
+    if unreadable := sorted(set(chosen.topics) - {queue.topic for queue in queues}):
+        raise ClientError(f"The topic {unreadable[0]} has no queue that can be read: its permission is without R.")
     found: dict[MessageQueue, Ends] = {}
     for queue, ends in (await link.ends(queues)).items():
         if isinstance(ends, SandboxError):

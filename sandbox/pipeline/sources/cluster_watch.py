@@ -38,8 +38,8 @@ class Watch:
                     raise ConnectFailed(f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: "
                                         f"{why}") from why
                 if self._strict:
-                    raise StoreError(f"Name servers do not know {named(queue)} any more: it was deleted, or its broker "
-                                     f"is away for longer than {link.patience_s:.0f} s.{WAY_ON}")
+                    raise StoreError(f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
+                                     f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}")
             if not waits or absent.keys() <= overdue:
                 return found
             link.forget()
