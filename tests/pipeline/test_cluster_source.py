@@ -249,13 +249,15 @@ def test_a_stream_reads_each_message_once_and_reports_what_waits(worlds: Worlds)
 def test_a_stream_begins_late_and_keeps_that_place_when_it_is_killed_in_its_first_batch(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 20)
-    for option in ({}, {"startingTimestamp": str(world.clock.now_ms() + 1_000)}):
+    for by_time in (False, True):
         begin = world.broker.store.max_offset("T", 0)
-        stream = Stream(world, **option)
-        stream.plan()
+        stream = Stream(world, **({"startingTimestamp": str(world.clock.now_ms() + 500)} if by_time else {}))
+        world.pass_s(1)
         fill(world, 5)
+        stream.plan()
         stream.start()
-        assert [place[3] for place in stream.run()] == list(range(begin, begin + 5))
+        fill(world, 5)
+        assert [place[3] for place in stream.run()] == list(range(begin, begin + 10))
 
 
 def test_a_stream_finds_new_queues_and_new_topics_from_their_first_message(worlds: Worlds) -> None:
@@ -297,6 +299,19 @@ def test_what_is_available_now_is_read_and_no_more(worlds: Worlds) -> None:
     fill(world, 50)
     fill(world, 50, queue_id=1)
     assert len(stream.run()) == 50
+
+
+def test_what_is_available_now_is_waited_for_when_its_broker_is_away(worlds: Worlds) -> None:
+    world = worlds(seed=5)
+    world.send(30, queue_id=0)
+    stream = Stream(world, startingOffsets="earliest", maxOffsetsPerTrigger="20")
+    world.cruel.partition(BROKER_IP, READER)
+    world.clock.call_later(20, world.cruel.heal)
+    stream.reader.prepareForTriggerAvailableNow()
+    assert stream.step() == 20
+    world.cruel.partition(BROKER_IP, READER)
+    world.clock.call_later(20, world.cruel.heal)
+    assert len(stream.run()) == 30
 
 
 def test_retention_before_a_stream_has_read_is_said_or_left_out(worlds: Worlds) -> None:

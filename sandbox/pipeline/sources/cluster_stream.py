@@ -87,6 +87,8 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = {queue: ends.high for queue, ends in found.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        if start == self._initial:
+            self._first = None  # the first end is written down, by this start of the stream or by an earlier one
         ranges = offsets.between(position_of(start), position_of(end), is_first=start == self._initial)
         return [RangePartition(piece) for piece in offsets.split(ranges, self.asked.min_partitions)]
 
