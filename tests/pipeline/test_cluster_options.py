@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.client.admin.messages import PulledBytes
-from sandbox.kernel.errors import CorruptRecord
+from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.message import record
 from sandbox.message.message import InboundMessage
 from sandbox.message.msg_id import host_bytes
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.access import Access
 from sandbox.pipeline.rocketmq import RocketMQ
-from sandbox.pipeline.sources.cluster_offsets import Range, between, split
+from sandbox.pipeline.sources.cluster_offsets import Ends, Range, begins, between, split
 from sandbox.pipeline.sources.cluster_options import Pace, asked_of, plain, position_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_pull import step
 
@@ -84,6 +84,14 @@ def test_a_batch_of_a_stream_is_read_from_its_checkpoint_alone() -> None:
     assert between({QUEUE: 5}, {QUEUE: 5}) == []
     assert between({QUEUE: 5}, {QUEUE: 3}) == [Range(QUEUE, 0, 3)], "it was made anew"
     assert between({QUEUE: 5}, {QUEUE: 3}, is_first=True) == [], "an earlier start of the query had written it down"
+
+
+def test_only_a_master_proves_that_a_queue_has_become_shorter() -> None:
+    """A slave may be behind: the stream keeps its place."""
+    assert begins({QUEUE: 10}, {QUEUE: Ends(0, 5, by_master=False)}, fail_on_data_loss=True) == {QUEUE: 10}
+    assert begins({QUEUE: 10}, {QUEUE: Ends(2, 5)}, fail_on_data_loss=False) == {QUEUE: 2}
+    with pytest.raises(StoreError, match="ends at 5, so there is no 10"):
+        begins({QUEUE: 10}, {QUEUE: Ends(0, 5)}, fail_on_data_loss=True)
 
 
 def test_offsets_are_written_as_they_are_read() -> None:
