@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from sandbox.pipeline.sinks.rocketmq import RocketSink
+from sandbox.pipeline.rocketmq import RocketMQ
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.pipeline.where import KEPT_IN, NoSpark
@@ -60,7 +60,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     _ship(session, packed(directory))
     session.dataSource.register(StoreSource)
     session.dataSource.register(JournalSource)
-    session.dataSource.register(RocketSink)
+    session.dataSource.register(RocketMQ)
     return session
 
 

@@ -26,6 +26,8 @@ MAY_BE_ASYNC = {"client", "transport", "sim", "cluster", "queries", "commands", 
                 "tools", "notebook"}
 MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/kernel/process_clock.py",
                     "sandbox/pipeline/sinks/sending.py",
+                    *(f"sandbox/pipeline/sources/cluster{part}.py"
+                      for part in ("", "_line", "_link", "_pull", "_watch")),
                     "sandbox/remoting/channel.py"}  # the last is a promise
 
 EXCEPT = {

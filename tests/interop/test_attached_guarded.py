@@ -15,6 +15,9 @@ from sandbox.control.questions import parse_question
 from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
+from sandbox.pipeline.sources.cluster import ClusterReader
+from sandbox.pipeline.sources.cluster_link import NotForUs
+from sandbox.pipeline.sources.cluster_options import asked_of
 from tests.certificates import write_certificate
 from tests.interop.clients import Unavailable
 from tests.interop.ours.stage import FIRST, Seen, sender, until
@@ -101,3 +104,13 @@ def test_a_certificate_nobody_trusts_is_said(scene: Scene, monkeypatch: pytest.M
     row = scene.attach(AttachedSettings((scene.server.namesrv,), *KEYS, tls=True))
     assert row["state"] == "unreachable"
     assert "certificate" in (row["trouble"] or "")
+
+
+def test_the_pipeline_reads_it_with_its_keys_and_says_what_it_says_without(scene: Scene) -> None:
+    def rows(**keys: str) -> int:
+        reader = ClusterReader(asked_of({"names": scene.server.namesrv, "subscribe": TOPIC, "tls": "true", **keys}))
+        return sum(batch.num_rows for partition in reader.partitions() for batch in reader.read(partition))
+
+    assert rows(accessKey=KEYS[0], secretKey=KEYS[1]) == 20
+    with pytest.raises(NotForUs, match=f"broker-a does not let queue broker-a:0 of topic {TOPIC} be read: "):
+        rows(accessKey=KEYS[0], secretKey="not its secret")

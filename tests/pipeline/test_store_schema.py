@@ -59,7 +59,8 @@ def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: S
 
 
 @pytest.mark.parametrize(("options", "why"), [
-    ({"starting": "latest", "Topics": "orders"}, "There is no option Topics, starting. Options are: path, stores, "),
+    ({"starting": "latest", "Topics": "orders"},
+     "There is no option Topics, starting. Did you mean topic and startingOffsets? Options are: path, stores, "),
     ({"startingOffsets": '{"orders": {"1": 2}}'},
      "Option startingOffsets names queue 1 of topic orders, and there is none."),
     ({"startingOffsets": '{"order": {"0": 2}}'},
@@ -98,5 +99,5 @@ def test_an_option_is_known_in_any_case(root: Path) -> None:
 
 
 def test_a_journal_s_options_are_known_too() -> None:
-    with pytest.raises(ValueError, match=r"There is no option event\. Options are: path, journals, events, "):
+    with pytest.raises(ValueError, match=r"There is no option event\. Did you mean events\? Options are: path"):
         JournalSource({"path": "/", "event": "OffsetCommitted"}).schema()

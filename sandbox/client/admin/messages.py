@@ -41,6 +41,17 @@ class PulledRecords(NamedTuple):
     records: tuple[StoredMessage, ...]
 
 
+class PulledBytes(NamedTuple):
+    """One pull, its records joined as they are stored; `remark` is the name of the store's status."""
+
+    code: int
+    remark: str
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    body: bytes
+
+
 class MessageQuestions:
     """Each to the broker at `address`."""
 
@@ -85,6 +96,16 @@ class MessageQuestions:
     async def pull(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
                    expression: str = ALL) -> PulledRecords:
         """Records from an offset on (11), in the tools' own group: no other group's offset moves."""
+        answer = await self.pull_bytes(address, mq, offset, count=count, expression=expression)
+        try:
+            return PulledRecords(answer.code, answer.next_offset, answer.min_offset, answer.max_offset,
+                                 tuple(record.decode_all(answer.body)))
+        except CorruptRecord as why:
+            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+
+    async def pull_bytes(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
+                         expression: str = ALL) -> PulledBytes:
+        """As `pull`, without looking into the records."""
         header = PullHeader(group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset,
                             max_messages=min(count, MAX_PULLED), sys_flag=SYS_SUBSCRIPTION, commit_offset=0,
                             suspend_timeout_ms=0, subscription=expression, sub_version=0, expression_type=TAG,
@@ -95,10 +116,11 @@ class MessageQuestions:
             raise refusal(answer)
         try:
             ends = PullResponseHeader.from_ext(answer.ext)
-            return PulledRecords(int(answer.code), ends.next_offset, ends.min_offset, ends.max_offset,
-                                 _records(answer) if answer.code == ResponseCode.SUCCESS else ())
-        except (Malformed, CorruptRecord) as why:
+        except Malformed as why:
             raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+        body = answer.body or b"" if answer.code == ResponseCode.SUCCESS else b""
+        return PulledBytes(int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset,
+                           body)
 
     async def queue_entries(self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED,
                             group: str | None = None) -> QueueEntries:

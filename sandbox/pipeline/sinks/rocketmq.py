@@ -1,8 +1,8 @@
 """`df.write.format("rocketmq")` and `writeStream.format("rocketmq")`: rows become messages of a running broker.
 
 Options: `names` (name servers, `host:port;host:port`), `topic` (for rows without their own), `group` (of the
-producer), `accessKey` and `secretKey`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the store
-source are allowed as well, so that a store can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
+producer), `accessKey`, `secretKey`, `tls`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the sources
+are allowed as well, so that what they read can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
 without a `queueId` go round the queues; those with one keep the order of their partition.
 
 Guarantees.  Every row is stored at least once, or the write fails.  And at most once, because every row has a name
@@ -31,17 +31,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
+from sandbox.pipeline.access import Access, access_of
 from sandbox.pipeline.sinks.rows import Naming, check_columns, rows_of
 from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
+from sandbox.pipeline.sources.cluster_rows import BROKER
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.transport.tcp_client import TcpConnector
 
@@ -58,25 +55,17 @@ class Target(NamedTuple):
     """The options."""
 
     cluster: Cluster
+    access: Access
     topic: str | None
     run: str | None
     always: bool
 
 
-class RocketSink(DataSource):
-    """Registered as `rocketmq`."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "rocketmq"
-
-    def writer(self, schema: Any, overwrite: bool) -> "BatchWriter":
-        target = target_of(self.options, schema, overwrite=overwrite)
-        drawn = Chance(f"{platform.node()} {os.getpid()} {wall_ms()} {next(NUMBERS)}")
-        return BatchWriter(target, target.run or drawn.token(RUN_CHARACTERS, "0123456789abcdef"))
-
-    def streamWriter(self, schema: Any, overwrite: bool) -> "StreamWriter":
-        return StreamWriter(target_of(self.options, schema, overwrite=overwrite))
+def batch_writer(options: Any, schema: Any, *, overwrite: bool) -> "BatchWriter":
+    """Without the option `run` under a name of its own."""
+    target = target_of(options, schema, overwrite=overwrite)
+    drawn = Chance(f"{platform.node()} {os.getpid()} {wall_ms()} {next(NUMBERS)}")
+    return BatchWriter(target, target.run or drawn.token(RUN_CHARACTERS, "0123456789abcdef"))
 
 
 class Sent(WriterCommitMessage):
@@ -139,23 +128,17 @@ def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
     """Raises ValueError with a sentence for invalid options or columns."""
     if overwrite:
         raise ValueError("A topic cannot be overwritten: messages are only ever added to it. Use the mode append.")
-    names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
-    if not names:
-        raise ValueError("The option names is missing: the name servers, as 127.0.0.1:9876.")
-    for name in names:
-        host, _, port = name.rpartition(":")
-        if not host or not port.isdigit() or int(port) > 65_535:
-            raise ValueError(f"{name} is no address of a name server: write it as 127.0.0.1:9876.")
+    access = access_of(options)
     ask = options.get("ask", ASKS[0])
     if ask not in ASKS:
         raise ValueError(f"The option ask is {ask}; it should be {' or '.join(ASKS)}.")
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     topic = options.get("topic") or None
-    check_columns(types, frozenset({STORE, *SCHEMA.names}))
+    check_columns(types, frozenset({STORE, BROKER, *SCHEMA.names}))
     if topic is None and "topic" not in types:
         raise ValueError("No topic is named: give the option topic, or a column topic.")
-    cluster = Cluster(names, options.get("group", GROUP), options.get("accessKey", ""), options.get("secretKey", ""))
-    return Target(cluster, topic, options.get("run") or None, ask == "always")
+    cluster = Cluster(access.name_servers, options.get("group", GROUP), access.access_key, access.secret_key)
+    return Target(cluster, access, topic, options.get("run") or None, ask == "always")
 
 
 def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch], *, asks: bool) -> Sent:
@@ -169,7 +152,7 @@ def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch],
             if not batch.num_rows:
                 continue
             if sender is None:
-                connector = TcpConnector()
+                connector = TcpConnector(tls=target.access.context)
                 number = f"{os.getpid()}#{next(NUMBERS)}"
                 sender = Sender(target.cluster, naming, clock=clock, chance=Chance(f"{number} {wall_ms()}"),
                                 connector=connector, instance_name=number, asks=asks)

@@ -16,11 +16,12 @@ import pyarrow as pa
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.message.compression import MAX_PLAIN_BYTES
 from sandbox.message.msg_id import host_text
 from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
 from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
-from sandbox.pipeline.sources.places import EVERYTHING, Log, Places, log_files, places
+from sandbox.pipeline.sources.places import EVERYTHING, Log, Longs, Places, log_files, places
 from sandbox.pipeline.sources.property_columns import Properties
 
 BATCH_ROWS = 8_192
@@ -55,10 +56,20 @@ def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | N
     with open(log.path, "rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     for start in range(0, len(found), rows):
-        piece = _Piece(data, log.start, found.part(slice(start, start + rows)))
+        part = found.part(slice(start, start + rows))
+        piece = _Piece(data, part.physical - log.start, part)
         piece.keep_times(from_ms, to_ms)
         if len(piece.found):
             yield from _made(piece, columns)
+
+
+def batches_at(data: bytes, at: Longs, found: Places, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Records in a broker's answers, where they begin.  Raises CorruptRecord when one is not what `found` says."""
+    piece = _Piece(data, at, found)
+    if len(piece.found) != len(found):
+        wrong = int(np.setdiff1d(found.queue_offset, piece.found.queue_offset)[0])
+        raise CorruptRecord(f"what a broker gives for offset {wrong} is no record of that queue")
+    yield from _made(piece, columns)
 
 
 def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -87,12 +98,11 @@ def of_message(columns: Sequence[str]) -> list[str]:
 
 
 class _Piece:
-    """Records of one batch: their heads, and the positions of their parts in the file."""
+    """Records of one batch, which begin at `at`: their heads, and the positions of their parts in the file."""
 
-    def __init__(self, data: mmap.mmap, base: int, found: Places) -> None:
+    def __init__(self, data: mmap.mmap | bytes, at: Longs, found: Places) -> None:
         self.data = data
         length = len(data)
-        at = found.physical - base
         inside = (at >= 0) & (found.size > 0) & (at + found.size <= length) & (at + HEAD_BYTES <= length)
         if not inside.all():
             found, at = found.part(inside), at[inside]

@@ -6,11 +6,12 @@ whose files are deleted keeps its position: a broker that lost its queues create
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from sandbox.kernel.errors import StoreError
+from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
@@ -27,6 +28,9 @@ class Queue(NamedTuple):
     store: str
     topic: str
     queue_id: int
+
+
+Q = TypeVar("Q", Queue, MessageQueue)
 
 
 class Position(NamedTuple):
@@ -122,7 +126,7 @@ def advanced(position: Position, roots: Iterable[Root], start: Mapping[Queue, in
     return Position(stores, {**position.offsets, **{queue: start[queue] + granted[queue] for queue in waiting}})
 
 
-def shares(waiting: Mapping[Queue, int], most: int) -> dict[Queue, int]:
+def shares(waiting: Mapping[Q, int], most: int) -> dict[Q, int]:
     """Proportional integers; `most` in total, or everything where there is less."""
     total = sum(waiting.values())
     if total <= most:

@@ -1,6 +1,7 @@
 """Options of a reader of `rocketmq-store`; every error is one sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -8,6 +9,7 @@ import orjson
 import pyarrow as pa
 
 from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.access import truth_of
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
@@ -57,18 +59,24 @@ NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "en
 
 
 def check_names(options: Iterable[str], known: Sequence[str]) -> None:
-    """Raises ValueError for an unknown option; like Spark's own they are case-insensitive."""
-    lower = {name.lower() for name in known}
+    """Raises ValueError for an unknown option, with the nearest name; like Spark's own they are case-insensitive."""
+    lower = {name.lower(): name for name in known}
     if unknown := sorted(name for name in options if name.lower() not in lower):
-        raise ValueError(f"There is no option {', '.join(unknown)}. Options are: {', '.join(known)}.")
+        near = [lower[found] for name in unknown for found in get_close_matches(name.lower(), lower, 1)]
+        meant = f" Did you mean {' and '.join(near)}?" if near else ""
+        raise ValueError(f"There is no option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
 
 
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
     """Those of a schema, `store` included; without one, those of the options.  Raises ValueError."""
     if schema is None:
         return [STORE] * ("stores" in options) + columns_of(options)
-    types = {name: DDL[SCHEMA.field(name).type] for name in SCHEMA.names} | ({STORE: "STRING"} if "stores" in options
-                                                                              else {})
+    return fields_in(schema, SCHEMA, {STORE: "STRING"} if "stores" in options else {})
+
+
+def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | None = None) -> list[str]:
+    """The names in a user's schema.  Raises ValueError for a column that is not known, or is of another type."""
+    types = {name: DDL[known.field(name).type] for name in known.names} | dict(more or {})
     for field in schema.fields:
         if (kind := types.get(field.name)) is None:
             raise ValueError(f"There is no column {field.name}. Columns are: {', '.join(types)}.")
@@ -80,24 +88,26 @@ def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[
 
 def columns_of(options: Mapping[str, str]) -> list[str]:
     """Columns of a message, without `store`.  Raises ValueError for an unknown one."""
-    asked = [name for name in _listed(options, "columns") if name != STORE or "stores" not in options]
-    if unknown := [name for name in asked if name not in SCHEMA.names]:
-        raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(SCHEMA.names)}.")
-    return asked or list(SCHEMA.names)
+    asked = [name for name in listed(options, "columns") if name != STORE or "stores" not in options]
+    return named_columns(asked, SCHEMA)
+
+
+def named_columns(asked: list[str], known: pa.Schema) -> list[str]:
+    """Those, or all where none is named.  Raises ValueError for an unknown one."""
+    if unknown := [name for name in asked if name not in known.names]:
+        raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
+    return asked or list(known.names)
 
 
 def wanted_of(options: Mapping[str, str]) -> Wanted:
     """Raises ValueError for an invalid number."""
-    ids = frozenset(number_of("queueId", number) for number in _listed(options, "queueId"))
-    return Wanted(topics=frozenset(_listed(options, "topic")) or None, queue_ids=ids or None)
+    ids = frozenset(number_of("queueId", number) for number in listed(options, "queueId"))
+    return Wanted(topics=frozenset(listed(options, "topic")) or None, queue_ids=ids or None)
 
 
 def is_strict(options: Mapping[str, str]) -> bool:
     """Option failOnDataLoss, default true.  Raises ValueError."""
-    text = options.get("failOnDataLoss", "true").strip().lower()
-    if text not in ("true", "false"):
-        raise ValueError(f"Option failOnDataLoss has to be true or false, and {text} is neither.")
-    return text == "true"
+    return truth_of("failOnDataLoss", options.get("failOnDataLoss", "true"))
 
 
 Skipped = Mapping[str, Mapping[int, int]]
@@ -125,12 +135,15 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
 
 def most_per_trigger(options: Mapping[str, str]) -> int | None:
     """Option maxOffsetsPerTrigger: messages of all queues together; None if missing.  Raises ValueError."""
-    text = options.get("maxOffsetsPerTrigger")
-    if text is None:
-        return None
-    if (most := number_of("maxOffsetsPerTrigger", text.strip())) == 0:
+    most = count_of(options, "maxOffsetsPerTrigger")
+    if most == 0:
         raise ValueError("Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
     return most
+
+
+def count_of(options: Mapping[str, str], option: str) -> int | None:
+    """None if missing.  Raises ValueError."""
+    return None if (text := options.get(option)) is None else number_of(option, text.strip())
 
 
 def number_of(option: str, text: str) -> int:
@@ -140,5 +153,6 @@ def number_of(option: str, text: str) -> int:
     return int(text)
 
 
-def _listed(options: Mapping[str, str], name: str) -> list[str]:
+def listed(options: Mapping[str, str], name: str) -> list[str]:
+    """The parts of a list by commas."""
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]

@@ -1,0 +1,55 @@
+"""The way to a running cluster, from the options of a source or sink: name servers, keys, TLS."""
+
+import ssl
+from collections.abc import Mapping
+from typing import NamedTuple
+
+ACCESS = ("names", "accessKey", "secretKey", "tls")
+"""The options."""
+
+
+class Access(NamedTuple):
+    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: all connections."""
+
+    name_servers: tuple[str, ...]
+    access_key: str = ""
+    secret_key: str = ""
+    tls: bool = False
+
+    def __repr__(self) -> str:
+        """Without the secret: plans and errors may be logged."""
+        return f"Access({';'.join(self.name_servers)}, access_key={self.access_key!r}, tls={self.tls})"
+
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        """A node must show a certificate the machine trusts (SSL_CERT_FILE names a cluster's own authority).
+
+        The name in it is not checked: brokers are known by the addresses of their name server.
+        """
+        if not self.tls:
+            return None
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        return context
+
+
+def access_of(options: Mapping[str, str]) -> Access:
+    """Raises ValueError with a sentence."""
+    names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
+    if not names:
+        raise ValueError("The option names is missing: the name servers, as 127.0.0.1:9876.")
+    for name in names:
+        host, _, port = name.rpartition(":")
+        if not host or not port.isdigit() or int(port) > 65_535:
+            raise ValueError(f"{name} is no address of a name server: write it as 127.0.0.1:9876.")
+    access_key, secret_key = options.get("accessKey", ""), options.get("secretKey", "")
+    if bool(access_key) != bool(secret_key):
+        raise ValueError("The options accessKey and secretKey belong together: give both, or neither.")
+    return Access(names, access_key, secret_key, truth_of("tls", options.get("tls", "false")))
+
+
+def truth_of(option: str, text: str) -> bool:
+    """Raises ValueError."""
+    if (said := text.strip().lower()) not in ("true", "false"):
+        raise ValueError(f"Option {option} has to be true or false, and {text.strip()} is neither.")
+    return said == "true"

@@ -1,0 +1,40 @@
+"""`format("rocketmq")`: a running cluster as a source (`sources.cluster`) and as a sink (`sinks.rocketmq`).
+
+Spark registers one class for a name, so both are here.
+"""
+
+from typing import Any
+
+from pyspark.sql.datasource import DataSource
+
+from sandbox.pipeline.sinks.rocketmq import BatchWriter, StreamWriter, batch_writer, target_of
+from sandbox.pipeline.sources.cluster import ClusterReader
+from sandbox.pipeline.sources.cluster_options import asked_of, schema_of, stream_of
+from sandbox.pipeline.sources.cluster_stream import ClusterStreamReader
+from sandbox.pipeline.sources.travel import reduced
+
+
+class RocketMQ(DataSource):
+    """Registered as `rocketmq`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "rocketmq"
+
+    def schema(self) -> str:
+        return schema_of(self.options)
+
+    def reader(self, schema: Any) -> ClusterReader:
+        return ClusterReader(asked_of(self.options, schema))
+
+    def streamReader(self, schema: Any) -> ClusterStreamReader:
+        return ClusterStreamReader(stream_of(self.options, schema))
+
+    def writer(self, schema: Any, overwrite: bool) -> BatchWriter:
+        return batch_writer(self.options, schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:
+        return StreamWriter(target_of(self.options, schema, overwrite=overwrite))
+
+    def __reduce__(self) -> Any:
+        return reduced(self)

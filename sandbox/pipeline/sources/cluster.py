@@ -1,0 +1,113 @@
+"""`spark.read.format("rocketmq")`: topics of a running cluster, ours or Apache's, one row a message.
+
+Options: see `cluster_options.NAMES`; queues and offsets are named as the Kafka source names them, a queue as
+`broker-a:0`.  The ends are those at planning: what comes later is not read.  A partition is a range of one queue.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from sandbox.kernel.errors import ClientError, RemotingError, SandboxError
+from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sources import cluster_offsets as offsets
+from sandbox.pipeline.sources.cluster_line import Dial, Line, TcpLine
+from sandbox.pipeline.sources.cluster_link import Link, NoTopic, no_name_server
+from sandbox.pipeline.sources.cluster_offsets import Ends, Range
+from sandbox.pipeline.sources.cluster_options import Asked, Chosen
+from sandbox.pipeline.sources.cluster_pull import Pulls
+from sandbox.pipeline.sources.cluster_rows import rows
+
+
+class RangePartition(InputPartition):
+    """A range of one queue."""
+
+    def __init__(self, piece: Range) -> None:
+        super().__init__(piece)
+        self.piece = piece
+
+
+class ClusterReader(DataSourceReader):
+    """Plans with the queues' ends; reads in the workers."""
+
+    def __init__(self, asked: Asked, dial: Dial = TcpLine) -> None:
+        self.asked, self._dial = asked, dial
+
+    def partitions(self) -> Sequence[InputPartition]:
+        with closing(self._dial(self.asked.access)) as line:
+            return [RangePartition(piece) for piece in line.run(planned(line.link, self.asked))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, RangePartition):  # else Spark's own, for an empty plan
+            with closing(self._dial(self.asked.access)) as line:
+                yield from batches(line, partition.piece, self.asked)
+
+
+def batches(line: Line, piece: Range, asked: Asked) -> Iterator[pa.RecordBatch]:
+    """The messages of a range.  Raises SandboxError with a sentence."""
+    pulls = Pulls(line.link, piece, fail_on_data_loss=asked.fail_on_data_loss)
+    try:
+        while found := line.run(pulls.more()):
+            yield from rows(piece.queue, found, asked.columns)
+    finally:
+        line.run(pulls.close())
+
+
+async def planned(link: Link, asked: Asked) -> list[Range]:
+    """What a batch reads.  Raises SandboxError with a sentence."""
+    found = await there(link, asked.chosen)
+    starts = await started(link, asked, found)
+    begins = offsets.begins(starts, found, fail_on_data_loss=asked.fail_on_data_loss)
+    ends = offsets.resolved("endingOffsets", asked.ending, found, "latest")
+    ranges = [Range(queue, begin, min(ends[queue], found[queue].high)) for queue, begin in sorted(begins.items())]
+    return offsets.split(ranges, asked.min_partitions)
+
+
+async def started(link: Link, asked: Asked, found: dict[MessageQueue, Ends]) -> dict[MessageQueue, int]:
+    """Where reading begins for the first time."""
+    if asked.from_ms is None:
+        return offsets.resolved("startingOffsets", asked.starting, found, "earliest")
+    starts = {}
+    for queue, ends in found.items():
+        first = await link.from_time(queue, ends, asked.from_ms)
+        if first is None and asked.from_ms_strict:
+            raise ClientError(f"The {offsets.named(queue)} has no message stored at {asked.from_ms} or later. Set "
+                              "startingOffsetsByTimestampStrategy to latest to begin at its end.")
+        starts[queue] = ends.high if first is None else first
+    return starts
+
+
+async def there(link: Link, chosen: Chosen) -> dict[MessageQueue, Ends]:
+    """The chosen queues with their ends.  Raises NoTopic, ClientError for one that is not there, ConnectFailed."""
+    queues, unknown = await queues_of(link, chosen)
+    if unknown:
+        raise unknown[min(unknown)]
+    if missing := sorted((chosen.queues or frozenset()) - set(queues)):
+        raise ClientError(f"There is no {offsets.named(missing[0])} to read, which option assign names.")
+    if unreadable := sorted(set(chosen.topics) - {queue.topic for queue in queues}):
+        raise ClientError(f"The topic {unreadable[0]} has no queue that can be read: its permission is without R.")
+    found: dict[MessageQueue, Ends] = {}
+    for queue, ends in (await link.ends(queues)).items():
+        if isinstance(ends, SandboxError):
+            raise ends
+        found[queue] = ends
+    return found
+
+
+async def queues_of(link: Link, chosen: Chosen) -> tuple[list[MessageQueue], dict[str, NoTopic]]:
+    """The chosen queues, and named topics that are not there.  Raises ConnectFailed without a name server."""
+    queues: list[MessageQueue] = []
+    unknown: dict[str, NoTopic] = {}
+    try:
+        by_pattern = chosen.pattern is not None
+        for topic in filter(chosen.matches, await link.topics()) if by_pattern else chosen.topics:
+            try:
+                queues += [queue for queue in await link.queues(topic) if chosen.has(queue)]
+            except NoTopic as why:
+                if not by_pattern:  # else it was deleted just now
+                    unknown[topic] = why
+    except RemotingError as why:
+        raise no_name_server(link.access, why) from why
+    return queues, unknown

@@ -1,0 +1,123 @@
+"""Where a read of a running cluster begins and ends, queue by queue: numbers only.
+
+A position is the next offset of every queue; it is what a stream's checkpoint holds (`cluster_options.plain`).
+"""
+
+from collections.abc import Iterable, Mapping
+from heapq import heapify, heapreplace
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import ClientError, StoreError
+from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sources.cluster_options import position_of
+from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST, WAY_ON
+
+Offsets = Mapping[MessageQueue, int]
+
+
+class Ends(NamedTuple):
+    """A queue's messages are `[low, high)`.  `by_master`: a slave may be behind, so that its end proves no loss."""
+
+    low: int
+    high: int
+    by_master: bool = True
+
+
+class Range(NamedTuple):
+    """Messages `[begin, end)` of a queue: one task."""
+
+    queue: MessageQueue
+    begin: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        return self.end - self.begin
+
+
+def named(queue: MessageQueue) -> str:
+    return f"queue {queue.row} of topic {queue.topic}"
+
+
+def lost(queue: MessageQueue, begin: int, end: int) -> StoreError:
+    return StoreError(f"Of {named(queue)} the messages {begin} to {end - 1} are not there any more: retention removed "
+                      f"them before they were read.{WAY_ON}")
+
+
+def ended(queue: MessageQueue, begin: int, high: int) -> StoreError:
+    return StoreError(f"The {named(queue)} ends at {high}, so there is no {begin} to go on from: it was deleted or "
+                      f"made anew, or its broker has lost messages.{WAY_ON}")
+
+
+def resolved(option: str, asked: str | Offsets, found: Mapping[MessageQueue, Ends], otherwise: str) -> dict[
+        MessageQueue, int]:
+    """The requested offsets; queues without one get `otherwise`.  Raises ClientError for a queue that is not there."""
+    explicit = asked if isinstance(asked, Mapping) else {}
+    for queue in sorted(explicit):
+        if queue not in found:
+            raise ClientError(f"Option {option} names {named(queue)}, which is not read here. Leave it out, or correct "
+                              "its name.")
+    special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
+    places = {queue: explicit.get(queue, special) for queue in found}
+    return {queue: {EARLIEST: found[queue].low, LATEST: found[queue].high}.get(place, place)
+            for queue, place in places.items()}
+
+
+def begins(position: Offsets, found: Mapping[MessageQueue, Ends], *, fail_on_data_loss: bool) -> dict[
+        MessageQueue, int]:
+    """Where reading goes on; a queue without a position is new and begins with its first message.
+
+    Raises StoreError when messages from there on were deleted; else they are left out.
+    """
+    chosen = {}
+    for queue, (low, high, by_master) in found.items():
+        start = position.get(queue, 0)
+        chosen[queue] = start
+        if start > high and by_master:
+            if fail_on_data_loss:
+                raise ended(queue, start, high)
+            chosen[queue] = low
+        elif start < low:
+            if fail_on_data_loss:
+                raise lost(queue, start, low)
+            chosen[queue] = low
+    return chosen
+
+
+def between(start: Offsets, end: Offsets, *, is_first: bool = False) -> list[Range]:
+    """What a batch of a stream reads, from its checkpoint alone: the same after any restart.
+
+    A new queue is read from 0; one that ends before its place was made anew.  Of the first batch it was begun by an
+    earlier start of the stream, before messages came that this one begins behind.
+    """
+    found = []
+    for queue, stop in sorted(end.items()):
+        begin = start.get(queue, 0)
+        found.append(Range(queue, begin if begin <= stop else stop if is_first else 0, stop))
+    return [one for one in found if one.size]
+
+
+def split(ranges: Iterable[Range], least: int) -> list[Range]:
+    """At least so many, where there are as many messages: the longest parts are divided first."""
+    whole = [one for one in ranges if one.size > 0]
+    parts = [1] * len(whole)
+    longest = [(-float(one.size), number) for number, one in enumerate(whole)]
+    heapify(longest)
+    for _ in range(min(least, sum(one.size for one in whole)) - len(whole)):
+        number = longest[0][1]
+        parts[number] += 1
+        heapreplace(longest, (-(whole[number].size / parts[number]), number))
+    return [Range(one.queue, one.begin + one.size * part // count, one.begin + one.size * (part + 1) // count)
+            for one, count in zip(whole, parts, strict=True) for part in range(count)]
+
+
+def behind(source: Mapping[str, Any]) -> int:
+    """Messages a stream had not read by the end of its batch, of one of the `sources` of its progress.
+
+    Their offsets are JSON texts; in the progress's own JSON they are objects.
+    """
+    texts = (source[name] for name in ("latestOffset", "endOffset"))
+    latest, end = (position_of(orjson.loads(text) if isinstance(text, str) else text) for text in texts)
+    return sum(max(0, high - end.get(queue, 0)) for queue, high in latest.items())

@@ -1,0 +1,218 @@
+"""Options of the source `rocketmq`, which are named as the Kafka source names them; every error is one sentence."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import OF_GROUPS
+from sandbox.pipeline.access import ACCESS, Access, access_of
+from sandbox.pipeline.sources.cluster_rows import SCHEMA
+from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
+from sandbox.pipeline.sources.store_options import (
+    DDL,
+    check_names,
+    count_of,
+    fields_in,
+    is_strict,
+    listed,
+    most_per_trigger,
+    named_columns,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+TOPICS = ("subscribe", "subscribePattern", "assign")
+NAMES = (*ACCESS, *TOPICS, "columns", "startingOffsets", "endingOffsets", "startingTimestamp",
+         "startingOffsetsByTimestampStrategy", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay",
+         "minPartitions", "failOnDataLoss")
+MAX_PARTITIONS = 100_000
+DELAY_MS = 15 * 60_000
+STRATEGIES = ("latest", "error")
+UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+Offsets = dict[MessageQueue, int]
+
+
+class Chosen(NamedTuple):
+    """Which queues: of these topics, of topics whose whole name the pattern matches, or just these."""
+
+    topics: tuple[str, ...] = ()
+    pattern: "re.Pattern[str] | None" = None
+    queues: frozenset[MessageQueue] | None = None
+
+    def matches(self, topic: str) -> bool:
+        """By the pattern; topics of groups (retries, dead letters) only where it begins with %."""
+        assert self.pattern is not None
+        of_group = topic.startswith(OF_GROUPS) and not self.pattern.pattern.startswith("%")
+        return not of_group and self.pattern.fullmatch(topic) is not None
+
+    def has(self, queue: MessageQueue) -> bool:
+        """Of one in a chosen topic."""
+        return self.queues is None or queue in self.queues
+
+    def includes(self, queue: MessageQueue) -> bool:
+        """Of any."""
+        return self.matches(queue.topic) if self.pattern is not None else (
+            queue.topic in self.topics and self.has(queue))
+
+
+class Pace(NamedTuple):
+    """Of a stream: messages of a batch, of all queues together, and how long fewer than `least` may wait."""
+
+    most: int | None = None
+    least: int | None = None
+    delay_ms: int = DELAY_MS
+
+
+class Asked(NamedTuple):
+    """The options.  `from_ms`: begin with the first message stored then or later, which there has to be if `strict`."""
+
+    access: Access
+    chosen: Chosen
+    columns: list[str]
+    starting: str | Offsets
+    ending: str | Offsets
+    from_ms: int | None
+    from_ms_strict: bool
+    pace: Pace
+    min_partitions: int
+    fail_on_data_loss: bool
+
+
+def schema_of(options: Mapping[str, str]) -> str:
+    """As DDL.  Raises ValueError for an unknown option or column."""
+    check_names(options, NAMES)
+    return ", ".join(f"{name} {DDL[SCHEMA.field(name).type]}" for name in _columns(None, options))
+
+
+def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
+    """Of reading once.  Raises ValueError."""
+    asked = _asked(options, schema, "earliest")
+    late = isinstance(asked.starting, dict) and LATEST in asked.starting.values()
+    early = isinstance(asked.ending, dict) and EARLIEST in asked.ending.values()
+    if asked.starting == "latest" or asked.ending == "earliest" or late or early:
+        raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
+    return asked
+
+
+def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
+    """Raises ValueError."""
+    if "endingOffsets" in options:
+        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+    return _asked(options, schema, "latest")
+
+
+def _asked(options: Mapping[str, str], schema: "StructType | None", starting: str) -> Asked:
+    check_names(options, NAMES)
+    from_ms = count_of(options, "startingTimestamp")
+    if from_ms is not None and "startingOffsets" in options:
+        raise ValueError("Name where to begin by startingTimestamp or by startingOffsets, not both.")
+    strategy = options.get("startingOffsetsByTimestampStrategy", STRATEGIES[0]).strip()
+    if strategy not in STRATEGIES:
+        raise ValueError(f"Option startingOffsetsByTimestampStrategy has to be {' or '.join(STRATEGIES)}, "
+                         f"and is {strategy}.")
+    partitions = count_of(options, "minPartitions") or 0
+    if partitions > MAX_PARTITIONS:
+        raise ValueError(f"Option minPartitions is {partitions}; more than {MAX_PARTITIONS} are not made.")
+    return Asked(access_of(options), chosen_of(options), _columns(schema, options),
+                 offsets_of(options, "startingOffsets", starting), offsets_of(options, "endingOffsets", "latest"),
+                 from_ms, strategy == "error", _pace(options), partitions, is_strict(options))
+
+
+def chosen_of(options: Mapping[str, str]) -> Chosen:
+    """Exactly one of the three options says which queues.  Raises ValueError."""
+    given = [name for name in TOPICS if name in options]
+    if len(given) != 1:
+        said = " and ".join(given) + " are given" if given else "none is given"
+        raise ValueError(f"Exactly one of {', '.join(TOPICS)} says which topics are read, and {said}.")
+    if given == ["subscribe"]:
+        if topics := tuple(sorted(set(listed(options, "subscribe")))):
+            return Chosen(topics)
+        raise ValueError("Option subscribe names no topic: write topics, by commas.")
+    if given == ["assign"]:
+        queues = frozenset(_assigned(options["assign"]))
+        return Chosen(tuple(sorted({queue.topic for queue in queues})), None, queues)
+    try:
+        return Chosen(pattern=re.compile(options["subscribePattern"]))
+    except re.error as why:
+        raise ValueError(f"Option subscribePattern is no regular expression: {why}.") from None
+
+
+def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | Offsets:
+    """`earliest`, `latest` or offsets by queue.  Raises ValueError."""
+    text = options.get(option, default).strip()
+    if text in ("earliest", "latest"):
+        return text
+    try:
+        return position_of(orjson.loads(text))
+    except ValueError as why:
+        raise ValueError(f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, '
+                         f"and is not: {why}.") from None
+
+
+def position_of(value: Any) -> Offsets:
+    """Offsets by queue from JSON `{topic: {"broker-a:0": offset}}`.  Raises ValueError for another shape."""
+    offsets: Offsets = {}
+    for topic, queues in _table(value):
+        for name, offset in _table(queues):
+            if not isinstance(offset, int) or isinstance(offset, bool) or offset < EARLIEST:
+                raise ValueError(f"queue {name} of topic {topic} stands at {offset}")
+            offsets[_queue(topic, name)] = offset
+    return offsets
+
+
+def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
+    """The inverse of `position_of`, in a fixed order."""
+    topics: dict[str, dict[str, int]] = {}
+    for queue, offset in sorted(offsets.items()):
+        topics.setdefault(queue.topic, {})[queue.row] = offset
+    return topics
+
+
+def _assigned(text: str) -> list[MessageQueue]:
+    """With brokers' names: every broker has a queue 0."""
+    try:
+        found = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
+    except ValueError as why:
+        raise ValueError(f'Option assign has to be JSON {{"orders": ["broker-a:0"]}}, and is not: {why}.') from None
+    if not found:
+        raise ValueError("Option assign names no queue.")
+    return found
+
+
+def _queue(topic: str, name: Any) -> MessageQueue:
+    broker, _, number = name.rpartition(":") if isinstance(name, str) else ("", "", "")
+    if not broker or not (number.isascii() and number.isdigit()):
+        raise ValueError(f"{name} is no queue: its broker belongs to it, as in broker-a:0, since every broker has a "
+                         "queue 0")
+    return MessageQueue(topic, broker, int(number))
+
+
+def _columns(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
+    return named_columns(listed(options, "columns"), SCHEMA) if schema is None else fields_in(schema, SCHEMA)
+
+
+def _pace(options: Mapping[str, str]) -> Pace:
+    most, least = most_per_trigger(options), count_of(options, "minOffsetsPerTrigger")
+    if most is not None and least is not None and least > most:
+        raise ValueError(f"Option minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most}).")
+    text = options.get("maxTriggerDelay", f"{DELAY_MS}ms").strip().lower()
+    found = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
+    if found is None or found[2] not in UNITS_MS:
+        raise ValueError(f"Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and {text} is none.")
+    return Pace(most, least, int(found[1]) * UNITS_MS[found[2]])
+
+
+def _table(value: Any) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value} is no object")
+    return list(value.items())
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value} is no list")
+    return value

@@ -1,0 +1,64 @@
+"""The answers of pulls as Arrow columns, by the same code as the records of a store."""
+
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.message.queue import MessageQueue
+from sandbox.message.record import FIXED_BYTES
+from sandbox.pipeline.sources.places import Places
+from sandbox.pipeline.sources.records import SCHEMA as STORE_SCHEMA
+from sandbox.pipeline.sources.records import batches_at
+
+BROKER = "broker"
+SCHEMA = pa.schema([STORE_SCHEMA.field("topic"), (BROKER, pa.string()),
+                    *(field for field in STORE_SCHEMA if field.name not in ("topic", "tagsCode"))])
+"""One row per message, as of `rocketmq-store`; a pull says no `tagsCode`."""
+_HEAD = Struct(">i16xqq")  # TOTALSIZE, QUEUEOFFSET, PHYSICALOFFSET
+
+
+class Record(NamedTuple):
+    """Where a record is in `body`, and in its queue and log."""
+
+    at: int
+    size: int
+    queue_offset: int
+    physical_offset: int
+
+
+class Pulled(NamedTuple):
+    """Some records of one answer."""
+
+    body: bytes
+    records: list[Record]
+
+
+def records_in(body: bytes) -> list[Record]:
+    """In the order of the answer.  Raises CorruptRecord for what is no sequence of records."""
+    found: list[Record] = []
+    at, end = 0, len(body)
+    while at < end:
+        size, queue_offset, physical = _HEAD.unpack_from(body, at) if at + FIXED_BYTES <= end else (0, 0, 0)
+        if size < FIXED_BYTES or at + size > end:
+            raise CorruptRecord(f"a broker's answer of {end} bytes has no record at byte {at}")
+        found.append(Record(at, size, queue_offset, physical))
+        at += size
+    return found
+
+
+def rows(queue: MessageQueue, pulled: Sequence[Pulled], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """One batch, or more where bodies become large.  Raises CorruptRecord for a record that is not the queue's."""
+    begins = np.cumsum([0, *(len(one.body) for one in pulled)])
+    found = np.array([(int(begin) + record.at, *record[1:]) for begin, one in zip(begins, pulled, strict=False)
+                      for record in one.records], np.int64).reshape(-1, 4)
+    none = np.zeros(len(found), np.int64)
+    places = Places([(queue.topic, queue.queue_id)], found[:, 3], found[:, 1], none, none, found[:, 2])
+    own = [name for name in columns if name != BROKER] or ["queueOffset"]  # one at least: the number of rows is needed
+    for batch in batches_at(b"".join(one.body for one in pulled), found[:, 0], places, own):
+        if BROKER in columns:
+            batch = batch.append_column(BROKER, pa.repeat(pa.scalar(queue.broker), len(batch)))
+        yield batch.select(list(columns))

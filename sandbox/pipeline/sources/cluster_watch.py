@@ -1,0 +1,74 @@
+"""Where the queues of a stream end now, and which of them are away for how long."""
+
+from sandbox.kernel.errors import ConnectFailed, RemotingError, SandboxError, StoreError
+from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sources.cluster import queues_of
+from sandbox.pipeline.sources.cluster_link import LONGEST_PAUSE_S, Link
+from sandbox.pipeline.sources.cluster_offsets import Ends, named
+from sandbox.pipeline.sources.cluster_options import Asked, Offsets
+from sandbox.pipeline.sources.store_offsets import WAY_ON
+
+AGAIN_S = 5.0  # before a broker that did not answer is asked again
+
+Absent = dict[MessageQueue, SandboxError | None]
+
+
+class Watch:
+    """`highs`: where queues ended when they answered last."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._chosen, self._strict = asked.chosen, asked.fail_on_data_loss
+        self.highs: Offsets = {}
+        self._since_s: dict[MessageQueue, float] = {}
+        self._away: dict[str, tuple[float, SandboxError]] = {}  # brokers: when they are asked again, and why
+
+    async def ends(self, link: Link, position: Offsets, *, waits: bool) -> dict[MessageQueue, Ends]:
+        """Of the queues that can be asked now; `waits`: until all of them can, or have been away too long.
+
+        Raises ConnectFailed for a queue whose broker is away for `link.patience_s`, StoreError for one that name
+        servers do not know so long (unless failOnDataLoss is off), NoTopic, NotForUs.
+        """
+        while True:
+            found, absent = await self._seen(link, position)
+            now_s = link.clock.monotonic()
+            self._since_s = {queue: self._since_s.get(queue, now_s) for queue in absent}
+            overdue = {queue for queue, since_s in self._since_s.items() if now_s - since_s >= link.patience_s}
+            for queue in sorted(overdue):
+                if (why := absent[queue]) is not None:
+                    raise ConnectFailed(f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: "
+                                        f"{why}") from why
+                if self._strict:
+                    raise StoreError(f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
+                                     f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}")
+            if not waits or absent.keys() <= overdue:
+                return found
+            link.forget()
+            await link.clock.sleep(LONGEST_PAUSE_S)
+
+    async def _seen(self, link: Link, position: Offsets) -> tuple[dict[MessageQueue, Ends], Absent]:
+        """Queues that answer, and those that do not with the reason; None: name servers do not know them."""
+        try:
+            queues, unknown = await queues_of(link, self._chosen)
+        except ConnectFailed as why:
+            if not position:
+                raise
+            return {}, dict.fromkeys(position, why)
+        if self._strict and (new := unknown.keys() - {queue.topic for queue in position}):
+            raise unknown[min(new)]
+        known = {queue for queue in position if self._chosen.includes(queue)}
+        now_s = link.clock.monotonic()
+        self._away = {broker: (again_s, why) for broker, (again_s, why) in self._away.items() if now_s < again_s}
+        absent: Absent = dict.fromkeys(known - set(queues))
+        absent |= {queue: self._away[queue.broker][1] for queue in queues if queue.broker in self._away}
+        answers = await link.ends([queue for queue in queues if queue not in absent], places=position, patience_s=0)
+        found: dict[MessageQueue, Ends] = {}
+        for queue, answer in answers.items():
+            if isinstance(answer, Ends):
+                found[queue] = answer
+                self.highs[queue] = answer.high
+            elif isinstance(answer, RemotingError):
+                absent[queue] = answer
+                self._away[queue.broker] = link.clock.monotonic() + AGAIN_S, answer
+            elif queue in known:
+                absent[queue] = None
+        return found, absent

@@ -1,0 +1,96 @@
+"""A running cluster as Spark reads it: once, again by the sink, and by a stream that is killed between."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.notebook.remote import Remote, connect
+from sandbox.pipeline.launch import environment_of
+from sandbox.pipeline.sources.records import rows_of
+from tests.pipeline.test_store_stream import Reader
+from tests.server.server import ROOT
+from tests.server.test_headless_broker import SMALL, free_ports, running
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
+
+QUEUES, AT_ONCE = 2, 50
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[str]:
+    settings = tmp_path / "broker.conf"
+    settings.write_text(SMALL)
+    address = f"127.0.0.1:{free_ports()}"
+    with running(tmp_path, "--store", tmp_path / "store", "--listen", address, "--properties", settings):
+        yield address
+
+
+@contextmanager
+def reading(names: str, home: Path) -> Iterator[Reader]:
+    """A process group with Spark in it; whatever is left of it at the end is killed."""
+    with (home / "words").open("ab") as words:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipeline.cluster_reader", names, str(home / "out")], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, cwd=ROOT, start_new_session=True,
+            env=environment_of(os.environ, home / "spark"))
+        with process:
+            try:
+                yield Reader(process, home / "out")
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+class Feed:
+    """Sends to T, queue after queue, and knows what is there."""
+
+    def __init__(self, cluster: Remote, address: str) -> None:
+        for topic in ("T", "U"):
+            cluster.admin.topics.create(address, topic, queues=QUEUES)
+        self._producer = cluster.producer("P", send_timeout_ms=20_000)
+        self.counts = [0] * QUEUES
+
+    def send(self, batches: int) -> None:
+        for number in range(batches):
+            queue_id = number % QUEUES
+            first = self.counts[queue_id]
+            batch = [Message.make("T", bytes(10), keys=f"k{offset}") for offset in range(first, first + AT_ONCE)]
+            self._producer.send_batch(batch, queue=MessageQueue("T", "broker-a", queue_id))
+            self.counts[queue_id] += AT_ONCE
+
+    def rows(self) -> list[list[object]]:
+        return [["T", queue_id, offset, f"k{offset}", 10] for queue_id, count in enumerate(self.counts)
+                for offset in range(count)]
+
+
+def test_a_cluster_is_read_once_and_again_and_by_a_stream_that_goes_on_where_it_was_killed(broker: str,
+                                                                                         tmp_path: Path) -> None:
+    with connect(broker) as cluster:
+        feed = Feed(cluster, broker)
+        feed.send(8)
+        stream = {"subscribe": "T", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "90"}
+        with reading(broker, tmp_path) as reader:
+            assert reader.ask(how="once", subscribe="V")["why"].startswith("There is no topic V at 127.0.0.1:")
+            assert sorted(reader.ask(how="again", subscribe="T", minPartitions="3", to="U")["rows"]) == feed.rows()
+            reader.order(how="follow", **stream)
+            reader.waits_for(2)
+            feed.send(4)
+            reader.waits_for(4)
+            os.killpg(reader.process.pid, signal.SIGKILL)
+        feed.send(2)
+        with reading(broker, tmp_path) as reader:
+            told = reader.ask(how="now", **stream)
+            assert sorted(told.get("rows", [])) == feed.rows(), told.get("why")
+            assert told["behind"] == sorted(told["behind"], reverse=True)
+            assert told["behind"][-1] == 0
+    stored = rows_of(tmp_path / "store", ["topic", "queueId", "queueOffset"])
+    copies = [tuple(row.values()) for batch in stored for row in batch.to_pylist() if row["topic"] == "U"]
+    assert sorted(copies) == [("U", queue_id, offset) for queue_id in range(QUEUES) for offset in range(4 * AT_ONCE)]
