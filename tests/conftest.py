@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", type=nightly.which, default=nightly.NONE, metavar="none|all|DATE",
                      help="which of the tests marked nightly to play: of a date, the part CI plays on that day")
     parser.addoption("--third", type=date.fromisoformat, metavar="DATE", help="one of three parts of the tests")
+    parser.addoption("--in-turn", type=date.fromisoformat, metavar="DATE", help="one of three parts of those so marked")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -45,8 +46,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    chosen, day = config.getoption("--nightly"), config.getoption("--third")
+    chosen, day, turn = (config.getoption(option) for option in ("--nightly", "--third", "--in-turn"))
     left_out = [item for item in items if not nightly.is_in_third(item.nodeid, day)
+                or (item.get_closest_marker("in_turn") and not nightly.is_in_third(item.nodeid, turn))
                 or (item.get_closest_marker("nightly") and not nightly.is_played(item.nodeid, chosen))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

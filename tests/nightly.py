@@ -1,7 +1,8 @@
 """Slow seeds and large matrices: a run leaves them out, `script/test nightly` plays all of them, CI a part by the date.
 
 Marked `nightly`.  Every such test belongs to one of seven parts, and every part is played by CI once in seven days.
-A machine too slow for a whole stage plays one of three parts of all its tests, by the date too.
+Marked `in_turn`: long tests whose subject has shorter ones beside them; CI plays a third of them on each of three
+days, all other runs play all.  A machine too slow for a whole stage plays a third of all its tests so.
 """
 
 import zlib

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from tests.bench import board, broadcast, classroom, fairness, idle, live, recording
 
 
+@pytest.mark.in_turn
 def test_a_watched_board_costs_little_time_and_few_bytes() -> None:
     figures = board.run(20, 5.0)
     assert figures["board_us"] > 0
@@ -39,6 +40,7 @@ def test_a_minute_of_a_recording_is_small_and_its_first_picture_too() -> None:
     assert all(found["first_picture_bytes"] <= 60_000 for found in figures.values())
 
 
+@pytest.mark.in_turn
 def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> None:
     figures = classroom.run((1,), (2.0,), watch_s=1.5, alone_s=0.2, settle_s=2)
     [cell] = [cells["students_1_rate_2"] for name, cells in figures.items() if name.startswith("cores_")]
@@ -49,6 +51,7 @@ def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> No
     assert 0 <= cell["real_rate"] < 2.5, "a busy machine gives virtual time up"
 
 
+@pytest.mark.in_turn
 def test_a_broadcast_to_two_meets_the_planned_millisecond_of_each() -> None:
     figures = broadcast.run((2,))["2"]
     assert {kind: (row["n"], row["spread_ms"]) for kind, row in figures.items()} == dict.fromkeys(
@@ -61,6 +64,7 @@ def test_a_board_that_stood_still_was_one_long_gap() -> None:
     assert classroom.gaps_between([1.0, 1.05, 1.15, 1.2], 4_000) == (4, 50.0, 100.0)
 
 
+@pytest.mark.in_turn
 def test_a_board_of_many_viewers_is_measured_with_a_real_server_and_real_sockets() -> None:
     figures = live.run((3,), settle_s=2, measure_s=4)["viewers_3"]
     assert figures["samples"] > 3

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from sandbox.pipeline.sources.places import log_files
 from sandbox.pipeline.sources.records import rows_of
 from tests.bench import pipeline, pipeline_course, pipeline_sealed
@@ -45,6 +47,7 @@ def test_sealed_files_are_compared_by_time_and_by_processors() -> None:
     assert took(lambda: sum(range(3_000_000))).cpu_s > 0
 
 
+@pytest.mark.in_turn
 def test_journals_of_a_course_are_graded_as_they_were_played_and_the_changed_ones_are_named(tmp_path: Path) -> None:
     found = pipeline_course.run(tmp_path, quick=True)
     assert (found["attempts"], found["differences"]) == (18, 0)

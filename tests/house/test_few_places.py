@@ -39,6 +39,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.in_turn
 def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path) -> None:
     carry_out((ROOT / "docs" / "contributing.md").read_text("utf-8"), copy)
     tests = ["tests/web/test_recipes.py", "tests/house/test_words.py", "tests/house/test_events_are_written.py",
@@ -48,6 +49,7 @@ def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
+@pytest.mark.in_turn
 def test_a_step_left_out_is_found(copy: Path) -> None:
     """Without its Chinese texts a recipe is not whole."""
     page = (ROOT / "docs" / "contributing.md").read_text("utf-8")

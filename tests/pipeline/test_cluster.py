@@ -32,6 +32,7 @@ def no_java(tmp_path: Path) -> dict[str, str]:
     return {"PATH": str(programs), "JAVA_HOME": ""}
 
 
+@pytest.mark.in_turn
 def test_a_job_runs_on_a_cluster_of_this_machine_with_the_java_that_came_along(golden: Path, no_java: dict[str, str],
                                                                              tmp_path: Path) -> None:
     done = command(tmp_path, "export", "--store", golden, "--master", MASTER, "--out", tmp_path / "out", "--json",
@@ -42,6 +43,7 @@ def test_a_job_runs_on_a_cluster_of_this_machine_with_the_java_that_came_along(g
     assert list((tmp_path / "pipeline" / ".spark").glob("*/work")) == []
 
 
+@pytest.mark.in_turn
 def test_executors_have_our_code_from_the_session_and_from_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "spark").mkdir()
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -71,6 +71,7 @@ class Feed:
                 for offset in range(count)]
 
 
+@pytest.mark.in_turn
 def test_a_cluster_is_read_once_and_again_and_by_a_stream_that_goes_on_where_it_was_killed(broker: str,
                                                                                          tmp_path: Path) -> None:
     with connect(broker) as cluster:

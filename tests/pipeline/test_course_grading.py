@@ -59,6 +59,7 @@ def done(course: Course, slug: str, home: Path) -> Submission:
     return work
 
 
+@pytest.mark.in_turn
 def test_differences_are_listed_first_and_published_when_asked_to(
         course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sandboxes").mkdir()
@@ -98,6 +99,7 @@ def test_what_cannot_be_asked_is_said_before_spark_starts(
         call_command("pipeline", *arguments)
 
 
+@pytest.mark.in_turn
 def test_what_a_class_found_hard_is_counted_by_step(course: Course, tmp_path: Path) -> None:
     wrong, right = (play(LAB, script, 1) for script in (LAB.wrong[0].play, LAB.solve))
     journals = {name: journal_of(list(played.entries), tmp_path / name) for name, played in (

@@ -81,6 +81,7 @@ class Scene:
             assert last["state"] == "done"
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("kills", KILLS)
 def test_killed_at_random_every_row_is_in_the_result_once(tmp_path: Path, kills: int) -> None:
     draw = random.Random(SEED)

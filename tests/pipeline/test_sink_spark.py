@@ -83,6 +83,7 @@ def written(how: str, broker: str, directory: Path) -> None:
         assert process.wait(WITHIN_S) == 0, (directory / "words").read_text()[-2_000:]
 
 
+@pytest.mark.in_turn
 def test_a_stream_that_is_killed_in_an_epoch_stores_every_row_once(broker: str, rows: Counter[str],
                                                                     tmp_path: Path) -> None:
     with writing("stream", broker, tmp_path) as process:
@@ -92,6 +93,7 @@ def test_a_stream_that_is_killed_in_an_epoch_stores_every_row_once(broker: str, 
     assert stored(tmp_path) == rows
 
 
+@pytest.mark.in_turn
 def test_a_batch_that_is_run_again_under_its_name_sends_nothing_twice(broker: str, rows: Counter[str],
                                                                        tmp_path: Path) -> None:
     written("batch", broker, tmp_path)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.pipeline
 KEPT_LATE = 4  # of five
 
 
+@pytest.mark.in_turn
 def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp_path: Path) -> None:
     (tmp_path / "server").mkdir()
     out = tmp_path / "out"

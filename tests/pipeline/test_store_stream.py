@@ -62,6 +62,7 @@ def reading(store: Path, home: Path) -> Iterator[Reader]:
                     os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.in_turn
 def test_a_stream_goes_on_where_it_was_killed_and_says_what_it_cannot_read_any_more(tmp_path: Path) -> None:
     broker = Broker(tmp_path / "broker-a")
     broker.put(20)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.server.server import Driver, Server, committed, queues_of, seqs, stored, until
 
@@ -92,6 +93,7 @@ def consumed_until(rows: Rows, at_ms: int) -> dict[str, int]:
     return {queue: next(n for n in range(len(offsets) + 1) if n not in offsets) - 1 for queue, offsets in done.items()}
 
 
+@pytest.mark.in_turn
 def test_a_server_killed_three_times_still_starts(own_server: Server) -> None:
     sandbox = own_server.create("orders")
     highest = -1
