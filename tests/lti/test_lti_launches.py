@@ -58,7 +58,7 @@ def test_a_learner_has_a_pseudonym_and_nothing_of_the_person_can_be_read_here(lm
     assert not place.name
     for model in (Enrolment, LtiSeat, LtiScore, LtiLaunch, Sandbox):
         stored = repr(list(model.objects.values()))
-        assert not re.search("ada|Löwe|4711|school.example", stored), stored
+        assert not re.search("ada-4711|Ada|Löwe|school.example", stored), stored  # a digest has no such digits
 
 
 def test_any_browser_of_the_same_learner_has_the_same_place_and_another_learner_another(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from queueviz import acting
 from queueviz.models import Course, Sandbox
 from tests.web.clusters import account, browser_of
 from tests.web.fake_port import FakePort
@@ -42,7 +43,8 @@ class Paced:
 
 
 @pytest.fixture
-def paced(port: FakePort) -> Paced:
+def paced(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> Paced:
+    monkeypatch.setattr(acting.ACTIONS, "burst", 100)  # more than a visitor has in a second
     return Paced()
 
 
