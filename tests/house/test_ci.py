@@ -40,6 +40,10 @@ def test_what_passes_only_when_run_again_is_named_and_what_fails_twice_is_red(tm
     assert done.stdout.endswith(f"{named}\n"), "of all stages"
 
 
+def test_a_stage_that_finds_no_test_is_red(tmp_path: Path) -> None:
+    assert run(tmp_path, first=5, again=5).returncode == 1
+
+
 def test_what_the_linters_find_is_red_and_the_tests_run_all_the_same(tmp_path: Path) -> None:
     done = run(tmp_path, first=1, again=0, lint=1)
     assert (done.returncode, done.stderr) == (1, "")

@@ -2,10 +2,7 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,10 +10,8 @@ import pytest
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.notebook.remote import Remote, connect
-from sandbox.pipeline.launch import environment_of
 from sandbox.pipeline.sources.records import rows_of
-from tests.pipeline.test_store_stream import Reader
-from tests.server.server import ROOT
+from tests.pipeline.test_store_stream import reading
 from tests.server.test_headless_broker import SMALL, free_ports, running
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
@@ -31,22 +26,6 @@ def broker(tmp_path: Path) -> Iterator[str]:
     address = f"127.0.0.1:{free_ports()}"
     with running(tmp_path, "--store", tmp_path / "store", "--listen", address, "--properties", settings):
         yield address
-
-
-@contextmanager
-def reading(names: str, home: Path) -> Iterator[Reader]:
-    """A process group with Spark in it; whatever is left of it at the end is killed."""
-    with (home / "words").open("ab") as words:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipeline.cluster_reader", names, str(home / "out")], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, cwd=ROOT, start_new_session=True,
-            env=environment_of(os.environ, home / "spark"))
-        with process:
-            try:
-                yield Reader(process, home / "out")
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
 
 
 class Feed:
@@ -78,7 +57,7 @@ def test_a_cluster_is_read_once_and_again_and_by_a_stream_that_goes_on_where_it_
         feed = Feed(cluster, broker)
         feed.send(8)
         stream = {"subscribe": "T", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "90"}
-        with reading(broker, tmp_path) as reader:
+        with reading("cluster_reader", broker, tmp_path) as reader:
             assert reader.ask(how="once", subscribe="V")["why"].startswith("There is no topic V at 127.0.0.1:")
             assert sorted(reader.ask(how="again", subscribe="T", minPartitions="3", to="U")["rows"]) == feed.rows()
             reader.order(how="follow", **stream)
@@ -87,7 +66,7 @@ def test_a_cluster_is_read_once_and_again_and_by_a_stream_that_goes_on_where_it_
             reader.waits_for(4)
             os.killpg(reader.process.pid, signal.SIGKILL)
         feed.send(2)
-        with reading(broker, tmp_path) as reader:
+        with reading("cluster_reader", broker, tmp_path) as reader:
             told = reader.ask(how="now", **stream)
             assert sorted(told.get("rows", [])) == feed.rows(), told.get("why")
             assert told["behind"] == sorted(told["behind"], reverse=True)

@@ -48,10 +48,13 @@ class Reader:
 
 
 @contextmanager
-def reading(store: Path, home: Path) -> Iterator[Reader]:
+def reading(program: str, source: str | Path, home: Path) -> Iterator[Reader]:
+    """`program`: a module of this folder, which reads `source`, in a process group with its Spark.
+
+    Whatever is left of it at the end is killed."""
     with (home / "words").open("ab") as words:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipeline.stream_reader", str(store), str(home / "out")], text=True,
+            [sys.executable, "-m", f"tests.pipeline.{program}", str(source), str(home / "out")], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, cwd=ROOT, start_new_session=True,
             env=environment_of(os.environ, home / "spark"))
         with process:
@@ -66,14 +69,14 @@ def reading(store: Path, home: Path) -> Iterator[Reader]:
 def test_a_stream_goes_on_where_it_was_killed_and_says_what_it_cannot_read_any_more(tmp_path: Path) -> None:
     broker = Broker(tmp_path / "broker-a")
     broker.put(20)
-    with reading(broker.root, tmp_path) as reader:
+    with reading("stream_reader", broker.root, tmp_path) as reader:
         reader.order(follow="true", maxOffsetsPerTrigger="7")
         for queue_id in (1, 3, 5):
             reader.waits_for(queue_id)
             broker.put(10, queue_id=queue_id)
         os.killpg(reader.process.pid, signal.SIGKILL)
     broker.put(5)
-    with reading(broker.root, tmp_path) as reader:
+    with reading("stream_reader", broker.root, tmp_path) as reader:
         everything = sorted([[0, n] for n in range(25)] + [[queue_id, n] for queue_id in (1, 3, 5) for n in range(10)])
         assert sorted(reader.ask()["rows"]) == everything
         broker.put(50)

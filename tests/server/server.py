@@ -43,7 +43,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def run(*arguments: str | Path, home: Path, timeout_s: float = 600.0) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path, home: Path, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
     """`manage.py …` to its end."""
     return subprocess.run([sys.executable, "manage.py", *map(str, arguments)], cwd=ROOT, env=environment(home),
                           capture_output=True, text=True, timeout=timeout_s, check=False)  # fmt: skip

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline.appended import OtherResult, before, check_columns, goes_on
 from sandbox.pipeline.iceberg import ICEBERG, check
-from sandbox.pipeline.jobs.job import Given, Job, WrongOption, listed
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
+from sandbox.pipeline.sources.store_options import listed
 from sandbox.pipeline.written import FORMATS
 
 if TYPE_CHECKING:

@@ -57,8 +57,3 @@ def one_of(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> s
     if value not in allowed:
         raise WrongOption(f"--{name} {value} is not known here: choose {', '.join(allowed)}.")
     return value
-
-
-def listed(options: Mapping[str, str], name: str) -> list[str]:
-    """The parts of an option, by commas."""
-    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]

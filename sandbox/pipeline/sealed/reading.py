@@ -15,7 +15,7 @@ import orjson
 
 from sandbox.pipeline.sealed.plan import is_whole, look
 from sandbox.pipeline.sources.records import SCHEMA, STORE
-from sandbox.pipeline.sources.store_options import DDL, columns_of, number_of, store_at
+from sandbox.pipeline.sources.store_options import DDL, columns_of, listed, number_of, store_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,9 +86,9 @@ def _of_files(session: "SparkSession", store: str | None, files: Sequence[Path],
     from pyspark.sql import functions as f
 
     rows = session.read.schema(ROWS).option(VERIFY, "true").parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
-    if topics := _listed(options, "topic"):
+    if topics := listed(options, "topic"):
         rows = rows.where(f.col("topic").isin(*topics))
-    if ids := _listed(options, "queueId"):
+    if ids := listed(options, "queueId"):
         rows = rows.where(f.col("queueId").isin(*(number_of("queueId", text) for text in ids)))
     name = [] if store is None else [f.lit(store).alias(STORE)]
     return rows.select(*name, *columns)
@@ -104,7 +104,3 @@ def _of_logs(session: "SparkSession", stores: Mapping[str, Path], skipped: Mappi
         value = skipped if named else next(iter(skipped.values()))
         reader = reader.option("skippedLogs", orjson.dumps(value).decode())
     return reader.load() if named else reader.load(*(str(root) for root in stores.values()))
-
-
-def _listed(options: Mapping[str, str], name: str) -> list[str]:
-    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
