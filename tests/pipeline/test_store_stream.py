@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sandbox.pipeline.launch import environment_of
-from tests.pipeline.test_store_offsets import Broker
+from tests.pipeline.store_reads import Broker
 from tests.server.server import ROOT, until
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
