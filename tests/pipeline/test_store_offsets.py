@@ -100,6 +100,17 @@ def test_a_stream_that_begins_late_begins_there_also_when_its_first_batch_never_
     assert [row[3] for row in stream.run()] == [2, 3, 4]
 
 
+def test_a_stream_that_begins_late_is_not_taken_for_idle_after_a_kill(broker: Broker) -> None:
+    """Nothing came between the kill and the new start, which therefore begins at the same place, and then something."""
+    broker.put(2)
+    stream = streaming(path=str(broker.root), startingOffsets="latest")
+    assert stream.plan()
+    stream.start()
+    broker.put(3)
+    stream.reader.prepareForTriggerAvailableNow()
+    assert [row[3] for row in stream.run()] == [2, 3, 4]
+
+
 def test_to_read_what_is_there_now_ends_there(broker: Broker) -> None:
     broker.put(5)
     stream = streaming(path=str(broker.root), maxOffsetsPerTrigger="2")

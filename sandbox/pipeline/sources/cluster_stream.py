@@ -24,6 +24,7 @@ from sandbox.pipeline.sources.cluster import RangePartition, batches, started, t
 from sandbox.pipeline.sources.cluster_line import Dial, Line, TcpLine
 from sandbox.pipeline.sources.cluster_options import Asked, Offsets, plain, position_of
 from sandbox.pipeline.sources.cluster_watch import Watch
+from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.store_offsets import LATEST, shares
 
 QUIET_S = 0.1  # Spark asks every 10 ms while nothing comes
@@ -36,8 +37,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.asked, self._dial = asked, dial
         self._open: Line | None = None
         self._target: Offsets | None = None
-        self._initial: dict[str, Any] | None = None
-        self._first: dict[str, Any] | None = None  # the same, while a batch without rows has to write it down
+        self._first_end = FirstEnd()
         self._quiet: tuple[dict[str, Any], float] | None = None
         self._triggered_s: float | None = None
         self._watch = Watch(asked)
@@ -46,10 +46,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found = self._line.run(there(self._line.link, self.asked.chosen))
         starts = self._line.run(started(self._line.link, self.asked, found))
         offsets.begins(starts, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        self._initial = plain(starts)
-        if self._begins_late:
-            self._first = self._initial
-        return self._initial
+        return self._first_end.begun(plain(starts), is_late=self._begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         most, least, _ = self.asked.pace
@@ -58,10 +55,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        if start == self._first:
-            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
-            # batch would begin later when started again.
-            self._first = None
+        if self._first_end.take(start):
             return start
         clock = self._line.link.clock
         if self._quiet is not None and self._quiet[0] == start and clock.monotonic() - self._quiet[1] < QUIET_S:
@@ -87,9 +81,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = {queue: ends.high for queue, ends in found.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        if start == self._initial:
-            self._first = None  # the first end is written down, by this start of the stream or by an earlier one
-        ranges = offsets.between(position_of(start), position_of(end), is_first=start == self._initial)
+        ranges = offsets.between(position_of(start), position_of(end), is_first=self._first_end.planned(start))
         return [RangePartition(piece) for piece in offsets.split(ranges, self.asked.min_partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.places import NO_END, Log, Places, Wanted, log_files, slice_places
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
@@ -81,26 +82,20 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self._target: Mapping[offsets.Queue, int] | None = None
-        self._first: dict[str, Any] | None = None
+        self._first_end = FirstEnd()
 
     def initialOffset(self) -> dict[str, Any]:
         stores = frozenset(root.name or "" for root in self.asked.roots)
         offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
         found = offsets.extents(self.asked.roots, self.asked.wanted)
         position = offsets.resolved(self.asked.starting, found, stores, otherwise="earliest")
-        first = self._plain(position)
-        if self.asked.begins_late:
-            self._first = first
-        return first
+        return self._first_end.begun(self._plain(position), is_late=self.asked.begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable() if self.asked.most is None else ReadMaxRows(self.asked.most)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        if start == self._first:
-            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
-            # batch would begin later when started again.
-            self._first = None
+        if self._first_end.take(start):
             return start
         position = offsets.position_of(start, named=self.asked.is_named)
         found = offsets.extents(self.asked.roots, self.asked.wanted)
@@ -116,6 +111,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = {queue: extent.end for queue, extent in found.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        self._first_end.planned(start)
         position, goal = (offsets.position_of(value, named=self.asked.is_named) for value in (start, end))
         found = offsets.extents(self.asked.roots, self.asked.wanted)
         begins = offsets.begins(position, found, fail_on_data_loss=self.asked.fail_on_data_loss)
