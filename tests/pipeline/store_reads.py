@@ -1,6 +1,8 @@
 """A broker's store in a directory, and reading it as Spark does it."""
 
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from sandbox.pipeline.sources.store_stream import StoreStreamReader, asked_of
 from sandbox.store.disk import FileDisk
@@ -26,15 +28,19 @@ class Broker:
             self.stores.put(self.store, message(self.count, topic=topic, queue_id=queue_id))
             self.count += 1
 
+    def now_s(self) -> float:
+        """For what shall see time pass as the broker does."""
+        return self.stores.clock.monotonic()
+
     def remove_old(self) -> None:
         """Retention: every full file of the log, and the queues' files that led there."""
         self.store.cleaning.age(1_000)
         self.store.cleaning.clean(manual=True)
 
 
-def streaming(**options: str) -> Stream:
+def streaming(now_s: Callable[[], float] = monotonic, /, **options: str) -> Stream:
     """Its rows are as `told` has them."""
-    return Stream(lambda: StoreStreamReader(asked_of(options)), ROW)
+    return Stream(lambda: StoreStreamReader(asked_of(options), now_s), ROW)
 
 
 def told(root: Path, name: str | None = None) -> list[Row]:

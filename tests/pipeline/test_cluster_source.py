@@ -14,8 +14,8 @@ from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_link import PATIENCE_S, NotForUs
-from sandbox.pipeline.sources.cluster_offsets import behind
 from sandbox.pipeline.sources.cluster_options import asked_of
+from sandbox.pipeline.sources.progress import behind
 from sandbox.remoting.bodies import TopicConfig
 from tests.pipeline.cluster_reads import READER, Place, dial, offsets, options, ranges, rows, streaming
 from tests.pipeline.streams import Stream

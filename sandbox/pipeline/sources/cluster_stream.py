@@ -10,13 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources import cluster_offsets as offsets
@@ -26,6 +20,7 @@ from sandbox.pipeline.sources.cluster_options import Asked, Offsets, plain, posi
 from sandbox.pipeline.sources.cluster_watch import Watch
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.store_offsets import LATEST, shares
+from sandbox.pipeline.sources.trigger import Trigger
 
 QUIET_S = 0.1  # Spark asks every 10 ms while nothing comes
 
@@ -39,7 +34,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offsets | None = None
         self._first_end = FirstEnd()
         self._quiet: tuple[dict[str, Any], float] | None = None
-        self._triggered_s: float | None = None
+        self._trigger = Trigger(asked.pace)
         self._watch = Watch(asked)
 
     def initialOffset(self) -> dict[str, Any]:
@@ -49,10 +44,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._first_end.begun(plain(starts), is_late=self._begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        most, least, _ = self.asked.pace
-        if most is not None:
-            return ReadMaxRows(most)
-        return ReadAllAvailable() if least is None else ReadMinRows(least)
+        return self._trigger.limit
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         if self._first_end.take(start):
@@ -67,13 +59,13 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         waiting = {queue: end - begins[queue] for queue, end in ends.items()}
         if not any(waiting.values()) and self._target is None:
             self._quiet = start, clock.monotonic()
-        if self._holds_back(sum(waiting.values()), limit, clock.monotonic()):
+        if self._target is None and self._trigger.holds_back(sum(waiting.values()), limit, clock.monotonic()):
             return start
         granted = shares(waiting, limit.max_rows) if isinstance(limit, ReadMaxRows) else waiting
         return plain(position | {queue: begins[queue] + count for queue, count in granted.items()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """As the last planning found it; `cluster_offsets.behind` counts what is between."""
+        """As the last planning found it; `progress.behind` counts what is between."""
         return plain(self._watch.highs) if self._watch.highs else None
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -107,19 +99,8 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _begins_late(self) -> bool:
         """Whether its start depends on the time of the call."""
         starting = self.asked.starting
-        return self.asked.from_ms is not None or starting == "latest" or (
+        return self.asked.from_time is not None or starting == "latest" or (
             isinstance(starting, Mapping) and LATEST in starting.values())
 
     def _bound(self, queue: MessageQueue) -> int:
         return 1 << 62 if self._target is None else self._target.get(queue, 0)
-
-    def _holds_back(self, waiting: int, limit: ReadLimit, now_s: float) -> bool:
-        """Fewer than minOffsetsPerTrigger wait for more, up to maxTriggerDelay; the first batch comes at once."""
-        least = self.asked.pace.least
-        if least is None or self._target is not None or isinstance(limit, ReadAllAvailable):
-            return False
-        since_s = None if self._triggered_s is None else now_s - self._triggered_s
-        if waiting < least and since_s is not None and since_s * 1_000 < self.asked.pace.delay_ms:
-            return True
-        self._triggered_s = now_s
-        return False

@@ -27,8 +27,8 @@ from sandbox.pipeline.sources.journal_files import (
     size_of,
 )
 from sandbox.pipeline.sources.journal_positions import BEGINNING, Positions
+from sandbox.pipeline.sources.option_values import is_strict, number_of
 from sandbox.pipeline.sources.packing import packed
-from sandbox.pipeline.sources.store_options import is_strict, number_of
 
 
 class Asked(NamedTuple):
