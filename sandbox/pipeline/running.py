@@ -17,7 +17,7 @@ from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
 from sandbox.pipeline.launch import Order
 from sandbox.pipeline.sentences import SPARK_GONE, last_words, sentence_of
-from sandbox.pipeline.sources.store_options import listed
+from sandbox.pipeline.sources.option_values import listed
 from sandbox.pipeline.written import write
 
 if TYPE_CHECKING:

@@ -129,18 +129,39 @@ class ConsumeQueueReader:
         """The first entry below `end` whose record still exists; `end` if there is none."""
         log_min = self._log.min_offset
 
+        def is_there(_place: int, unit: QueueUnit) -> bool:
+            return not is_filler(unit) and unit.physical_offset >= log_min
+
+        return self._first_such(self.first_place, end, is_there)
+
+    def first_stored_from(self, at_ms: int, start: int, end: int) -> int:
+        """The first entry of `[start, end)` whose message was stored at `at_ms` or later; `end` if there is none.
+
+        Messages are taken to lie in the order of their store times, as RocketMQ takes them.
+        """
+        def is_late(place: int, unit: QueueUnit) -> bool | None:
+            record = self._record(place, unit)
+            return None if record is None else record.store_ms >= at_ms
+
+        return self._first_such(start, end, is_late)
+
+    def _first_such(self, first: int, end: int, is_such: Callable[[int, QueueUnit], bool | None]) -> int:
+        """The first entry of `[first, end)` that is such, where all later ones are; `end` if there is none.
+
+        Single wrong answers do not move it; None is no answer.
+        """
         def asked(start: int, stop: int, most: int) -> list[tuple[int, bool]]:
-            return [(place, not is_filler(unit) and unit.physical_offset >= log_min)
-                    for place, unit in islice(self.units(start, stop), most)]
+            answers = ((place, is_such(place, unit)) for place, unit in self.units(start, stop))
+            return list(islice(((place, such) for place, such in answers if such is not None), most))
 
-        def most_are_there(start: int) -> bool:
+        def most_are_such(start: int) -> bool:
             near = asked(start, min(end, start + _WITNESSES), _WITNESSES) or asked(start, end, _WITNESSES)
-            return 2 * sum(there for _, there in near) >= len(near)
+            return 2 * sum(such for _, such in near) >= len(near)
 
-        first = self.first_place  # correct where nothing was deleted yet
-        first = first if most_are_there(first) else _first(first, end, most_are_there)
+        # Asked first: it is the answer where nothing was deleted yet.
+        first = first if most_are_such(first) else _first(first, end, most_are_such)
         near = asked(first, end, 2 * _WITNESSES)
-        cut = _cut([there for _, there in near])
+        cut = _cut([such for _, such in near])
         return near[cut][0] if cut < len(near) else end
 
     def leads_home(self, queue_offset: int) -> bool:
@@ -150,10 +171,15 @@ class ConsumeQueueReader:
             return False
         if is_filler(unit) or unit.physical_offset < self._log.min_offset:
             return True  # its record was deleted by retention: valid
+        return self._record(queue_offset, unit) is not None
+
+    def _record(self, queue_offset: int, unit: QueueUnit) -> Layout | None:
+        """What the entry points to; None where that is no record with this queue and offset."""
         item = self._log.layout(unit.physical_offset, unit.store_bytes)
         if item is None or not isinstance(item.found, Layout):
-            return False
-        return (item.found.queue_id, item.found.queue_offset, item.topic) == (self.queue_id, queue_offset, self.topic)
+            return None
+        named = item.found.queue_id, item.found.queue_offset, item.topic
+        return item.found if named == (self.queue_id, queue_offset, self.topic) else None
 
 
 def _cut(found: Sequence[bool]) -> int:

@@ -7,7 +7,6 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,9 @@ from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_options import asked_of
 from sandbox.pipeline.sources.cluster_rows import BROKER, SCHEMA
 from sandbox.pipeline.sources.records import rows_of
-from tests.interop.clients import Unavailable
+from tests.interop.each_server import EACH, server_or_skip
 from tests.interop.ours.stage import sender, until
-from tests.interop.servers import APACHE_4, APACHE_5, PATIENT, Server, apache_server, our_server
+from tests.interop.servers import PATIENT, Server
 from tests.pipeline.test_cluster_source_spark import reading
 from tests.pipeline.test_store_stream import WITHIN_S
 from tests.server.server import until as until_within
@@ -33,19 +32,9 @@ TOOLS = "TOOLS_CONSUMER"
 OFFSET_MOVED = "OFFSET_MOVED_EVENT"
 
 
-@pytest.fixture(scope="module", params=[
-    "ours",
-    pytest.param(f"apache-{APACHE_4}", marks=pytest.mark.apache),
-    pytest.param(f"apache-{APACHE_5}", marks=pytest.mark.apache),
-])
+@pytest.fixture(scope="module", params=EACH)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with ExitStack() as ends:
-        try:
-            name: str = request.param
-            made = ends.enter_context(our_server() if name == "ours" else
-                                      apache_server(name.partition("-")[2], properties=PATIENT))
-        except Unavailable as why:
-            pytest.skip(f"{request.param}: {why}")
+    with server_or_skip(request.param, properties=PATIENT) as made:
         yield made
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sandbox.pipeline.sentences import sentence_of
 from sandbox.pipeline.session import open_session
-from sandbox.pipeline.sources.cluster_offsets import behind
+from tests.pipeline.stream_reader import each_behind
 
 SHOWN = ("topic", "queueId", "queueOffset", "keys", "length(body) AS bytes")
 
@@ -44,9 +44,7 @@ def told(session: Any, how: str, options: dict[str, str], out: Path) -> dict[str
     query = (writer if how == "follow" else writer.trigger(availableNow=True)).start()
     query.awaitTermination()
     found = session.read.parquet(str(out / "rows")).collect()  # by the sink's own list of files
-    progress = [json.loads(one.json)["sources"][0] for one in query.recentProgress]
-    return {"rows": [list(row) for row in found],
-            "behind": [behind(one) for one in progress if one["latestOffset"] is not None]}
+    return {"rows": [list(row) for row in found], "behind": each_behind(query)}
 
 
 if __name__ == "__main__":

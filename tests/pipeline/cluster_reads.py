@@ -1,10 +1,7 @@
-"""Reading a cluster of virtual time as Spark does it: planned, read, and of a stream written down between."""
+"""Reading a cluster of virtual time as Spark does it: planned, then read."""
 
-import json
 from collections.abc import Coroutine
 from typing import Any, TypeVar
-
-import pyarrow as pa
 
 from sandbox.pipeline.access import Access
 from sandbox.pipeline.sources.cluster import ClusterReader, RangePartition
@@ -12,6 +9,7 @@ from sandbox.pipeline.sources.cluster_line import Dial
 from sandbox.pipeline.sources.cluster_link import Link
 from sandbox.pipeline.sources.cluster_options import asked_of, stream_of
 from sandbox.pipeline.sources.cluster_stream import ClusterStreamReader
+from tests.pipeline.streams import Stream
 from tests.sim.client_world import NAME_SERVER, World
 
 READER = "10.0.9.9"
@@ -70,55 +68,9 @@ def ranges(world: World, **given: str) -> list[tuple[str, int, int]]:
     return found
 
 
-class Stream:
-    """A query with a checkpoint: ends are written down before they are read, and committed after."""
+def streaming(world: World, **given: str) -> Stream:
+    """Its rows are places."""
+    def made() -> ClusterStreamReader:
+        return ClusterStreamReader(stream_of(options(columns=",".join(PLACE), **given)), dial(world))
 
-    def __init__(self, world: World, **given: str) -> None:
-        self.world, self.given = world, given
-        self.ends: list[str] = []
-        self.committed = 0
-        self.places: list[Place] = []
-        self.start()
-
-    def start(self) -> None:
-        """Also a new start of a query that was killed."""
-        self.reader = ClusterStreamReader(stream_of(options(columns=",".join(PLACE), **self.given)), dial(self.world))
-        self.begin = json.dumps(self.reader.initialOffset()) if not self.committed else ""
-
-    @property
-    def last(self) -> str:
-        return self.ends[self.committed - 1] if self.committed else self.begin
-
-    def plan(self) -> bool:
-        """Whether there is a batch to read."""
-        if len(self.ends) == self.committed:
-            end = json.dumps(self.reader.latestOffset(json.loads(self.last), self.reader.getDefaultReadLimit()))
-            if self.ends and end == self.last:
-                return False
-            self.ends.append(end)
-        return True
-
-    def read(self) -> list[Place]:
-        """The planned batch."""
-        start, end = json.loads(self.last), json.loads(self.ends[-1])
-        batches = [batch for partition in self.reader.partitions(start, end) for batch in self.reader.read(partition)]
-        return [tuple(row.values()) for batch in batches for row in pa.RecordBatch.to_pylist(batch)]
-
-    def commit(self, places: list[Place]) -> None:
-        self.places += places
-        self.committed = len(self.ends)
-
-    def step(self) -> int | None:
-        """A whole batch: its rows; None: there is nothing to do now."""
-        if not self.plan():
-            self.world.pass_s(0.2)
-            return None
-        found = self.read()
-        self.commit(found)
-        return len(found)
-
-    def run(self) -> list[Place]:
-        """All that is there."""
-        while self.step() is not None:
-            pass
-        return self.places
+    return Stream(made, PLACE, idle=lambda: world.pass_s(0.2))

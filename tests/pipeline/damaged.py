@@ -24,8 +24,8 @@ from sandbox.pipeline.sources.store import StoreSource
 from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
+from tests.pipeline.store_reads import streaming
 from tests.pipeline.test_store_audit_clean import written
-from tests.pipeline.test_store_offsets import Stream
 from tests.unit.store.stores import Stores, message
 
 MESSAGES = 240
@@ -211,7 +211,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     told = {"batch": [_name(row) for row in batch],
             "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
             "stream": [(topic, queue_id, offset) for _, topic, queue_id, offset, _ in
-                       Stream(path=str(root), failOnDataLoss="false").run()]}
+                       streaming(path=str(root), failOnDataLoss="false").run()]}
     with StoreReader(root) as reader:
         told["reader"] = [(one.topic, one.queue_id, one.queue_offset) for queue in reader.queues()
                           for one in reader.read(*queue, 0, 1_000)]

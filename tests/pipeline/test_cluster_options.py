@@ -134,6 +134,7 @@ def test_options_are_read_and_columns_chosen() -> None:
     ({**GOOD, "startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy has to be la"),
     ({**GOOD, "maxTriggerDelay": "soon"}, "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon"),
     ({**GOOD, "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more th"),
+    ({**GOOD, "maxOffsetsPerTrigger": "5"}, "Reading once has no triggers: option maxOffsetsPerTrigger is for a stre"),
     ({**GOOD, "minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
     ({**GOOD, "columns": "tagsCode"}, "There is no column tagsCode. Columns are: topic, broker, queueId"),
     ({**GOOD, "failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),

@@ -14,10 +14,11 @@ from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_link import PATIENCE_S, NotForUs
-from sandbox.pipeline.sources.cluster_offsets import behind
 from sandbox.pipeline.sources.cluster_options import asked_of
+from sandbox.pipeline.sources.progress import behind
 from sandbox.remoting.bodies import TopicConfig
-from tests.pipeline.cluster_reads import READER, Place, Stream, dial, offsets, options, ranges, rows
+from tests.pipeline.cluster_reads import READER, Place, dial, offsets, options, ranges, rows, streaming
+from tests.pipeline.streams import Stream
 from tests.sim.client_world import BROKER, BROKER_ADDRESS, START_MS, World
 
 Worlds = Callable[..., World]
@@ -64,14 +65,15 @@ def reading(world: World, **given: str) -> ClusterReader:
 
 def once(stream: Stream, counts: dict[int, int], *others: Place) -> None:
     """It has read so many messages of each queue of T, each once."""
-    assert sorted(stream.run()) == [("T", BROKER, queue_id, number) for queue_id, count in sorted(counts.items())
+    stream.run()
+    assert sorted(stream.rows) == [("T", BROKER, queue_id, number) for queue_id, count in sorted(counts.items())
                                     for number in range(count)] + list(others)
 
 
-def step_for(stream: Stream, seconds: int) -> None:
+def step_for(world: World, stream: Stream, seconds: int) -> None:
     for _ in range(seconds):
         stream.step()
-        stream.world.pass_s(1)
+        world.pass_s(1)
 
 
 def reset(world: World) -> None:
@@ -175,7 +177,7 @@ def test_a_pattern_matches_whole_names_and_no_topic_of_the_system_or_of_groups(w
     fill(world, 1)
 
     def topics(pattern: str) -> set[str]:
-        stream = Stream(world, subscribePattern=pattern, startingOffsets="earliest")
+        stream = streaming(world, subscribePattern=pattern, startingOffsets="earliest")
         return set(json.loads(stream.begin))
 
     assert topics("orders") == {"orders"}
@@ -237,7 +239,7 @@ def test_no_name_server_no_topic_and_no_right_are_said_in_one_sentence(worlds: W
 def test_a_stream_reads_each_message_once_and_reports_what_waits(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 250)
-    stream = Stream(world, startingOffsets="earliest", maxOffsetsPerTrigger="100")
+    stream = streaming(world, startingOffsets="earliest", maxOffsetsPerTrigger="100")
     fill(world, 50, queue_id=1)
     assert stream.step() == 100
     latest = stream.reader.reportLatestOffset()
@@ -251,7 +253,7 @@ def test_a_stream_begins_late_and_keeps_that_place_when_it_is_killed_in_its_firs
     fill(world, 20)
     for by_time in (False, True):
         begin = world.broker.store.max_offset("T", 0)
-        stream = Stream(world, **({"startingTimestamp": str(world.clock.now_ms() + 500)} if by_time else {}))
+        stream = streaming(world, **({"startingTimestamp": str(world.clock.now_ms() + 500)} if by_time else {}))
         world.pass_s(1)
         fill(world, 5)
         stream.plan()
@@ -262,7 +264,7 @@ def test_a_stream_begins_late_and_keeps_that_place_when_it_is_killed_in_its_firs
 
 def test_a_stream_finds_new_queues_and_new_topics_from_their_first_message(worlds: Worlds) -> None:
     world = worlds()
-    stream = Stream(world, subscribePattern="[TU]")
+    stream = streaming(world, subscribePattern="[TU]")
     fill(world, 10)
     stream.run()
     world.broker.create_topic(TopicConfig("T", 3, 3))
@@ -276,7 +278,7 @@ def test_a_stream_finds_new_queues_and_new_topics_from_their_first_message(world
 def test_a_stream_waits_for_enough_messages_but_not_for_ever(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 5)
-    stream = Stream(world, startingOffsets="earliest", minOffsetsPerTrigger="50", maxTriggerDelay="2m")
+    stream = streaming(world, startingOffsets="earliest", minOffsetsPerTrigger="50", maxTriggerDelay="2m")
     assert stream.step() == 5, "the first batch comes at once"
     fill(world, 49)
     assert stream.step() is None
@@ -294,7 +296,7 @@ def test_a_stream_waits_for_enough_messages_but_not_for_ever(worlds: Worlds) -> 
 def test_what_is_available_now_is_read_and_no_more(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 50)
-    stream = Stream(world, startingOffsets="earliest", maxOffsetsPerTrigger="20")
+    stream = streaming(world, startingOffsets="earliest", maxOffsetsPerTrigger="20")
     stream.reader.prepareForTriggerAvailableNow()
     fill(world, 50)
     fill(world, 50, queue_id=1)
@@ -304,27 +306,28 @@ def test_what_is_available_now_is_read_and_no_more(worlds: Worlds) -> None:
 def test_what_is_available_now_is_waited_for_when_its_broker_is_away(worlds: Worlds) -> None:
     world = worlds(seed=5)
     world.send(30, queue_id=0)
-    stream = Stream(world, startingOffsets="earliest", maxOffsetsPerTrigger="20")
+    stream = streaming(world, startingOffsets="earliest", maxOffsetsPerTrigger="20")
     world.cruel.partition(BROKER_IP, READER)
     world.clock.call_later(20, world.cruel.heal)
     stream.reader.prepareForTriggerAvailableNow()
     assert stream.step() == 20
     world.cruel.partition(BROKER_IP, READER)
     world.clock.call_later(20, world.cruel.heal)
-    assert len(stream.run()) == 30
+    assert len(stream.run()) == 10
 
 
 def test_retention_before_a_stream_has_read_is_said_or_left_out(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 100, body=bytes(400))
-    streams = [Stream(world, startingOffsets="earliest", failOnDataLoss=how) for how in ("true", "false")]
+    streams = [streaming(world, startingOffsets="earliest", failOnDataLoss=how) for how in ("true", "false")]
     for stream in streams:
         stream.step()
     fill(world, 3_000, body=bytes(400))
     retention(world)
     with pytest.raises(StoreError, match=r"^Of queue broker-a:0 of topic T the messages 100 to \d+ are not there any"):
         streams[0].run()
-    read = [place[3] for place in streams[1].run()]
+    streams[1].run()
+    read = [place[3] for place in streams[1].rows]
     assert read[:100] == list(range(100))
     assert read[100:] == list(range(read[100], 3_100))
 
@@ -332,7 +335,7 @@ def test_retention_before_a_stream_has_read_is_said_or_left_out(worlds: Worlds) 
 def test_a_stream_whose_broker_is_away_goes_on_when_it_is_back_and_ends_when_it_stays_away(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 10)
-    stream = Stream(world, startingOffsets="earliest")
+    stream = streaming(world, startingOffsets="earliest")
     stream.run()
     world.broker.stop()
     world.network.unlisten(BROKER_ADDRESS)
@@ -346,34 +349,35 @@ def test_a_stream_whose_broker_is_away_goes_on_when_it_is_back_and_ends_when_it_
     world.broker.stop()
     world.network.unlisten(BROKER_ADDRESS)
     with pytest.raises(SandboxError, match=r"broker-a:0 of topic T"):
-        step_for(stream, 200)
-    assert len(stream.places) == 20
+        step_for(world, stream, 200)
+    assert len(stream.rows) == 20
 
 
 def test_a_topic_that_is_deleted_ends_a_strict_stream_and_not_a_loose_one(worlds: Worlds) -> None:
     world = worlds()
     fill(world, 10)
-    streams = [Stream(world, startingOffsets="earliest", failOnDataLoss=how) for how in ("true", "false")]
+    streams = [streaming(world, startingOffsets="earliest", failOnDataLoss=how) for how in ("true", "false")]
     for stream in streams:
         stream.run()
     world.broker.delete_topic("T")
     world.name_server.delete_topic("T")
     world.pass_s(31)
     with pytest.raises(StoreError, match=r"^Name servers do not give queue broker-a:0 of topic T for reading any m"):
-        step_for(streams[0], 200)
-    assert streams[1].run() == streams[0].places
+        step_for(world, streams[0], 200)
+    assert streams[1].run() == []
+    assert streams[1].rows == streams[0].rows
     world.broker.create_topic(TopicConfig("T", 2, 2))
     world.pass_s(31)
     fill(world, 4)
     with pytest.raises(StoreError, match=r"^The queue broker-a:0 of topic T ends at 4, so there is no 10 to go on fro"):
         streams[0].run()
-    assert streams[1].run()[10:] == [("T", BROKER, 0, n) for n in range(4)]
+    assert streams[1].run() == [("T", BROKER, 0, n) for n in range(4)]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_stream_that_is_killed_while_its_network_breaks_reads_each_message_once(worlds: Worlds, seed: int) -> None:
     world, chance = worlds(3, seed=seed), Chance(f"kills {seed}")
-    stream = Stream(world, startingOffsets="earliest", maxOffsetsPerTrigger="40", minPartitions="5")
+    stream = streaming(world, startingOffsets="earliest", maxOffsetsPerTrigger="40", minPartitions="5")
     sent = [0, 0, 0]
     for _ in range(25):
         queue_id = chance.below(3)

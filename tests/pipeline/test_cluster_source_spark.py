@@ -11,8 +11,8 @@ from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.notebook.remote import Remote, connect
 from sandbox.pipeline.sources.records import rows_of
+from tests.pipeline.broker_process import broker_with
 from tests.pipeline.test_store_stream import reading
-from tests.server.test_headless_broker import SMALL, free_ports, running
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
@@ -21,19 +21,14 @@ QUEUES, AT_ONCE = 2, 50
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[str]:
-    settings = tmp_path / "broker.conf"
-    settings.write_text(SMALL)
-    address = f"127.0.0.1:{free_ports()}"
-    with running(tmp_path, "--store", tmp_path / "store", "--listen", address, "--properties", settings):
+    with broker_with({"T": QUEUES, "U": QUEUES}, tmp_path) as address:
         yield address
 
 
 class Feed:
     """Sends to T, queue after queue, and knows what is there."""
 
-    def __init__(self, cluster: Remote, address: str) -> None:
-        for topic in ("T", "U"):
-            cluster.admin.topics.create(address, topic, queues=QUEUES)
+    def __init__(self, cluster: Remote) -> None:
         self._producer = cluster.producer("P", send_timeout_ms=20_000)
         self.counts = [0] * QUEUES
 
@@ -54,7 +49,7 @@ class Feed:
 def test_a_cluster_is_read_once_and_again_and_by_a_stream_that_goes_on_where_it_was_killed(broker: str,
                                                                                          tmp_path: Path) -> None:
     with connect(broker) as cluster:
-        feed = Feed(cluster, broker)
+        feed = Feed(cluster)
         feed.send(8)
         stream = {"subscribe": "T", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "90"}
         with reading("cluster_reader", broker, tmp_path) as reader:

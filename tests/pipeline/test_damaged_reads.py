@@ -17,8 +17,8 @@ from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_files import FileRun, OpenFiles
+from tests.pipeline.store_reads import streaming
 from tests.pipeline.test_store_audit_clean import written
-from tests.pipeline.test_store_offsets import Stream
 from tests.unit.store.stores import Stores, message
 from tests.unit.store.test_verify import overwrite
 
@@ -39,7 +39,7 @@ def offsets_by(root: Path) -> dict[str, list[int]]:
     with StoreReader(root) as reader:
         independent = [one.queue_offset for one in reader.read("orders", 0, 0, 10_000)]
     return {"batch": [row["queueOffset"] for row in batch(root)],
-            "stream": [row[3] for row in Stream(path=str(root)).run()],
+            "stream": [row[3] for row in streaming(path=str(root)).run()],
             "rows": [row["queueOffset"] for made in rows_of(root) for row in made.to_pylist()],
             "reader": independent}
 

@@ -23,7 +23,7 @@ from sandbox.pipeline.results import manifest_of
 from sandbox.simulation.world import BEGIN_MS
 from tests.pipeline.audits import Row, Table, run_over, table
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_offsets import Broker
+from tests.pipeline.store_reads import Broker
 from tests.pipeline.worlds import GROUP, Recorded, begun, member, record, sent
 
 pytestmark = pytest.mark.pipeline

@@ -12,12 +12,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from sandbox.notebook.remote import connect
 from sandbox.pipeline.sinks.rows import SET_BY_OTHERS
 from sandbox.pipeline.sources.records import rows_of
+from tests.pipeline.broker_process import broker_with
 from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_audit_clean import written
-from tests.server.test_headless_broker import SMALL, free_ports, running
+from tests.server.test_headless_broker import free_ports
 from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline
@@ -29,13 +29,7 @@ Said = tuple[bytes, str, str, tuple[tuple[str, str], ...]]
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """An address, and the store behind it; topics In, Csv, Parquet, Ndjson, Again."""
     home = tmp_path_factory.mktemp("broker")
-    settings = home / "broker.conf"
-    settings.write_text(SMALL)
-    address = f"127.0.0.1:{free_ports()}"
-    with running(home, "--store", home / "store", "--listen", address, "--properties", settings):
-        with connect(address) as remote:
-            for topic in ("In", "Csv", "Parquet", "Ndjson", "Again"):
-                remote.admin.topics.create(address, topic, queues=2)
+    with broker_with(dict.fromkeys(("In", "Csv", "Parquet", "Ndjson", "Again"), 2), home) as address:
         yield address, home / "store"
 
 

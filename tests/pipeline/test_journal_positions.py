@@ -12,6 +12,7 @@ from sandbox.journal.segments import mend_tail, segments
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.journal_stream import JournalStreamReader, asked_of
 from tests.pipeline.journals import write_journal
+from tests.pipeline.streams import Stream
 
 ALL = ReadAllAvailable()
 
@@ -88,6 +89,15 @@ def test_latest_begins_behind_what_is_there_and_stays_so_when_the_first_batch_di
     assert reader.latestOffset(first, ALL) == first  # what Spark writes down
     write_journal(directory, slept(5), first_seq=10)
     assert seqs(reader, first, reader.latestOffset(first, ALL)) == [10, 11, 12, 13, 14]
+
+
+def test_a_stream_that_begins_late_is_not_taken_for_idle_after_a_kill(tmp_path: Path) -> None:
+    directory = write_journal(tmp_path / "s", slept(10))
+    stream = Stream(lambda: reader_of(directory, startingOffsets="latest"), ["seq"])
+    assert stream.plan()
+    stream.start()
+    write_journal(directory, slept(5), first_seq=10)
+    assert stream.run() == [(10,), (11,), (12,), (13,), (14,)]
 
 
 def test_a_journal_the_checkpoint_does_not_know_begins_at_its_first_entry(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
+from tests.pipeline.store_reads import Broker
 from tests.pipeline.test_export import lines
-from tests.pipeline.test_store_offsets import Broker
 from tests.unit.store.test_verify import overwrite
 
 pytestmark = pytest.mark.pipeline

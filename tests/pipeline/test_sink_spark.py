@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
-from sandbox.notebook.remote import connect
 from sandbox.pipeline.launch import environment_of
 from sandbox.pipeline.sinks.rocketmq import RUNS_REMEMBERED, maybe_again, target_of
 from sandbox.pipeline.sources.records import rows_of
+from tests.pipeline.broker_process import broker_with
 from tests.server.server import ROOT, until
-from tests.server.test_headless_broker import SMALL, free_ports, running
 
 pytestmark = pytest.mark.pipeline
 
@@ -28,13 +27,7 @@ WITHIN_S = 180.0
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[str]:
-    """The address of one with a topic T; its store is `tmp_path / "store"`."""
-    settings = tmp_path / "broker.conf"
-    settings.write_text(SMALL)
-    address = f"127.0.0.1:{free_ports()}"
-    with running(tmp_path, "--store", tmp_path / "store", "--listen", address, "--properties", settings):
-        with connect(address) as remote:
-            remote.admin.topics.create(address, "T", queues=4)
+    with broker_with({"T": 4}, tmp_path) as address:
         yield address
 
 

@@ -20,33 +20,10 @@ from sandbox.pipeline.sources.store import LogPartition, StoreSource
 from sandbox.pipeline.sources.store_offsets import Extent, Position, Queue, Slice
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.pipeline.sources.store_stream import StoreStreamReader, asked_of
-from sandbox.store.disk import FileDisk
-from sandbox.store.message_store import MessageStore
 from sandbox.store.reader import StoreReader
-from tests.unit.store.stores import Stores, message
+from tests.pipeline.store_reads import Broker, streaming, told
 
-Row = tuple[str | None, str, int, int, bytes]
 ORDERS = Queue("", "orders", 0)
-
-
-class Broker:
-    """A broker's store in a directory, with files so small that a few messages fill one."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.stores = Stores(FileDisk(root))
-        self.store: MessageStore = self.stores.opened()
-        self.count = 0
-
-    def put(self, number: int, *, topic: str = "orders", queue_id: int = 0) -> None:
-        for _ in range(number):
-            self.stores.put(self.store, message(self.count, topic=topic, queue_id=queue_id))
-            self.count += 1
-
-    def remove_old(self) -> None:
-        """Retention: every full file of the log, and the queues' files that led there."""
-        self.store.cleaning.age(1_000)
-        self.store.cleaning.clean(manual=True)
 
 
 @pytest.fixture
@@ -62,64 +39,13 @@ def broker(brokers: list[Broker]) -> Broker:
     return brokers[0]
 
 
-class Stream:
-    """The reader as Spark drives it: a batch is planned, written down as JSON, read, committed."""
-
-    def __init__(self, **given_options: str) -> None:
-        self.options = given_options
-        self.ends: list[str] = []
-        self.committed = 0
-        self.rows: list[Row] = []
-        self.start()
-
-    def start(self) -> None:
-        """Also a new start: what was planned and not committed is read again."""
-        self.reader = StoreStreamReader(asked_of(self.options))
-        self.begin = json.dumps(self.reader.initialOffset())
-
-    def plan(self) -> bool:
-        if len(self.ends) == self.committed:
-            end = json.dumps(self.reader.latestOffset(json.loads(self.last), self.reader.getDefaultReadLimit()))
-            if self.ends and end == self.last:
-                return False
-            self.ends.append(end)
-        return True
-
-    @property
-    def last(self) -> str:
-        return self.ends[self.committed - 1] if self.committed else self.begin
-
-    def read(self) -> list[Row]:
-        start, end = json.loads(self.last), json.loads(self.ends[self.committed])
-        return [tuple(row.get(name) for name in ("store", "topic", "queueId", "queueOffset", "body"))
-                for partition in self.reader.partitions(start, end) for batch in self.reader.read(partition)
-                for row in batch.to_pylist()]
-
-    def commit(self, rows: list[Row]) -> None:
-        self.rows += rows
-        self.committed += 1
-
-    def run(self) -> list[Row]:
-        """Everything that is there now."""
-        before = len(self.rows)
-        while self.plan():
-            self.commit(self.read())
-        return self.rows[before:]
-
-
-def told(root: Path, name: str | None = None) -> list[Row]:
-    """What the independent reader finds."""
-    with StoreReader(root) as reader:
-        return sorted(((name, m.topic, m.queue_id, m.queue_offset, m.body) for m in reader.records()), key=str)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_cut_anywhere_and_started_again_a_stream_gives_every_row_exactly_once(brokers: list[Broker],
                                                                                         seed: int) -> None:
     chance = Random(seed)
     for made in brokers:
         made.put(1)
-    stream = Stream(stores=json.dumps({made.root.name: str(made.root) for made in brokers}),
+    stream = streaming(stores=json.dumps({made.root.name: str(made.root) for made in brokers}),
                     **({"maxOffsetsPerTrigger": "7"} if seed % 2 else {}))
     for _ in range(60):
         what = chance.choice(["put", "put", "plan", "read", "commit", "restart", "kill"])
@@ -144,7 +70,7 @@ def test_cut_anywhere_and_started_again_a_stream_gives_every_row_exactly_once(br
 def test_a_batch_holds_at_most_what_was_asked_for_and_each_queue_its_share(broker: Broker) -> None:
     broker.put(30)
     broker.put(10, queue_id=1)
-    stream = Stream(path=str(broker.root), maxOffsetsPerTrigger="8")
+    stream = streaming(path=str(broker.root), maxOffsetsPerTrigger="8")
     sizes = []
     while stream.plan():
         rows = stream.read()
@@ -156,8 +82,8 @@ def test_a_batch_holds_at_most_what_was_asked_for_and_each_queue_its_share(broke
 def test_a_stream_begins_where_it_was_asked_to(broker: Broker) -> None:
     broker.put(10)
     broker.put(10, queue_id=1)
-    late = Stream(path=str(broker.root), startingOffsets="latest")
-    named = Stream(path=str(broker.root), startingOffsets='{"orders": {"0": 7, "1": -1}}')
+    late = streaming(path=str(broker.root), startingOffsets="latest")
+    named = streaming(path=str(broker.root), startingOffsets='{"orders": {"0": 7, "1": -1}}')
     broker.put(1, queue_id=1)
     broker.put(1, topic="payments")
     assert [row[1:4] for row in late.run()] == [("orders", 1, 10), ("payments", 0, 0)]
@@ -167,16 +93,27 @@ def test_a_stream_begins_where_it_was_asked_to(broker: Broker) -> None:
 
 def test_a_stream_that_begins_late_begins_there_also_when_its_first_batch_never_ended(broker: Broker) -> None:
     broker.put(2)
-    stream = Stream(path=str(broker.root), startingOffsets="latest")
+    stream = streaming(path=str(broker.root), startingOffsets="latest")
     assert stream.plan()
     broker.put(3)
     stream.start()
     assert [row[3] for row in stream.run()] == [2, 3, 4]
 
 
+def test_a_stream_that_begins_late_is_not_taken_for_idle_after_a_kill(broker: Broker) -> None:
+    """Nothing came between the kill and the new start, which therefore begins at the same place, and then something."""
+    broker.put(2)
+    stream = streaming(path=str(broker.root), startingOffsets="latest")
+    assert stream.plan()
+    stream.start()
+    broker.put(3)
+    stream.reader.prepareForTriggerAvailableNow()
+    assert [row[3] for row in stream.run()] == [2, 3, 4]
+
+
 def test_to_read_what_is_there_now_ends_there(broker: Broker) -> None:
     broker.put(5)
-    stream = Stream(path=str(broker.root), maxOffsetsPerTrigger="2")
+    stream = streaming(path=str(broker.root), maxOffsetsPerTrigger="2")
     stream.reader.prepareForTriggerAvailableNow()
     broker.put(5)
     broker.put(5, topic="payments")
@@ -192,8 +129,8 @@ def test_without_a_limit_from_spark_the_option_does_not_count(broker: Broker) ->
 
 def test_what_retention_took_before_it_was_read_is_told_or_left_out(broker: Broker) -> None:
     broker.put(5)
-    strict = Stream(path=str(broker.root))
-    loose = Stream(path=str(broker.root), failOnDataLoss="false")
+    strict = streaming(path=str(broker.root))
+    loose = streaming(path=str(broker.root), failOnDataLoss="false")
     strict.run()
     loose.run()
     broker.put(60)
@@ -209,8 +146,8 @@ def test_what_retention_took_before_it_was_read_is_told_or_left_out(broker: Brok
 
 def test_what_retention_took_between_planning_and_reading_is_told_or_left_out(broker: Broker) -> None:
     broker.put(60)
-    strict = Stream(path=str(broker.root))
-    loose = Stream(path=str(broker.root), failOnDataLoss="false")
+    strict = streaming(path=str(broker.root))
+    loose = streaming(path=str(broker.root), failOnDataLoss="false")
     plans = []
     for stream in (strict, loose):
         stream.plan()
@@ -227,7 +164,7 @@ def test_what_retention_took_between_planning_and_reading_is_told_or_left_out(br
 def test_a_queue_made_anew_is_told_and_one_that_is_away_keeps_its_place(broker: Broker) -> None:
     broker.put(20)
     broker.put(3, queue_id=1)
-    stream = Stream(path=str(broker.root))
+    stream = streaming(path=str(broker.root))
     stream.run()
     away = broker.root / "consumequeue" / "orders" / "1"
     away.rename(broker.root / "away")
@@ -242,7 +179,7 @@ def test_a_queue_made_anew_is_told_and_one_that_is_away_keeps_its_place(broker: 
 
 def test_a_store_that_is_gone_is_said_in_a_sentence(broker: Broker) -> None:
     broker.put(1)
-    stream = Stream(path=str(broker.root))
+    stream = streaming(path=str(broker.root))
     shutil.rmtree(broker.root)
     with pytest.raises(StoreError, match="broker-a is not a store: there is no such directory"):
         stream.run()
@@ -250,7 +187,7 @@ def test_a_store_that_is_gone_is_said_in_a_sentence(broker: Broker) -> None:
 
 def test_a_queue_that_began_in_the_middle_lost_nothing(broker: Broker) -> None:
     broker.put(3)
-    stream = Stream(path=str(broker.root), topic="orders")
+    stream = streaming(path=str(broker.root), topic="orders")
     stream.run()
     filler = bytes(8) + (0x7FFF_FFFF).to_bytes(4, "big") + bytes(8)
     new = broker.root / "consumequeue" / "orders" / "4"
@@ -313,7 +250,7 @@ def test_a_young_store_has_no_rows(broker: Broker) -> None:
     (broker.root / "config").mkdir()
     partitions, _ = _planned(path=str(broker.root))
     assert partitions == []
-    assert Stream(path=str(broker.root)).run() == []
+    assert streaming(path=str(broker.root)).run() == []
 
 
 @pytest.mark.parametrize(("options", "why"), [

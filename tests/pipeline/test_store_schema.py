@@ -9,7 +9,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, MapType, String
 
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
-from tests.pipeline.test_store_offsets import Broker
+from tests.pipeline.store_reads import Broker
 
 
 @pytest.fixture

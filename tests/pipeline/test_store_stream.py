@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sandbox.pipeline.launch import environment_of
-from tests.pipeline.test_store_offsets import Broker
+from tests.pipeline.store_reads import Broker
 from tests.server.server import ROOT, until
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
@@ -78,7 +78,10 @@ def test_a_stream_goes_on_where_it_was_killed_and_says_what_it_cannot_read_any_m
     broker.put(5)
     with reading("stream_reader", broker.root, tmp_path) as reader:
         everything = sorted([[0, n] for n in range(25)] + [[queue_id, n] for queue_id in (1, 3, 5) for n in range(10)])
-        assert sorted(reader.ask()["rows"]) == everything
+        told = reader.ask(maxOffsetsPerTrigger="7")
+        assert sorted(told["rows"]) == everything
+        assert told["behind"] == sorted(told["behind"], reverse=True)
+        assert told["behind"][-1] == 0
         broker.put(50)
         broker.remove_old()
         assert reader.ask()["why"].startswith("Queue 0 of topic orders no longer has the messages 25 to ")

@@ -14,7 +14,7 @@ from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
-from sandbox.pipeline.sources.store_options import listed
+from sandbox.pipeline.sources.option_values import listed
 from sandbox.pipeline.written import FORMATS
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from sandbox.pipeline.sealed.plan import is_whole, look
+from sandbox.pipeline.sources.option_values import listed, number_of
 from sandbox.pipeline.sources.records import SCHEMA, STORE
-from sandbox.pipeline.sources.store_options import DDL, columns_of, listed, number_of, store_at
+from sandbox.pipeline.sources.store_options import DDL, columns_of, store_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -67,15 +67,12 @@ async def planned(link: Link, asked: Asked) -> list[Range]:
 
 async def started(link: Link, asked: Asked, found: dict[MessageQueue, Ends]) -> dict[MessageQueue, int]:
     """Where reading begins for the first time."""
-    if asked.from_ms is None:
+    if asked.from_time is None:
         return offsets.resolved("startingOffsets", asked.starting, found, "earliest")
     starts = {}
     for queue, ends in found.items():
-        first = await link.from_time(queue, ends, asked.from_ms)
-        if first is None and asked.from_ms_strict:
-            raise ClientError(f"The {offsets.named(queue)} has no message stored at {asked.from_ms} or later. Set "
-                              "startingOffsetsByTimestampStrategy to latest to begin at its end.")
-        starts[queue] = ends.high if first is None else first
+        first = await link.from_time(queue, ends, asked.from_time.at_ms)
+        starts[queue] = asked.from_time.or_end(first, ends.high, f"The {offsets.named(queue)}")
     return starts
 
 

@@ -5,13 +5,10 @@ A position is the next offset of every queue; it is what a stream's checkpoint h
 
 from collections.abc import Iterable, Mapping
 from heapq import heapify, heapreplace
-from typing import Any, NamedTuple
-
-import orjson
+from typing import NamedTuple
 
 from sandbox.kernel.errors import ClientError, StoreError
 from sandbox.message.queue import MessageQueue
-from sandbox.pipeline.sources.cluster_options import position_of
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST, WAY_ON
 
 Offsets = Mapping[MessageQueue, int]
@@ -111,13 +108,3 @@ def split(ranges: Iterable[Range], least: int) -> list[Range]:
         heapreplace(longest, (-(whole[number].size / parts[number]), number))
     return [Range(one.queue, one.begin + one.size * part // count, one.begin + one.size * (part + 1) // count)
             for one, count in zip(whole, parts, strict=True) for part in range(count)]
-
-
-def behind(source: Mapping[str, Any]) -> int:
-    """Messages a stream had not read by the end of its batch, of one of the `sources` of its progress.
-
-    Their offsets are JSON texts; in the progress's own JSON they are objects.
-    """
-    texts = (source[name] for name in ("latestOffset", "endOffset"))
-    latest, end = (position_of(orjson.loads(text) if isinstance(text, str) else text) for text in texts)
-    return sum(max(0, high - end.get(queue, 0)) for queue, high in latest.items())

@@ -10,29 +10,18 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import OF_GROUPS
 from sandbox.pipeline.access import ACCESS, Access, access_of
 from sandbox.pipeline.sources.cluster_rows import SCHEMA
+from sandbox.pipeline.sources.from_time import FROM_TIME, FromTime, from_time_of
+from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, is_strict, least_partitions, listed
+from sandbox.pipeline.sources.pace import PACE, Pace, no_pace, pace_of
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
-from sandbox.pipeline.sources.store_options import (
-    DDL,
-    check_names,
-    count_of,
-    fields_in,
-    is_strict,
-    listed,
-    most_per_trigger,
-    named_columns,
-)
+from sandbox.pipeline.sources.store_options import DDL, fields_in, named_columns
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 TOPICS = ("subscribe", "subscribePattern", "assign")
-NAMES = (*ACCESS, *TOPICS, "columns", "startingOffsets", "endingOffsets", "startingTimestamp",
-         "startingOffsetsByTimestampStrategy", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay",
-         "minPartitions", "failOnDataLoss")
-MAX_PARTITIONS = 100_000
-DELAY_MS = 15 * 60_000
-STRATEGIES = ("latest", "error")
-UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+NAMES = (*ACCESS, *TOPICS, "columns", "startingOffsets", "endingOffsets", *FROM_TIME, *PACE, MIN_PARTITIONS,
+         "failOnDataLoss")
 Offsets = dict[MessageQueue, int]
 
 
@@ -59,24 +48,15 @@ class Chosen(NamedTuple):
             queue.topic in self.topics and self.has(queue))
 
 
-class Pace(NamedTuple):
-    """Of a stream: messages of a batch, of all queues together, and how long fewer than `least` may wait."""
-
-    most: int | None = None
-    least: int | None = None
-    delay_ms: int = DELAY_MS
-
-
 class Asked(NamedTuple):
-    """The options.  `from_ms`: begin with the first message stored then or later, which there has to be if `strict`."""
+    """The options."""
 
     access: Access
     chosen: Chosen
     columns: list[str]
     starting: str | Offsets
     ending: str | Offsets
-    from_ms: int | None
-    from_ms_strict: bool
+    from_time: FromTime | None
     pace: Pace
     min_partitions: int
     fail_on_data_loss: bool
@@ -91,6 +71,7 @@ def schema_of(options: Mapping[str, str]) -> str:
 def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
     """Of reading once.  Raises ValueError."""
     asked = _asked(options, schema, "earliest")
+    no_pace(options)
     late = isinstance(asked.starting, dict) and LATEST in asked.starting.values()
     early = isinstance(asked.ending, dict) and EARLIEST in asked.ending.values()
     if asked.starting == "latest" or asked.ending == "earliest" or late or early:
@@ -107,19 +88,9 @@ def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) ->
 
 def _asked(options: Mapping[str, str], schema: "StructType | None", starting: str) -> Asked:
     check_names(options, NAMES)
-    from_ms = count_of(options, "startingTimestamp")
-    if from_ms is not None and "startingOffsets" in options:
-        raise ValueError("Name where to begin by startingTimestamp or by startingOffsets, not both.")
-    strategy = options.get("startingOffsetsByTimestampStrategy", STRATEGIES[0]).strip()
-    if strategy not in STRATEGIES:
-        raise ValueError(f"Option startingOffsetsByTimestampStrategy has to be {' or '.join(STRATEGIES)}, "
-                         f"and is {strategy}.")
-    partitions = count_of(options, "minPartitions") or 0
-    if partitions > MAX_PARTITIONS:
-        raise ValueError(f"Option minPartitions is {partitions}; more than {MAX_PARTITIONS} are not made.")
     return Asked(access_of(options), chosen_of(options), _columns(schema, options),
                  offsets_of(options, "startingOffsets", starting), offsets_of(options, "endingOffsets", "latest"),
-                 from_ms, strategy == "error", _pace(options), partitions, is_strict(options))
+                 from_time_of(options), pace_of(options), least_partitions(options), is_strict(options))
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
@@ -193,17 +164,6 @@ def _queue(topic: str, name: Any) -> MessageQueue:
 
 def _columns(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
     return named_columns(listed(options, "columns"), SCHEMA) if schema is None else fields_in(schema, SCHEMA)
-
-
-def _pace(options: Mapping[str, str]) -> Pace:
-    most, least = most_per_trigger(options), count_of(options, "minOffsetsPerTrigger")
-    if most is not None and least is not None and least > most:
-        raise ValueError(f"Option minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most}).")
-    text = options.get("maxTriggerDelay", f"{DELAY_MS}ms").strip().lower()
-    found = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
-    if found is None or found[2] not in UNITS_MS:
-        raise ValueError(f"Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and {text} is none.")
-    return Pace(most, least, int(found[1]) * UNITS_MS[found[2]])
 
 
 def _table(value: Any) -> list[tuple[str, Any]]:

@@ -10,13 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources import cluster_offsets as offsets
@@ -24,7 +18,9 @@ from sandbox.pipeline.sources.cluster import RangePartition, batches, started, t
 from sandbox.pipeline.sources.cluster_line import Dial, Line, TcpLine
 from sandbox.pipeline.sources.cluster_options import Asked, Offsets, plain, position_of
 from sandbox.pipeline.sources.cluster_watch import Watch
+from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.store_offsets import LATEST, shares
+from sandbox.pipeline.sources.trigger import Trigger
 
 QUIET_S = 0.1  # Spark asks every 10 ms while nothing comes
 
@@ -36,32 +32,22 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.asked, self._dial = asked, dial
         self._open: Line | None = None
         self._target: Offsets | None = None
-        self._initial: dict[str, Any] | None = None
-        self._first: dict[str, Any] | None = None  # the same, while a batch without rows has to write it down
+        self._first_end = FirstEnd()
         self._quiet: tuple[dict[str, Any], float] | None = None
-        self._triggered_s: float | None = None
+        self._trigger = Trigger(asked.pace)
         self._watch = Watch(asked)
 
     def initialOffset(self) -> dict[str, Any]:
         found = self._line.run(there(self._line.link, self.asked.chosen))
         starts = self._line.run(started(self._line.link, self.asked, found))
         offsets.begins(starts, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        self._initial = plain(starts)
-        if self._begins_late:
-            self._first = self._initial
-        return self._initial
+        return self._first_end.begun(plain(starts), is_late=self._begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        most, least, _ = self.asked.pace
-        if most is not None:
-            return ReadMaxRows(most)
-        return ReadAllAvailable() if least is None else ReadMinRows(least)
+        return self._trigger.limit
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        if start == self._first:
-            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
-            # batch would begin later when started again.
-            self._first = None
+        if self._first_end.take(start):
             return start
         clock = self._line.link.clock
         if self._quiet is not None and self._quiet[0] == start and clock.monotonic() - self._quiet[1] < QUIET_S:
@@ -73,13 +59,13 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         waiting = {queue: end - begins[queue] for queue, end in ends.items()}
         if not any(waiting.values()) and self._target is None:
             self._quiet = start, clock.monotonic()
-        if self._holds_back(sum(waiting.values()), limit, clock.monotonic()):
+        if self._target is None and self._trigger.holds_back(sum(waiting.values()), limit, clock.monotonic()):
             return start
         granted = shares(waiting, limit.max_rows) if isinstance(limit, ReadMaxRows) else waiting
         return plain(position | {queue: begins[queue] + count for queue, count in granted.items()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """As the last planning found it; `cluster_offsets.behind` counts what is between."""
+        """As the last planning found it; `progress.behind` counts what is between."""
         return plain(self._watch.highs) if self._watch.highs else None
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -87,9 +73,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = {queue: ends.high for queue, ends in found.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        if start == self._initial:
-            self._first = None  # the first end is written down, by this start of the stream or by an earlier one
-        ranges = offsets.between(position_of(start), position_of(end), is_first=start == self._initial)
+        ranges = offsets.between(position_of(start), position_of(end), is_first=self._first_end.planned(start))
         return [RangePartition(piece) for piece in offsets.split(ranges, self.asked.min_partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -115,19 +99,8 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _begins_late(self) -> bool:
         """Whether its start depends on the time of the call."""
         starting = self.asked.starting
-        return self.asked.from_ms is not None or starting == "latest" or (
+        return self.asked.from_time is not None or starting == "latest" or (
             isinstance(starting, Mapping) and LATEST in starting.values())
 
     def _bound(self, queue: MessageQueue) -> int:
         return 1 << 62 if self._target is None else self._target.get(queue, 0)
-
-    def _holds_back(self, waiting: int, limit: ReadLimit, now_s: float) -> bool:
-        """Fewer than minOffsetsPerTrigger wait for more, up to maxTriggerDelay; the first batch comes at once."""
-        least = self.asked.pace.least
-        if least is None or self._target is not None or isinstance(limit, ReadAllAvailable):
-            return False
-        since_s = None if self._triggered_s is None else now_s - self._triggered_s
-        if waiting < least and since_s is not None and since_s * 1_000 < self.asked.pace.delay_ms:
-            return True
-        self._triggered_s = now_s
-        return False

@@ -17,8 +17,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
+from sandbox.pipeline.sources.option_values import check_names
 from sandbox.pipeline.sources.pushed import Columns, narrow
-from sandbox.pipeline.sources.store_options import check_names
 from sandbox.pipeline.sources.travel import reduced
 
 NAMES = ("path", "journals", "events", "linesOf", "startingOffsets", "maxBytesPerTrigger", "failOnDataLoss")

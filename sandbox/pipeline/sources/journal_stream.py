@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from sandbox.journal.segments import SEGMENT_BYTES
 from sandbox.pipeline.sources import journal_positions as positions
+from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.journal_files import (
     Chosen,
     Piece,
@@ -26,8 +27,8 @@ from sandbox.pipeline.sources.journal_files import (
     size_of,
 )
 from sandbox.pipeline.sources.journal_positions import BEGINNING, Positions
+from sandbox.pipeline.sources.option_values import is_strict, number_of
 from sandbox.pipeline.sources.packing import packed
-from sandbox.pipeline.sources.store_options import is_strict, number_of
 
 
 class Asked(NamedTuple):
@@ -71,22 +72,18 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self._target: Positions | None = None
-        self._first: dict[str, Any] | None = None
+        self._first_end = FirstEnd()
 
     def initialOffset(self) -> dict[str, Any]:
         if not self.asked.latest:
             return positions.plain(dict.fromkeys(self.asked.journals, BEGINNING))
-        self._first = positions.plain(self._ends())
-        return self._first
+        return self._first_end.begun(positions.plain(self._ends()), is_late=True)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable() if self.asked.most_bytes is None else ReadMaxBytes(self.asked.most_bytes)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        if start == self._first:
-            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
-            # batch would begin later when started again.
-            self._first = None
+        if self._first_end.take(start):
             return start
         known = positions.position_of(start)
         news = {}
@@ -106,6 +103,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._ends()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        self._first_end.planned(start)
         begins, ends = positions.position_of(start), positions.position_of(end)
         pieces: list[Piece] = []
         for sandbox, path in sorted(self.asked.journals.items()):

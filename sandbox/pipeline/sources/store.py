@@ -3,8 +3,9 @@
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
 `store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source does not get the columns a query
 needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
-`endingOffsets` (`latest` or JSON, exclusive), `failOnDataLoss`, `skippedLogs` (parts of logs that are read elsewhere,
-see `store_options.skipped_of`).  Filters on store, topic, queueId, queueOffset,
+`endingOffsets` (`latest` or JSON, exclusive), `startingTimestamp` and `startingOffsetsByTimestampStrategy` (see
+`from_time`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read elsewhere, see
+`store_options.skipped_of`).  Filters on store, topic, queueId, queueOffset,
 physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log, a part of it, or many small ones.
 """
 
@@ -17,6 +18,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.from_time import FromTime, from_time_of
+from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
+from sandbox.pipeline.sources.pace import no_pace
 from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
 from sandbox.pipeline.sources.pushed import Columns, narrow
@@ -27,10 +31,8 @@ from sandbox.pipeline.sources.store_options import (
     NAMES,
     Root,
     Skipped,
-    check_names,
     columns_in,
     columns_of,
-    is_strict,
     roots_of,
     skipped_of,
     wanted_of,
@@ -73,6 +75,8 @@ class Asked(NamedTuple):
     wanted: Wanted
     starting: str | Position
     ending: str | Position
+    from_time: FromTime | None
+    min_partitions: int
     fail_on_data_loss: bool
     skipped: Skipped
 
@@ -80,6 +84,7 @@ class Asked(NamedTuple):
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Raises ValueError, and StoreError where there is no store."""
     check_names(options, NAMES)
+    no_pace(options)
     starting, ending = (offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"),
                                                                             ("endingOffsets", "latest")))
     if starting == "latest" or ending == "earliest":
@@ -87,8 +92,8 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     roots = roots_of(options)
     offsets.check_queues("startingOffsets", starting, roots)
     offsets.check_queues("endingOffsets", ending, roots)
-    return Asked(roots, columns_in(schema, options), wanted_of(options), starting, ending, is_strict(options),
-                 skipped_of(options, roots))
+    return Asked(roots, columns_in(schema, options), wanted_of(options), starting, ending, from_time_of(options),
+                 least_partitions(options), is_strict(options), skipped_of(options, roots))
 
 
 class Piece(NamedTuple):
@@ -126,28 +131,38 @@ class StoreReader(DataSourceReader):
                 self.wanted = narrowed
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [LogPartition(pieces) for pieces in packed(self._pieces(), SMALL_TASK_BYTES)]
+        most_bytes, small_bytes = TASK_BYTES, SMALL_TASK_BYTES
+        pieces, messages = self._pieces()
+        if least := min(self.asked.min_partitions, messages):
+            share_bytes = max(1, sum(piece.end - piece.start for piece in pieces) // least)
+            most_bytes, small_bytes = min(most_bytes, share_bytes), min(small_bytes, share_bytes)
+        cut = (piece._replace(start=start, end=min(start + most_bytes, piece.end))
+               for piece in pieces for start in range(piece.start, piece.end, most_bytes))
+        return [LogPartition(group) for group in packed(cut, small_bytes)]
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> tuple[list[Piece], int]:
+        """The parts of log files to read, and how many messages queues have within their bounds."""
         least, beyond = self.wanted.from_physical or 0, self.wanted.to_physical
+        pieces: list[Piece] = []
+        messages = 0
         for root in self.roots:
             found = offsets.extents([root], self.wanted)
             bounds = self._bounds(root, found)
-            end = max((extent.log_end for extent in found.values()), default=0)
-            end = end if beyond is None else min(end, beyond)
+            messages += sum(max(0, end - begin) for begin, end in bounds.values())
+            log_end = max((extent.log_end for extent in found.values()), default=0)
+            log_end = log_end if beyond is None else min(log_end, beyond)
             skipped = self.asked.skipped.get(root.name or "", {})
             for log in log_files(root.path):
-                for start in range(max(log.start, skipped.get(log.start, 0)), log.end, TASK_BYTES):
-                    piece = Piece(root, log, start, min(start + TASK_BYTES, log.end, end), bounds)
-                    if piece.start < piece.end and piece.end > least:
-                        yield piece
+                start, end = max(log.start, skipped.get(log.start, 0), least), min(log.end, log_end)
+                if start < end:
+                    pieces.append(Piece(root, log, start, end, bounds))
+        return pieces, messages
 
     def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Messages complete now: later ones are not included."""
-        stores = frozenset([root.name or ""])
-        start = offsets.resolved(self.asked.starting, found, stores, otherwise="earliest")
+        start = offsets.started(self.asked.starting, self.asked.from_time, found, [root])
         begins = offsets.begins(start, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        end = offsets.resolved(self.asked.ending, found, stores, otherwise="latest")
+        end = offsets.resolved(self.asked.ending, found, start.stores, otherwise="latest")
         return {(queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
                 for queue, extent in found.items()}
 

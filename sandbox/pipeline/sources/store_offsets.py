@@ -6,12 +6,14 @@ whose files are deleted keeps its position: a broker that lost its queues create
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sources.from_time import FromTime
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
@@ -117,15 +119,6 @@ def _name(queue: Queue) -> str:
     return f"Queue {queue.queue_id} of topic {queue.topic}{of}"
 
 
-def advanced(position: Position, roots: Iterable[Root], start: Mapping[Queue, int], ends: Mapping[Queue, int],
-             most: int | None) -> Position:
-    """All that exists, or `most` messages: each queue gets its share of what waits."""
-    waiting = {queue: max(0, end - start[queue]) for queue, end in ends.items()}
-    granted = waiting if most is None else shares(waiting, most)
-    stores = position.stores | {root.name or "" for root in roots}
-    return Position(stores, {**position.offsets, **{queue: start[queue] + granted[queue] for queue in waiting}})
-
-
 def shares(waiting: Mapping[Q, int], most: int) -> dict[Q, int]:
     """Proportional integers; `most` in total, or everything where there is less."""
     total = sum(waiting.values())
@@ -217,6 +210,22 @@ def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: froze
         return {EARLIEST: extent.first, LATEST: extent.end}.get(place, place)
 
     return Position(stores, {queue: at(queue, extent) for queue, extent in found.items()})
+
+
+def started(asked: str | Position, from_time: FromTime | None, found: Mapping[Queue, Extent],
+            roots: Iterable[Root]) -> Position:
+    """Where reading begins for the first time.  Raises StoreError where there has to be a later message."""
+    paths = {root.name or "": root.path for root in roots}
+    if from_time is None:
+        return resolved(asked, found, frozenset(paths), otherwise="earliest")
+    starts: dict[Queue, int] = {}
+    for store, queues in groupby(sorted(found), lambda queue: queue.store):
+        with StoreReader(paths[store]) as reader:
+            for queue in queues:
+                low, high = found[queue].first, found[queue].end
+                first = reader.queue(queue.topic, queue.queue_id).first_stored_from(from_time.at_ms, low, high)
+                starts[queue] = from_time.or_end(None if first == high else first, high, _name(queue))
+    return Position(frozenset(paths), starts)
 
 
 def _table(value: Any) -> list[tuple[str, Any]]:

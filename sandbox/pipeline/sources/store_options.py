@@ -1,7 +1,6 @@
 """Options of a reader of `rocketmq-store`; every error is one sentence."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +8,9 @@ import orjson
 import pyarrow as pa
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.access import truth_of
+from sandbox.pipeline.sources.from_time import FROM_TIME
+from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, listed, number_of
+from sandbox.pipeline.sources.pace import PACE
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
@@ -54,17 +55,8 @@ def store_at(path: Path) -> Path:
     return path
 
 
-NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "endingOffsets", "maxOffsetsPerTrigger",
-         "failOnDataLoss", "skippedLogs")
-
-
-def check_names(options: Iterable[str], known: Sequence[str]) -> None:
-    """Raises ValueError for an unknown option, with the nearest name; like Spark's own they are case-insensitive."""
-    lower = {name.lower(): name for name in known}
-    if unknown := sorted(name for name in options if name.lower() not in lower):
-        near = [lower[found] for name in unknown for found in get_close_matches(name.lower(), lower, 1)]
-        meant = f" Did you mean {' and '.join(near)}?" if near else ""
-        raise ValueError(f"There is no option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
+NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "endingOffsets", *FROM_TIME, *PACE,
+         MIN_PARTITIONS, "failOnDataLoss", "skippedLogs")
 
 
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
@@ -105,11 +97,6 @@ def wanted_of(options: Mapping[str, str]) -> Wanted:
     return Wanted(topics=frozenset(listed(options, "topic")) or None, queue_ids=ids or None)
 
 
-def is_strict(options: Mapping[str, str]) -> bool:
-    """Option failOnDataLoss, default true.  Raises ValueError."""
-    return truth_of("failOnDataLoss", options.get("failOnDataLoss", "true"))
-
-
 Skipped = Mapping[str, Mapping[int, int]]
 """By store (empty for the only one) and start of a log file: up to where it is not read."""
 
@@ -131,28 +118,3 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
     if unknown := sorted(set(found) - {root.name or "" for root in roots}):
         raise ValueError(f"Option skippedLogs names store {unknown[0]}, and there is none.")
     return found
-
-
-def most_per_trigger(options: Mapping[str, str]) -> int | None:
-    """Option maxOffsetsPerTrigger: messages of all queues together; None if missing.  Raises ValueError."""
-    most = count_of(options, "maxOffsetsPerTrigger")
-    if most == 0:
-        raise ValueError("Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
-    return most
-
-
-def count_of(options: Mapping[str, str], option: str) -> int | None:
-    """None if missing.  Raises ValueError."""
-    return None if (text := options.get(option)) is None else number_of(option, text.strip())
-
-
-def number_of(option: str, text: str) -> int:
-    """A count or an id.  Raises ValueError."""
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"Option {option} has to be a number of 0 or more, and {text} is none.")
-    return int(text)
-
-
-def listed(options: Mapping[str, str], name: str) -> list[str]:
-    """The parts of a list by commas."""
-    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]

@@ -1,34 +1,31 @@
 """`spark.readStream.format("rocketmq-store")`: new messages of stores, each exactly once by its checkpoint.
 
 Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where -2
-is earliest and -1 latest), `maxOffsetsPerTrigger`, `failOnDataLoss`.  They are named as the Kafka source names them.
-An existing checkpoint decides.
+is earliest and -1 latest), or a time (`from_time`); how many messages a batch has and how long few of them wait
+(`pace`).  They are named as the Kafka source names them.  An existing checkpoint decides.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.first_end import FirstEnd
+from sandbox.pipeline.sources.from_time import FromTime, from_time_of
+from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
+from sandbox.pipeline.sources.pace import Pace, pace_of
 from sandbox.pipeline.sources.places import NO_END, Log, Places, Wanted, log_files, slice_places
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
-from sandbox.pipeline.sources.store_options import (
-    NAMES,
-    Root,
-    check_names,
-    columns_in,
-    is_strict,
-    most_per_trigger,
-    roots_of,
-    wanted_of,
-)
+from sandbox.pipeline.sources.store_options import NAMES, Root, columns_in, roots_of, wanted_of
+from sandbox.pipeline.sources.trigger import Trigger
 from sandbox.store.config import FILLER_BYTES
 
 MESSAGES_PER_TASK = 65_536
@@ -41,7 +38,9 @@ class Asked(NamedTuple):
     columns: list[str]
     wanted: Wanted
     starting: str | Position
-    most: int | None
+    from_time: FromTime | None
+    pace: Pace
+    min_partitions: int
     fail_on_data_loss: bool
 
     @property
@@ -51,8 +50,9 @@ class Asked(NamedTuple):
     @property
     def begins_late(self) -> bool:
         """Whether its start depends on the time of the call."""
-        asked = self.starting
-        return offsets.LATEST in asked.offsets.values() if isinstance(asked, Position) else asked == "latest"
+        starting = self.starting
+        return self.from_time is not None or starting == "latest" or (
+            isinstance(starting, Position) and offsets.LATEST in starting.offsets.values())
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
@@ -63,8 +63,8 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     if "skippedLogs" in options:
         raise ValueError("A stream skips nothing: option skippedLogs is for reading once.")
     return Asked(roots_of(options), columns_in(schema, options), wanted_of(options),
-                 offsets.asked_of(options, "startingOffsets", "earliest"), most_per_trigger(options),
-                 is_strict(options))
+                 offsets.asked_of(options, "startingOffsets", "earliest"), from_time_of(options), pace_of(options),
+                 least_partitions(options), is_strict(options))
 
 
 class SlicePartition(InputPartition):
@@ -78,49 +78,57 @@ class SlicePartition(InputPartition):
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans in one process, from the current files; reads in the workers."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, asked: Asked, now_s: Callable[[], float] = monotonic) -> None:
+        self.asked, self._now_s = asked, now_s
         self._target: Mapping[offsets.Queue, int] | None = None
-        self._first: dict[str, Any] | None = None
+        self._first_end = FirstEnd()
+        self._trigger = Trigger(asked.pace)
+        self._latest: dict[str, Any] | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        stores = frozenset(root.name or "" for root in self.asked.roots)
         offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
         found = offsets.extents(self.asked.roots, self.asked.wanted)
-        position = offsets.resolved(self.asked.starting, found, stores, otherwise="earliest")
-        first = self._plain(position)
-        if self.asked.begins_late:
-            self._first = first
-        return first
+        position = offsets.started(self.asked.starting, self.asked.from_time, found, self.asked.roots)
+        return self._first_end.begun(self._plain(position), is_late=self.asked.begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadAllAvailable() if self.asked.most is None else ReadMaxRows(self.asked.most)
+        return self._trigger.limit
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        if start == self._first:
-            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
-            # batch would begin later when started again.
-            self._first = None
+        if self._first_end.take(start):
             return start
         position = offsets.position_of(start, named=self.asked.is_named)
         found = offsets.extents(self.asked.roots, self.asked.wanted)
         begins = offsets.begins(position, found, fail_on_data_loss=self.asked.fail_on_data_loss)
         ends = {queue: extent.end for queue, extent in found.items()}
+        stores = position.stores | {root.name or "" for root in self.asked.roots}
+        self._latest = self._plain(Position(stores, ends))
         if self._target is not None:
             ends = {queue: min(end, self._target.get(queue, 0)) for queue, end in ends.items()}
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return self._plain(offsets.advanced(position, self.asked.roots, begins, ends, most))
+        waiting = {queue: max(0, end - begins[queue]) for queue, end in ends.items()}
+        if self._target is None and self._trigger.holds_back(sum(waiting.values()), limit, self._now_s()):
+            return start
+        granted = offsets.shares(waiting, limit.max_rows) if isinstance(limit, ReadMaxRows) else waiting
+        onward = {queue: begins[queue] + count for queue, count in granted.items()}
+        return self._plain(Position(stores, position.offsets | onward))
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """As the last planning found it; `progress.behind` counts what is between."""
+        return self._latest
 
     def prepareForTriggerAvailableNow(self) -> None:
         found = offsets.extents(self.asked.roots, self.asked.wanted)
         self._target = {queue: extent.end for queue, extent in found.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        self._first_end.planned(start)
         position, goal = (offsets.position_of(value, named=self.asked.is_named) for value in (start, end))
         found = offsets.extents(self.asked.roots, self.asked.wanted)
         begins = offsets.begins(position, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        groups = offsets.packed(offsets.slices(begins, goal), MESSAGES_PER_TASK)
-        return [SlicePartition(group) for group in groups]
+        slices = offsets.slices(begins, goal)
+        least = min(self.asked.min_partitions, messages := sum(piece.end - piece.start for piece in slices))
+        most = min(MESSAGES_PER_TASK, messages // least) if least else MESSAGES_PER_TASK
+        return [SlicePartition(group) for group in offsets.packed(slices, most)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SlicePartition)

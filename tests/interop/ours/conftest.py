@@ -5,30 +5,18 @@ Apache's mqadmin prints.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from sandbox import connect
 from sandbox.notebook.remote import Remote
-from tests.interop.clients import Unavailable
+from tests.interop.each_server import EACH, server_or_skip
 from tests.interop.ours.stage import QUICK, Scene
-from tests.interop.servers import APACHE_4, APACHE_5, apache_server, our_server
 
 
-@pytest.fixture(scope="session", params=[
-    "ours",
-    pytest.param(f"apache-{APACHE_4}", marks=pytest.mark.apache),
-    pytest.param(f"apache-{APACHE_5}", marks=pytest.mark.apache),
-])
+@pytest.fixture(scope="session", params=EACH)
 def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
-    with ExitStack() as ends:
-        try:
-            name: str = request.param
-            server = ends.enter_context(our_server() if name == "ours" else apache_server(name.partition("-")[2],
-                                                                                          properties=QUICK))
-        except Unavailable as why:
-            pytest.skip(f"{request.param}: {why}")
+    with server_or_skip(request.param, properties=QUICK) as server:
         yield Scene(server)
 
 

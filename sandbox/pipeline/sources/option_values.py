@@ -1,0 +1,48 @@
+"""Values of a source's options; every error is one sentence."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from sandbox.pipeline.access import truth_of
+
+MIN_PARTITIONS = "minPartitions"
+MAX_PARTITIONS = 100_000
+
+
+def check_names(options: Iterable[str], known: Sequence[str]) -> None:
+    """Raises ValueError for an unknown option, with the nearest name; like Spark's own they are case-insensitive."""
+    lower = {name.lower(): name for name in known}
+    if unknown := sorted(name for name in options if name.lower() not in lower):
+        near = [lower[found] for name in unknown for found in get_close_matches(name.lower(), lower, 1)]
+        meant = f" Did you mean {' and '.join(near)}?" if near else ""
+        raise ValueError(f"There is no option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
+
+
+def count_of(options: Mapping[str, str], option: str) -> int | None:
+    """None if missing.  Raises ValueError."""
+    return None if (text := options.get(option)) is None else number_of(option, text.strip())
+
+
+def number_of(option: str, text: str) -> int:
+    """A count or an id.  Raises ValueError."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"Option {option} has to be a number of 0 or more, and {text} is none.")
+    return int(text)
+
+
+def listed(options: Mapping[str, str], name: str) -> list[str]:
+    """The parts of a list by commas."""
+    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
+
+
+def is_strict(options: Mapping[str, str]) -> bool:
+    """Option failOnDataLoss, default true.  Raises ValueError."""
+    return truth_of("failOnDataLoss", options.get("failOnDataLoss", "true"))
+
+
+def least_partitions(options: Mapping[str, str]) -> int:
+    """Option minPartitions: tasks of a batch; 0 if missing.  Raises ValueError."""
+    least = count_of(options, MIN_PARTITIONS) or 0
+    if least > MAX_PARTITIONS:
+        raise ValueError(f"Option minPartitions is {least}; more than {MAX_PARTITIONS} are not made.")
+    return least

@@ -1,0 +1,39 @@
+"""How many messages a batch of a stream has, and how long few of them wait: options that the Kafka source names."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sandbox.pipeline.sources.option_values import count_of
+
+PACE = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+DELAY_MS = 15 * 60_000
+UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Pace(NamedTuple):
+    """Of a stream: messages of a batch, of all queues together, and how long fewer than `least` may wait."""
+
+    most: int | None = None
+    least: int | None = None
+    delay_ms: int = DELAY_MS
+
+
+def pace_of(options: Mapping[str, str]) -> Pace:
+    """Raises ValueError."""
+    most, least = count_of(options, "maxOffsetsPerTrigger"), count_of(options, "minOffsetsPerTrigger")
+    if most == 0:
+        raise ValueError("Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
+    if most is not None and least is not None and least > most:
+        raise ValueError(f"Option minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most}).")
+    text = options.get("maxTriggerDelay", f"{DELAY_MS}ms").strip().lower()
+    found = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
+    if found is None or found[2] not in UNITS_MS:
+        raise ValueError(f"Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and {text} is none.")
+    return Pace(most, least, int(found[1]) * UNITS_MS[found[2]])
+
+
+def no_pace(options: Mapping[str, str]) -> None:
+    """Of reading once.  Raises ValueError."""
+    if given := [name for name in PACE if name in options]:
+        raise ValueError(f"Reading once has no triggers: option {given[0]} is for a stream.")

@@ -1,0 +1,25 @@
+"""How far a stream of messages is behind, from its progress."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+
+def behind(source: Mapping[str, Any]) -> int:
+    """Messages the stream had not read by the end of its batch, of one of the `sources` of its progress.
+
+    Of `rocketmq` and `rocketmq-store`.  Offsets are JSON texts there; in the progress's own JSON they are objects.
+    """
+    latest, end = (dict(_offsets(orjson.loads(text) if isinstance(text, str) else text))
+                   for text in (source["latestOffset"], source["endOffset"]))
+    return sum(max(0, high - end.get(queue, 0)) for queue, high in latest.items())
+
+
+def _offsets(value: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """By the names around each offset, which together are its queue's."""
+    if isinstance(value, dict):
+        for part, inner in value.items():
+            yield from _offsets(inner, (*name, part))
+    else:
+        yield name, value

@@ -1,0 +1,32 @@
+"""When the next batch of a stream comes."""
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
+
+from sandbox.pipeline.sources.pace import Pace
+
+
+class Trigger:
+    """Holds a batch back: fewer messages than `least` wait for more, but no longer than `delay_ms` since the last."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._last_s: float | None = None
+
+    @property
+    def limit(self) -> ReadLimit:
+        """For `getDefaultReadLimit`."""
+        most, least, _ = self._pace
+        if most is not None:
+            return ReadMaxRows(most)
+        return ReadAllAvailable() if least is None else ReadMinRows(least)
+
+    def holds_back(self, waiting: int, limit: ReadLimit, now_s: float) -> bool:
+        """Of so many messages.  The first batch comes at once, and so does all that is read without a limit."""
+        least = self._pace.least
+        if least is None or isinstance(limit, ReadAllAvailable):
+            return False
+        since_s = None if self._last_s is None else now_s - self._last_s
+        if waiting < least and since_s is not None and since_s * 1_000 < self._pace.delay_ms:
+            return True
+        self._last_s = now_s
+        return False
