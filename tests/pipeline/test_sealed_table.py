@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.pipeline.iceberg import ICEBERG
-from sandbox.pipeline.sealed import entries, plan, table
+from sandbox.pipeline.sealed import entries, plan, table, writing
 from sandbox.pipeline.sealed.entries import entries_in, state_of
 from tests.golden.golden_stores import NAMES, unpack
 from tests.nightly import many
@@ -127,6 +127,20 @@ def test_a_log_file_with_another_hash_has_another_sealed_file_in_the_table(root:
     assert counts(directory) == {"added": 1, "deleted": 1, "total": LOGS}
     assert len(before - files_of(directory)) == 1
     assert files_of(directory) == sealed_files(directory)
+    assert scanned(directory) == rows_alone(root)
+
+
+def test_a_lost_file_that_is_sealed_again_with_another_length_takes_its_place_under_its_name(
+        root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tabled(root, directory)
+    before = files_of(directory)
+    (directory / entries_in(directory)[0].file).unlink()
+    monkeypatch.setattr(writing, "DICTIONARIES", [])
+    assert tabled(root, directory)[0] == "sealed"
+    assert counts(directory) == {"added": 1, "deleted": 1, "total": LOGS}
+    assert files_of(directory) == before
+    sizes = opened(directory).inspect.files().column("file_size_in_bytes").to_pylist()
+    assert sorted(sizes) == sorted(file.stat().st_size for file in before)
     assert scanned(directory) == rows_alone(root)
 
 

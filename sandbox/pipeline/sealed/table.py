@@ -49,8 +49,8 @@ def named(directory: Path, root: Path) -> set[str]:
         return {Path(file.file_path).name for file in _files(table)}
 
 
-def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> Kept:
-    """The table with the rows of these sealed files alone.
+def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
+    """Makes it the table of the rows of these sealed files alone.
 
     Raises NoIceberg, also where one that is new to it is damaged, or OSError; the table is as it was then.
     """
@@ -73,19 +73,14 @@ def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> Kept:
                         update.delete_data_file(known[key])
                     for path, _ in new:
                         update.append_data_file(parquet_file_to_data_file(table.io, change.table_metadata, path))
-        return _kept(directory, table)
 
 
 def kept(directory: Path, root: Path) -> Kept:
     """Raises NoIceberg, or OSError."""
     with _table(directory, root) as table:
-        return _kept(directory, table)
-
-
-def _kept(directory: Path, table: "Table") -> Kept:
-    files, snapshot = _files(table), table.current_snapshot()
-    return Kept(directory / ICEBERG / CATALOG_FILE, sum(file.record_count for file in files), len(files),
-                None if snapshot is None else snapshot.snapshot_id)
+        files, snapshot = _files(table), table.current_snapshot()
+        return Kept(directory / ICEBERG / CATALOG_FILE, sum(file.record_count for file in files), len(files),
+                    None if snapshot is None else snapshot.snapshot_id)
 
 
 def _files(table: "Table") -> "list[DataFile]":
