@@ -11,6 +11,8 @@ between the two steps is committed by the next append, which goes on behind it.
 
 import os
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 ICEBERG = "iceberg"
 CATALOG = "queueviz"
+CATALOG_FILE = "catalog.db"
 
 
 class NoIceberg(SandboxError):
@@ -68,14 +71,20 @@ def _before(out: Path, name: str) -> results.Table | None:
 
 
 def _commit(home: Path, name: str, schema: "pa.Schema", generation: Path, *, append: bool) -> None:
+    with opened(home, name, schema) as table, table.transaction() as change:
+        _change(table, change, schema, _filled(generation), append=append)
+
+
+@contextmanager
+def opened(home: Path, name: str, schema: "pa.Schema", properties: Mapping[str, str] = {}) -> "Iterator[Table]":
+    """The table of this name in `home`, made with these columns and properties where there is none."""
     from pyiceberg.catalog.sql import SqlCatalog
 
-    catalog = SqlCatalog(CATALOG, uri=f"sqlite:///{home}/catalog.db", warehouse=f"file://{home}")
+    catalog = SqlCatalog(CATALOG, uri=f"sqlite:///{home / CATALOG_FILE}", warehouse=f"file://{home}")
     try:
         catalog.create_namespace_if_not_exists(CATALOG)
-        table = catalog.create_table_if_not_exists(f"{CATALOG}.{name}", schema, location=f"file://{home / name}")
-        with table.transaction() as change:
-            _change(table, change, schema, _filled(generation), append=append)
+        yield catalog.create_table_if_not_exists(f"{CATALOG}.{name}", schema, location=f"file://{home / name}",
+                                                 properties=dict(properties))
     finally:
         catalog.engine.dispose()
 

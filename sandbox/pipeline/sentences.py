@@ -11,6 +11,8 @@ from sandbox.pipeline.spark_says import LONGEST, of_spark
 
 LAST_WORDS_BYTES = 16_384
 SPARK_GONE = "Spark's Java process ended in the middle of the run; most often the machine has run out of memory."
+WORKER_GONE = ("A Python worker of Spark was killed in the middle of the run; most often the machine has run out of "
+               "memory. Run it again.")
 NO_ROOM = "The disk is full. Make room, and run it again."
 
 _OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
@@ -27,6 +29,7 @@ _KNOWN = (
      "The Spark cluster took the application away, or never took it: nobody who answers there is a Spark master that "
      "will have it."),
     (re.compile("INVALID_CONNECT_URL"), "The address of the Spark Connect server is written as sc://host:15002."),
+    (re.compile("Python worker exited unexpectedly"), WORKER_GONE),
     (re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),
      "Spark ran out of memory. Ask for less at once, or give it more with spark.driver.memory."),
     (re.compile("Answer from Java side is empty|Error while (?:sending or )?receiving|Py4JNetworkError"

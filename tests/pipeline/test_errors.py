@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, last_words, sentence_of
+from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, WORKER_GONE, last_words, sentence_of
 from sandbox.pipeline.where import NoSpark, Where, look_for
 from tests.server.server import ROOT, environment, free_port
 
@@ -80,6 +80,8 @@ JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkExce
      "Spark did not start: Could not parse it."),
     (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "",
      "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"),
+    (Exception("An error occurred while calling o103.collectToPython.\n: org.apache.spark.SparkException: Job aborted "
+               "due to stage failure: Python worker exited unexpectedly (crashed). Consider"), "", WORKER_GONE),
     (Exception("An error occurred while calling o48.addTag"), "", SPARK_GONE),
     (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "", SPARK_GONE),
     (Exception("Failed: Traceback (most recent call last):\n  File x\nbuiltins.KeyError: 'orders'\n SQLSTATE"), "",

@@ -240,7 +240,7 @@ STEPS: tuple[tuple[Any, str], ...] = ((os, "fsync"), (os, "replace"), (Path, "un
                                       (pq.ParquetWriter, "write_table"))
 
 
-def killed_before(number: int, work: Callable[[], object]) -> bool:
+def killed_before(number: int, work: Callable[[], object], steps: tuple[tuple[Any, str], ...] = STEPS) -> bool:
     """Whether there was such a step; what should have been written is torn."""
     taken = 0
 
@@ -257,7 +257,7 @@ def killed_before(number: int, work: Callable[[], object]) -> bool:
         return step
 
     with pytest.MonkeyPatch.context() as patched:
-        for owner, name in STEPS:
+        for owner, name in steps:
             patched.setattr(owner, name, counted(getattr(owner, name)))
         try:
             work()

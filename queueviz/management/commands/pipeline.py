@@ -59,7 +59,7 @@ class Command(BaseCommand):
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
         add("--sealed", type=Path, metavar="DIR", help="of --store: where its sealed log files are, or are to go "
                                                        "(default: the data home, pipeline/seal)")
-        add("--format", help="of export, import and sql: ndjson, csv or parquet; of export also iceberg")
+        add("--format", help="of export, import and sql: ndjson, csv or parquet; of export and seal also iceberg")
         add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")

@@ -1,34 +1,48 @@
 """Writes each rolled log file of stores as a Parquet file beside them, once; jobs then read that instead of the log.
 
-    sealed   store, log (name of the file), rows, bytes (of the Parquet file), state, why
+    sealed    store, log (name of the file), rows, bytes (of the Parquet file), state, why
+    iceberg   store, catalog (path of its file), rows, files, snapshot (its id); where a table of them is kept
 
 States: `sealed` (now), `kept` (was, and still is), `left` (the broker still writes to it, or its queues begin or end in
 it), `refused` (the audit finds something in it, or it cannot be written: it is read as before, and `why` says so),
-`dropped` (retention took its log file).  Of a closed store the last file is sealed too.
+`dropped` (retention took its log file).  Of a closed store the last file is sealed too.  `format` = `iceberg` begins an
+Iceberg table of the sealed files (`pipeline.sealed.table`).
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.iceberg import ICEBERG, check
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.sealed import table
 from sandbox.pipeline.sealed.sealing import seal_stores
 from sandbox.pipeline.sources.store_options import store_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TABLE = "store STRING, log STRING, rows BIGINT, bytes BIGINT, state STRING, why STRING"
+SEALED_ROWS = "store STRING, log STRING, rows BIGINT, bytes BIGINT, state STRING, why STRING"
+ICEBERG_ROWS = "store STRING, catalog STRING, rows BIGINT, files BIGINT, snapshot BIGINT"
+FORMATS = ("parquet", ICEBERG)
 
 
 def run(given: Given) -> "Mapping[str, DataFrame]":
+    is_tabled = one_of(given.options, "format", FORMATS) == ICEBERG
     if not given.source.stores:
         raise WrongOption("There is no store to seal: name one with --store, or a sandbox that has stored something.")
     if missing := sorted(set(given.source.stores) - set(given.sealed)):
         raise WrongOption(f"It is not said where the sealed files of {missing[0]} go: name a directory with --sealed.")
+    if is_tabled:
+        check()
     stores = {name: store_at(path) for name, path in given.source.stores.items()}
-    rows = [(one.store, f"{one.log_start:020}", one.rows, one.file_bytes, one.state, one.why)
-            for one in seal_stores(given.session, stores, given.sealed)]
-    return {"sealed": given.session.createDataFrame(rows, TABLE).coalesce(1)}
+    sealed = [(one.store, f"{one.log_start:020}", one.rows, one.file_bytes, one.state, one.why)
+              for one in seal_stores(given.session, stores, given.sealed, tabled=is_tabled)]
+    kept = [(name, str(one.catalog), one.rows, one.files, one.snapshot) for name, root in sorted(stores.items())
+            if table.is_in(given.sealed[name]) for one in [table.kept(given.sealed[name], root)]]
+    made = {"sealed": given.session.createDataFrame(sealed, SEALED_ROWS).coalesce(1)}
+    if kept:
+        made["iceberg"] = given.session.createDataFrame(kept, ICEBERG_ROWS).coalesce(1)
+    return made
 
 
-SEAL = Job("seal", "Which log files will never change again, and are Parquet files from now on?", run)
+SEAL = Job("seal", "Which log files will never change again, and are Parquet files from now on?", run, ("format",))

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -142,12 +142,13 @@ def why_not(entry: Entry, directory: Path, log: Log, found: Places) -> str | Non
     return None
 
 
-def drop(directory: Path, kept: dict[int, Entry]) -> list[int]:
+def drop(directory: Path, kept: dict[int, Entry], named: Collection[str] = ()) -> list[int]:
     """Removes all entries but these, Parquet files of no entry, and drafts; log starts of the entries removed.
 
-    The entry goes first: without it its file is nothing.  Call it with the directory `held`.
+    `named`: Parquet files that a table still names, which stay.  The entry goes first: without it its file is nothing.
+    Call it with the directory `held`.
     """
-    files = {entry.file for entry in kept.values()}
+    files = {entry.file for entry in kept.values()}.union(named)
     names = sorted(os.listdir(directory))
     gone = [int(name.removesuffix(".json")) for name in names
             if _ENTRY.fullmatch(name) and int(name.removesuffix(".json")) not in kept]

@@ -1,11 +1,13 @@
 """Seals the rolled log files of stores, a task each, and removes sealed files that are not true any more."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.pipeline.iceberg import NoIceberg
+from sandbox.pipeline.sealed import table
 from sandbox.pipeline.sealed.entries import (
     DRAFT,
     Entry,
@@ -18,7 +20,7 @@ from sandbox.pipeline.sealed.entries import (
     sha256_of,
     state_of,
 )
-from sandbox.pipeline.sealed.plan import TRIMMED, Looked, Task, look, tasks_of
+from sandbox.pipeline.sealed.plan import TRIMMED, Looked, Task, look, sealed_of, tasks_of
 from sandbox.pipeline.sealed.writing import Outcome, seal, wait_a_tick
 from sandbox.pipeline.sources.places import log_files
 from sandbox.pipeline.spread import spread
@@ -34,42 +36,52 @@ KEPT, LEFT, DROPPED = "kept", "left", "dropped"
 
 
 def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
-                least_bytes: int = 0) -> list[Outcome]:
+                least_bytes: int = 0, *, tabled: bool = False) -> list[Outcome]:
     """What became of each log file: `writing.Outcome`, or with the state `kept` (was sealed, and still is), `left` (for
     the reason `why`), `dropped` (its log file is gone).
 
     `sealed`: the directory of each store.  Where less than `least_bytes` of logs are due, nothing new is sealed.
-    Raises SealedElsewhere, StoreError, or OSError; stores before that are sealed.
+    `tabled`: an Iceberg table is kept of the sealed files from now on; one that there is, is kept in any case.
+    Raises SealedElsewhere, NoIceberg, StoreError, or OSError; stores before that are sealed.
     """
     names = sorted(stores)
     groups = [names[start : start + MOST_HELD] for start in range(0, len(names), MOST_HELD)]
     return [outcome for group in groups
-            for outcome in _sealed(session, {name: stores[name] for name in group}, sealed, least_bytes)]
+            for outcome in _sealed(session, {name: stores[name] for name in group}, sealed, least_bytes, tabled=tabled)]
 
 
 def _sealed(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
-            least_bytes: int) -> list[Outcome]:
+            least_bytes: int, *, tabled: bool) -> list[Outcome]:
     """Of a group of stores, whose directories are held together."""
     with ExitStack() as stack:
         for name in stores:
             stack.enter_context(held(sealed[name]))
+        named = {name: table.named(sealed[name], root) for name, root in stores.items()
+                 if tabled or table.is_in(sealed[name])}
         outcomes: list[Outcome] = []
         tasks: list[Task] = []
         for name, root in stores.items():
-            said, due = prepared(name, root, sealed[name])
+            said, due = prepared(name, root, sealed[name], named.get(name, ()))
             outcomes += said
             tasks += due
         if sum(task.log_bytes for task in tasks) >= least_bytes:
             outcomes += spread(session, tasks, seal)
+        for name in named:
+            table.keep(sealed[name], stores[name], sealed_of(stores[name], sealed[name]))
+            drop(sealed[name], entries_in(sealed[name]))
         return sorted(outcomes, key=lambda one: (one.store, one.log_start))
 
 
-def prepared(name: str, root: Path, directory: Path) -> tuple[list[Outcome], list[Task]]:
-    """Removes what is not true any more; the tasks that are due, and the outcome of the other files."""
+def prepared(name: str, root: Path, directory: Path,
+             named: Collection[str] = ()) -> tuple[list[Outcome], list[Task]]:
+    """Removes what is not true any more; the tasks that are due, and the outcome of the other files.
+
+    `named`: as of `drop`.
+    """
     looked = look(root, directory)
     true = {one.entry.log_start: one.entry for one in looked if one.entry is not None and one.why in (None, TRIMMED)}
     before = entries_in(directory)
-    gone = [start for start in drop(directory, true) if start not in {one.log.start for one in looked}]
+    gone = [start for start in drop(directory, true, named) if start not in {one.log.start for one in looked}]
     for one in looked:
         if one.entry is not None and one.is_sealed:
             _renew(directory, one.log.path, one.entry)
@@ -102,14 +114,14 @@ def _renew(directory: Path, path: str, entry: Entry) -> None:
 def seal_ahead(given: "Given") -> None:
     """Before a job that reads everything: where much is rolled and not sealed; elsewhere what is not true is removed.
 
-    A store that another run seals now, or whose sealed files cannot be written, is read as it is.
+    A store that another run seals now, or whose sealed files or table cannot be written, is read as it is.
     """
     for name, root in sorted(given.source.stores.items()):
         directory = given.sealed.get(name)
         if directory is not None and (unsealed_bytes(root, directory) >= AHEAD_BYTES or entries_in(directory)):
             try:
                 seal_stores(given.session, {name: root}, {name: directory}, AHEAD_BYTES)
-            except (SealedElsewhere, OSError):
+            except (SealedElsewhere, NoIceberg, OSError):
                 continue
 
 
