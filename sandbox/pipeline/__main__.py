@@ -19,6 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="sandbox.pipeline")
     parser.add_argument("--master")
     parser.add_argument("--remote")
+    parser.add_argument("--writes-archive", type=Path, metavar="DRAFT", help="of Java's classes, as its Java was asked")
     given = parser.parse_args()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # output of Spark and its libraries is no report
@@ -29,7 +30,7 @@ def main() -> None:
         runner.run(order)
         if runner.is_useless:
             break
-    runner.close()
+    runner.close(given.writes_archive)
 
 
 def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:

@@ -21,7 +21,9 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
+from sandbox.pipeline import few
 from sandbox.pipeline.java import java_home, link
+from sandbox.pipeline.java_classes import WRITTEN_WITHIN_S, archive_of
 from sandbox.pipeline.where import Where, look_for
 
 __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
@@ -47,8 +49,11 @@ class Child:
     """The child process.  Use it as a context manager: at the end it is asked to exit."""
 
     def __init__(self, where: Where, home: Path, environment: Mapping[str, str], *,
-                 errors: IO[bytes] | None = None) -> None:
-        """`home`: a directory of ours for scratch files.  Raises NoJava, and NoSpark where there is none."""
+                 errors: IO[bytes] | None = None, reads_few: bool = False) -> None:
+        """`home`: a directory of ours for scratch files; `reads_few`: all its runs do (`few.is_few`).
+
+        Raises NoJava, and NoSpark where there is none.
+        """
         look_for(where, environment)
         arguments = [sys.executable, "-m", "sandbox.pipeline"]
         if where.remote is not None:
@@ -57,10 +62,17 @@ class Child:
             arguments += ["--master", where.master]
         home.mkdir(parents=True, exist_ok=True)
         env = environment_of(environment, home)
-        self._ends = ExitStack()
+        self._ends, self._ends_within_s = ExitStack(), GOODBYE_S
         if where.has_workers_here and "SPARK_HOME" not in env:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))
+        said = [few.JAVA] if reads_few and "SPARK_SUBMIT_OPTS" not in env else []
+        if where.remote is None and (archive := archive_of(Path(env["JAVA_HOME"]), env)) is not None:
+            said.append(archive.options)
+            if archive.draft is not None:
+                arguments += ["--writes-archive", str(archive.draft)]
+                self._ends_within_s += WRITTEN_WITHIN_S
+        env["SPARK_SUBMIT_OPTS"] = " ".join([env.get("SPARK_SUBMIT_OPTS", ""), *said]).strip()
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                                          env=env, cwd=ROOT,
                                          start_new_session=True)  # Ctrl-C goes to the parent, which then ends the child
@@ -106,7 +118,7 @@ class Child:
         assert process.stdout is not None
         process.stdin.close()
         try:
-            process.wait(GOODBYE_S)
+            process.wait(self._ends_within_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

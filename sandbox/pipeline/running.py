@@ -1,6 +1,7 @@
 """Executes runs one after the other on one session: progress, errors as sentences, the last good result kept."""
 
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -12,7 +13,9 @@ from sandbox.kernel.clock import wall_ms
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
 from sandbox.pipeline.appended import check_unchanged, joined
+from sandbox.pipeline.few import is_few, settings_of
 from sandbox.pipeline.iceberg import ICEBERG, registered
+from sandbox.pipeline.java_classes import keep
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
 from sandbox.pipeline.launch import Order
@@ -38,6 +41,7 @@ class Runner:
         self._session: SparkSession | None = None
         self._cancelled: set[str] = set()
         self._ending: set[str] = set()
+        self._has_done = False
         self.is_useless = False  # its Spark has ended; another process is needed
 
     def run(self, order: Order) -> None:
@@ -56,7 +60,9 @@ class Runner:
             session = self._opened(kept)
             if order.run in self._cancelled:
                 raise Cancelled
-            with Progress(session, order.run, lambda **values: self._report(order.run, **values)):
+            few = is_few(order.stores, order.journals, order.options)
+            with (settings_of(session, few=few),
+                  Progress(session, order.run, lambda **values: self._report(order.run, **values))):
                 source = Source({name: Path(path) for name, path in order.stores.items()},
                                 {name: Path(path) for name, path in order.journals.items()})
                 true_to = ends_of(source)
@@ -82,6 +88,7 @@ class Runner:
             elif (manifest := results.manifest_of(out)) is not None:
                 made = manifest.tables
             malformed = {name: table.malformed for name, table in made.items() if table.malformed is not None}
+            self._has_done = True
             self._report(order.run, state="done", tables={name: table.rows for name, table in made.items()},
                          **({"malformed": malformed} if malformed else {}))
         except Exception as why:
@@ -106,9 +113,14 @@ class Runner:
         """End a run that follows; it is done then, not cancelled."""
         self._ending.add(run)
 
-    def close(self) -> None:
-        if self._session is not None and not self.is_useless:
-            self._session.stop()
+    def close(self, archive: Path | None = None) -> None:
+        """`archive`: what its Java was asked to write at its end (`java_classes`)."""
+        if self._session is None or self.is_useless:
+            return
+        java = java_of(self._session)
+        self._session.stop()
+        if archive is not None and java is not None:
+            keep(archive, java, is_wanted=self._has_done)
 
     def _opened(self, kept: Path) -> "SparkSession":
         """`kept`: where the run may store intermediate tables."""
@@ -179,8 +191,15 @@ def format_of(job: Job, options: Mapping[str, str]) -> str:
 
 def has_ended(session: "SparkSession | None") -> bool:
     """Whether its Java process, which we started, has ended."""
-    process = getattr(getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None)
+    process = java_of(session)
     return process is not None and process.poll() is not None
+
+
+def java_of(session: "SparkSession | None") -> "subprocess.Popen[bytes] | None":
+    """The process we started for it; None of a Connect session."""
+    process: subprocess.Popen[bytes] | None = getattr(
+        getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None)
+    return process
 
 
 def make_room(out: Path) -> None:

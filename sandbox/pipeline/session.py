@@ -21,6 +21,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
+    "spark.sql.codegen.cache.maxEntries": "2000",  # by default 100, less than a delivery audit has classes
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # by default INT96, which only old readers need
     "spark.sql.python.filterPushdown.enabled": "true",

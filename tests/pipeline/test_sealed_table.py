@@ -16,9 +16,9 @@ from tests.nightly import many
 from tests.pipeline.damaged import LOG_BYTES, sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed
 from tests.pipeline.sealed_tables import counts, files_of, opened, scanned, sealed_ahead, sealed_files, tabled
+from tests.pipeline.store_reads import Broker
 from tests.pipeline.test_sealed import LOGS, STEPS, killed_before
 from tests.pipeline.test_store_audit_clean import written
-from tests.pipeline.test_store_offsets import Broker
 from tests.unit.store.test_verify import overwrite
 
 errors = pytest.importorskip("pyiceberg.exceptions")

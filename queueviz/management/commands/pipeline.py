@@ -28,6 +28,7 @@ from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, l
 from queueviz.runs.places import result_of, sealed_of, sources_of, sources_of_class
 from queueviz.runs.printed import lines_of
 from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.few import is_few
 from sandbox.pipeline.jobs.job import WrongOption
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
@@ -146,7 +147,8 @@ class Command(BaseCommand):
         code = None
         try:
             scratch.mkdir(parents=True, exist_ok=True)
-            with log.open("w+b") as words, Child(where, scratch, os.environ, errors=words) as child:
+            few = is_few(order.stores, order.journals, order.options)
+            with log.open("w+b") as words, Child(where, scratch, os.environ, errors=words, reads_few=few) as child:
                 with suppress(BrokenPipeError):  # gone already
                     child.order(order)
                 if (ended := self._heard(child, order, quiet=quiet)) is not None:

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import orjson
 
+from sandbox.pipeline.few import gathered
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.where import KEPT_IN
 
@@ -19,7 +20,7 @@ def kept(table: "DataFrame") -> "DataFrame":
 
     In files where the run has a place for them (`session.keep_in_files`), else in memory.
     """
-    session = table.sparkSession
+    session, table = table.sparkSession, gathered(table)
     context = getattr(session, "_sc", None)
     if context is not None:
         return table.checkpoint() if context.getCheckpointDir() else table.localCheckpoint()

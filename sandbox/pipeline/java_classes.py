@@ -1,0 +1,101 @@
+"""An archive of the classes that Spark's Java loads: the next start maps them, instead of reading and verifying them.
+
+The first process whose run is done has its Java write one as it ends, beside the Python packages whose jars it is of.
+A Java that cannot use it (other jars, another build) goes on without a word.  A JDK with an archive of its own extends
+it (`-XX:ArchiveClassesAtExit`, JEP 350); one without, as that of PyPI, writes a cache (`-XX:AOTCacheOutput`, JEP 514).
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from sandbox.kernel.clock import wall_ms
+
+FOLDER = Path(sys.prefix) / "var" / "queueviz"
+WRITTEN_WITHIN_S = 60.0
+STALE_MS = 3_600_000  # of one that was begun: its process was killed, or its Java cannot write one
+LEAST_CACHE_VERSION = 25
+
+
+class Archive(NamedTuple):
+    """`draft`: what this process has its Java write; None where the archive exists, or another process writes it."""
+
+    path: Path
+    draft: Path | None
+    options: str
+
+
+def archive_of(java: Path, environment: Mapping[str, str], folder: Path | None = None) -> Archive | None:
+    """For a Java home; None where there can be none.  Who has asked for another Spark has other jars."""
+    if "SPARK_HOME" in environment or "SPARK_CONF_DIR" in environment:
+        return None
+    try:
+        release = (java / "release").read_bytes()
+        names = _names(java, release)
+        if names is None:
+            return None
+        read, written, quiet = names
+        spark = f"spark-{version('pyspark')}-"
+        folder = folder or FOLDER
+        path = folder / f"{spark}{hashlib.sha256(release).hexdigest()[:16]}.jsa"
+        if path.exists():
+            return Archive(path, None, f"-XX:{read}={path} {quiet}")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not _is_ours(path.with_suffix(".begun")):
+            return None
+        for old in folder.iterdir():
+            if not old.name.startswith(spark) or (old.stem == path.stem and old.suffix != ".begun"):
+                old.unlink()
+    except OSError:
+        return None
+    draft = path.with_suffix(f".{os.getpid()}")
+    return Archive(path, draft, f"-XX:{written}={draft} {quiet}")
+
+
+def keep(draft: Path, java: "subprocess.Popen[bytes]", *, is_wanted: bool) -> None:
+    """Ends Java and keeps what it wrote, whole or not at all.  Not `is_wanted`: it did too little to be an example."""
+    begun = draft.with_suffix(".begun")
+    if is_wanted:
+        assert java.stdin is not None
+        java.stdin.close()  # its sign to exit
+        with suppress(subprocess.TimeoutExpired):
+            java.wait(WRITTEN_WITHIN_S)
+        if java.poll() is not None and draft.exists():
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            draft.replace(draft.with_suffix(".jsa"))
+            begun.unlink(missing_ok=True)
+            return
+    java.kill()
+    java.wait()
+    draft.unlink(missing_ok=True)
+    if not is_wanted:
+        begun.unlink(missing_ok=True)
+
+
+def _names(java: Path, release: bytes) -> tuple[str, str, str] | None:
+    """Options that read and write one, and one that has Java be quiet about it."""
+    if (java / "lib" / "server" / "classes.jsa").exists():
+        return "SharedArchiveFile", "ArchiveClassesAtExit", "-Xlog:cds*=off"
+    first = release.partition(b'JAVA_VERSION="')[2].partition(b'"')[0].partition(b".")[0]
+    if first.isdigit() and int(first) >= LEAST_CACHE_VERSION:
+        return "AOTCache", "AOTCacheOutput", "-Xlog:aot*=off -Xlog:cds*=off"
+    return None
+
+
+def _is_ours(begun: Path) -> bool:
+    """Whether nothing else is writing it; from now on this process is."""
+    with suppress(FileNotFoundError):
+        if wall_ms() - begun.stat().st_mtime_ns // 1_000_000 > STALE_MS:
+            begun.unlink()
+    try:
+        begun.open("xb").close()
+    except FileExistsError:
+        return False
+    return True
