@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.launch import ENDED, Child, Order, Where, environment_of, spark_home
+from tests.pipeline.growing import sealed_and_appended
 from tests.pipeline.test_errors import WITHIN_S, command
 from tests.pipeline.test_errors_midway import children
 from tests.server.server import ROOT
@@ -41,6 +42,13 @@ def test_a_job_runs_on_a_cluster_of_this_machine_with_the_java_that_came_along(g
     assert (tmp_path / "pipeline" / ".spark" / "java" / "bin" / "java").is_file()
     assert json.loads(done.stdout)["tables"] == {"messages": 153}
     assert list((tmp_path / "pipeline" / ".spark").glob("*/work")) == []
+
+
+@pytest.mark.in_turn
+def test_executors_seal_make_columns_of_bodies_and_append(tmp_path: Path) -> None:
+    with (tmp_path / "words").open("wb") as words, Child(Where(MASTER), tmp_path / "spark", os.environ,
+                                                         errors=words) as child:
+        sealed_and_appended(child, tmp_path)
 
 
 @pytest.mark.in_turn

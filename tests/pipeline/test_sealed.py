@@ -240,6 +240,26 @@ STEPS: tuple[tuple[Any, str], ...] = ((os, "fsync"), (os, "replace"), (Path, "un
                                       (pq.ParquetWriter, "write_table"))
 
 
+def test_what_a_task_left_that_died_is_removed_with_the_end_of_the_others(root: Path, directory: Path,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    def spread(_: Any, tasks: list[plan.Task], work: Callable[[plan.Task], writing.Outcome]) -> list[writing.Outcome]:
+        writing._draft_of(directory / f"{0:020}.json", []).touch()
+        return [work(task) for task in tasks]
+
+    monkeypatch.setattr(sealing, "spread", spread)
+    made = sealing.seal_stores(None, {"s": root}, {"s": directory})  # type: ignore[arg-type]
+    assert [one.state for one in made] == ["sealed"] * LOGS
+    assert len(files_in(directory)) == 2 * LOGS
+
+
+def test_tasks_of_two_machines_write_no_common_file(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drafts: list[Path] = []
+    for node in ("one", "two"):
+        monkeypatch.setattr("platform.node", lambda node=node: node)
+        writing._draft_of(directory / "rows", drafts)
+    assert len(set(drafts)) == 2
+
+
 def killed_before(number: int, work: Callable[[], object], steps: tuple[tuple[Any, str], ...] = STEPS) -> bool:
     """Whether there was such a step; what should have been written is torn."""
     taken = 0

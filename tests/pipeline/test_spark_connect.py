@@ -11,6 +11,7 @@ import pytest
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from tests.pipeline.connect_server import serving
+from tests.pipeline.growing import sealed_and_appended
 from tests.pipeline.test_cluster import MASTER
 from tests.pipeline.test_errors import command, refused
 from tests.pipeline.test_errors_midway import children
@@ -36,6 +37,9 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
         why = refused(tmp_path, "export", "--store", tmp_path / "nowhere", "--remote", remote, "--out", out)
         assert why.startswith(f"{tmp_path}/nowhere is no store")
         assert manifest_of(out) == before
+        with (tmp_path / "words").open("wb") as words, Child(Where(remote=remote), tmp_path / "spark", os.environ,
+                                                             errors=words) as child:
+            sealed_and_appended(child, tmp_path / "grown")
     assert refused(tmp_path, "export", "--store", golden, "--remote", remote, "--out", out) == (
         f"No Spark Connect server answers at {remote}: connection refused.")
     assert manifest_of(out) == before

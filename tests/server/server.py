@@ -26,7 +26,7 @@ LOOK_EVERY_S = 0.1
 JSON = "application/json"
 
 
-def until(look: Callable[[], T], *, within_s: float = PATIENCE_S, what: str = "") -> T:
+def until(look: Callable[[], T], *, within_s: float = PATIENCE_S, what: str = "", every_s: float = LOOK_EVERY_S) -> T:
     """What `look` returns, as soon as that is true; an AssertionError when it stays false."""
     ends_s = time.monotonic() + within_s
     while True:
@@ -34,7 +34,7 @@ def until(look: Callable[[], T], *, within_s: float = PATIENCE_S, what: str = ""
         if seen:
             return seen
         assert time.monotonic() < ends_s, f"not within {within_s:g} s: {what or look.__name__}"
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(every_s)
 
 
 def free_port() -> int:

@@ -155,9 +155,16 @@ def drop(directory: Path, kept: dict[int, Entry], named: Collection[str] = ()) -
     for start in gone:
         entry_path(directory, start).unlink(missing_ok=True)
     for name in names:
-        if (_ROWS.fullmatch(name) and name not in files) or name.startswith(DRAFT):
+        if _ROWS.fullmatch(name) and name not in files:
             (directory / name).unlink(missing_ok=True)
+    drop_drafts(directory)
     return gone
+
+
+def drop_drafts(directory: Path) -> None:
+    """Call it with the directory `held`, and without tasks at work: what is there then was left by one that died."""
+    for draft in directory.glob(f"{DRAFT}*"):
+        draft.unlink(missing_ok=True)
 
 
 class SealedElsewhere(SandboxError):

@@ -14,6 +14,7 @@ from sandbox.pipeline.sealed.entries import (
     SealedElsewhere,
     as_bytes,
     drop,
+    drop_drafts,
     entries_in,
     entry_path,
     held,
@@ -66,6 +67,8 @@ def _sealed(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping
             tasks += due
         if sum(task.log_bytes for task in tasks) >= least_bytes:
             outcomes += spread(session, tasks, seal)
+            for name in stores:
+                drop_drafts(sealed[name])  # of executors that died: Spark has others do their tasks
         for name in named:
             table.keep(sealed[name], stores[name], sealed_of(stores[name], sealed[name]))
             drop(sealed[name], entries_in(sealed[name]))

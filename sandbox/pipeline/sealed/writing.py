@@ -5,6 +5,7 @@ place, the rows before the entry.
 """
 
 import os
+import platform
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,7 +136,10 @@ def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _draft_of(path: Path, drafts: list[Path]) -> Path:
-    draft = path.with_name(f"{DRAFT}{path.name}.{os.getpid()}")
+    """No other process writes it: where an executor counts as lost, its task may go on beside the one that replaces it,
+    on another machine or in another container, with the same process id.
+    """
+    draft = path.with_name(f"{DRAFT}{path.name}.{platform.node()}.{os.getpid()}")
     drafts.append(draft)
     return draft
 
