@@ -109,6 +109,7 @@ def stores_of(made: Recorded) -> dict[str, Path]:
     return {f"s/{node}": root for node, root in made.stores.items()}
 
 
+@pytest.mark.in_turn
 def test_a_delivery_audit_gives_the_same_verdicts_sealed_or_not(run: Run, tmp_path: Path) -> None:
     """A sandbox with a crash, a reset and retries, all of whose messages are read from sealed files."""
     made, sealed = troubled(tmp_path / "world", 3), tmp_path / "sealed"

@@ -124,6 +124,7 @@ def check_whole(sealing: Sealing) -> None:
     assert files_of(sealing.directory) == sealed_files(sealing.directory)
 
 
+@pytest.mark.in_turn
 def test_a_worker_is_killed_while_it_writes(sealing: Sealing) -> None:
     child = sealing.begun()
     os.kill(sealing.held_at_work(), signal.SIGKILL)
@@ -135,6 +136,7 @@ def test_a_worker_is_killed_while_it_writes(sealing: Sealing) -> None:
     check_whole(sealing)
 
 
+@pytest.mark.in_turn
 def test_the_driver_is_killed_while_a_worker_writes(sealing: Sealing) -> None:
     child = sealing.begun()
     worker = sealing.held_at_work()
