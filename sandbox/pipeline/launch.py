@@ -48,6 +48,8 @@ class Order(NamedTuple):
 class Child:
     """The child process.  Use it as a context manager: at the end it is asked to exit."""
 
+    _ends_within_s = GOODBYE_S
+
     def __init__(self, where: Where, home: Path, environment: Mapping[str, str], *,
                  errors: IO[bytes] | None = None, reads_few: bool = False) -> None:
         """`home`: a directory of ours for scratch files; `reads_few`: all its runs do (`few.is_few`).
@@ -62,7 +64,7 @@ class Child:
             arguments += ["--master", where.master]
         home.mkdir(parents=True, exist_ok=True)
         env = environment_of(environment, home)
-        self._ends, self._ends_within_s = ExitStack(), GOODBYE_S
+        self._ends = ExitStack()
         if where.has_workers_here and "SPARK_HOME" not in env:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))

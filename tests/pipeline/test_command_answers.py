@@ -46,7 +46,7 @@ class Child:
     exit_code = 0
     orders: list[Order] = []
 
-    def __init__(self, where: object, home: Path, environment: object, *, errors: Any) -> None:
+    def __init__(self, where: object, home: Path, environment: object, *, errors: Any, reads_few: bool) -> None:
         errors.write(self.words)
         errors.flush()
 
