@@ -66,7 +66,7 @@ export class KeptAnswer {
     const answer = this.answer;
     if (!answer) this.troubled = false; // another tab was faster
     if (!this.isDue || !answer) return;
-    htmx.ajax("POST", location.pathname, { source: this.panel, target: this.panel, swap: "morph:innerHTML", values: answer });
+    htmx.ajax("POST", location.pathname, { source: this.panel, target: this.panel, swap: "morph:innerHTML", values: answer }).catch(() => {}); // `settle` has seen it
   }
 
   /** In its form, which each fetched panel has anew. */
