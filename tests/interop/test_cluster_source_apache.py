@@ -22,8 +22,7 @@ from sandbox.pipeline.sources.records import rows_of
 from tests.interop.each_server import EACH, server_or_skip
 from tests.interop.ours.stage import sender, until
 from tests.interop.servers import PATIENT, Server
-from tests.pipeline.test_cluster_source_spark import reading
-from tests.pipeline.test_store_stream import WITHIN_S
+from tests.pipeline.test_store_stream import WITHIN_S, reading
 from tests.server.server import until as until_within
 
 QUEUES = 4
@@ -125,14 +124,14 @@ def test_a_hundred_thousand_messages_are_read_once_each_by_a_batch_and_by_a_stre
     planned = tmp_path / "out" / "checkpoint" / "offsets"
     for _ in range(KILLS):
         goal = len(list(planned.glob("[0-9]*"))) + 1 + chance.below(2)
-        with reading(server.namesrv, tmp_path) as reader:
+        with reading("cluster_reader", server.namesrv, tmp_path) as reader:
             reader.order(how="follow", **stream)
             until_within(lambda goal=goal, reader=reader: len(list(planned.glob("[0-9]*"))) >= goal
                          or reader.process.poll() is not None, within_s=WITHIN_S)
             if chance.random() < 0.5:
                 reader.waits_for(goal)  # else it is killed while it reads
             os.killpg(reader.process.pid, signal.SIGKILL)
-    with reading(server.namesrv, tmp_path) as reader:
+    with reading("cluster_reader", server.namesrv, tmp_path) as reader:
         for rows in (reader.ask(how="now", **stream)["rows"],
                      reader.ask(how="once", subscribe=topic, minPartitions="8")["rows"]):
             assert len(rows) == MANY
