@@ -11,6 +11,7 @@ from django.conf import settings as django_settings
 from hypothesis import settings
 
 from queueviz.fidelity.ledger import ledger
+from sandbox.pipeline import few
 from tests import nightly, units
 
 # What a shell runs in its background ignores Ctrl-C, and so would the processes that tests press it in.
@@ -20,7 +21,7 @@ settings.register_profile("shared machine", deadline=None)  # of a single exampl
 settings.load_profile("shared machine")
 
 # Java for a few small jobs: its second compiler and its parallel collector take half as much processor time again.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", few.JAVA)
 
 
 # Who wants sandboxes that begin with a history asks for it, here and of servers: making one takes seconds.

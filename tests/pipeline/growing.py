@@ -8,7 +8,7 @@ import pyarrow.dataset
 from sandbox.pipeline.launch import ENDED, Child, Order
 from sandbox.pipeline.results import manifest_of
 from tests.pipeline.audits import table
-from tests.pipeline.test_store_offsets import Broker
+from tests.pipeline.store_reads import Broker
 from tests.unit.store.stores import message
 
 Row = tuple[str, int | None, bytes | None]

@@ -15,6 +15,7 @@ from sandbox.pipeline.sources.records import SCHEMA
 from sandbox.pipeline.sources.store import StoreSource
 
 Row = dict[str, Any]
+NO_SESSION: Any = None  # of what executes its tasks here
 
 
 def sealed(root: Path, directory: Path) -> list[Outcome]:

@@ -10,10 +10,9 @@ import pytest
 from sandbox.pipeline.jobs.job import Given, Source
 from sandbox.pipeline.sealed import sealing
 from sandbox.pipeline.sealed.entries import entries_in
-from tests.pipeline.sealed_reads import Row
+from tests.pipeline.sealed_reads import NO_SESSION, Row
 
 catalogs = pytest.importorskip("pyiceberg.catalog.sql")
-NO_SESSION: Any = None
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sandbox.pipeline.launch import environment_of, spark_home
 from tests.pipeline.test_errors_midway import children
+from tests.server.processes import in_sessions
 from tests.server.server import until
 
 WORKERS = 2
@@ -90,17 +91,4 @@ def standalone(home: Path) -> Iterator[Cluster]:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         sessions = {process.pid for process in started}
-        until(lambda: not processes_of(sessions), within_s=GONE_WITHIN_S, what="no process is left")
-
-
-def processes_of(sessions: set[int]) -> list[int]:
-    """Also those that made a process group of their own, as PySpark's do; zombies are gone."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _, _, session, *_ = (path / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(session) in sessions and state != "Z":
-            found.append(int(path.name))
-    return found
+        until(lambda: not in_sessions(sessions), within_s=GONE_WITHIN_S, what="no process is left")

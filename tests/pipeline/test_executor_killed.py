@@ -162,7 +162,7 @@ def parent(process: int) -> int:
 
 
 def assert_quiet(told: Told, home: Path) -> None:
-    """The result of the run that is told of has rows, and they are those of the one whose executor was killed."""
+    """The result of the run that is reported has rows, and they are those of the one whose executor was killed."""
     assert told[-1]["state"] == "done", told[-1]
     assert any(made(home / "out").values())
     assert made(home / "killed") == made(home / "out")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,14 @@ import pytest
 from sandbox.pipeline import java_classes
 from sandbox.pipeline.java_classes import STALE_MS, archive_of, keep
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from tests.server.processes import processes_below
 
 AT_ITS_END = "import pathlib, sys; sys.stdin.read(); pathlib.Path(sys.argv[1]).write_bytes(b'classes')"
 
 
 def home(root: Path, version: str, *, has_own: bool) -> Path:
     (root / "lib" / "server").mkdir(parents=True)
-    (root / "release").write_text(f'IMPLEMENTOR="Somebody"\nJAVA_VERSION="{version}"\n')
+    (root / "release").write_text(f'IMPLEMENTOR="Debian"\nJAVA_VERSION="{version}"\n')
     if has_own:
         (root / "lib" / "server" / "classes.jsa").touch()
     return root
@@ -126,10 +128,7 @@ def test_spark_maps_what_its_first_process_wrote(golden: Path, tmp_path: Path, f
 def mapped_below(process_id: int) -> str:
     """Files that the processes started by it have mapped."""
     found = ""
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((directory / "stat").read_text().rpartition(")")[2].split()[1])
-            found += (directory / "maps").read_text() if parent == process_id else ""
-        except OSError:
-            continue
+    for process in processes_below(process_id):
+        with suppress(OSError):
+            found += Path(f"/proc/{process}/maps").read_text()
     return found

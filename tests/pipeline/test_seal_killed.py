@@ -16,6 +16,7 @@ from sandbox.store.disk import FileDisk
 from tests.pipeline.sealed_reads import files_in, rows_alone, rows_through
 from tests.pipeline.sealed_tables import files_of, opened, scanned, sealed_files
 from tests.pipeline.test_errors import WITHIN_S
+from tests.server.processes import in_sessions, is_there
 from tests.server.server import until
 from tests.unit.store.stores import Stores, message
 
@@ -87,26 +88,6 @@ def outcome(child: Child) -> dict[str, object]:
     return next(line for line in child.reports() if line["state"] in ENDED)
 
 
-def is_over(process: int) -> bool:
-    """It is gone, or a zombie."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def in_session(leader: int) -> list[int]:
-    """Processes that live of those it started, and theirs."""
-    return [process for process in map(int, filter(str.isdecimal, os.listdir("/proc")))
-            if not is_over(process) and _session_of(process) == leader]
-
-
-def _session_of(process: int) -> int | None:
-    with suppress(ProcessLookupError):
-        return os.getsid(process)
-    return None
-
-
 def check_half(sealing: Sealing) -> None:
     """What is there after a kill is true."""
     assert 0 < len(entries_in(sealing.directory)) < len(list((sealing.root / "commitlog").iterdir()))
@@ -141,10 +122,10 @@ def test_the_driver_is_killed_while_a_worker_writes(sealing: Sealing) -> None:
     child = sealing.begun()
     worker = sealing.held_at_work()
     os.kill(child.process_id, signal.SIGKILL)
-    until(lambda: is_over(child.process_id), within_s=WITHIN_S)
+    until(lambda: not is_there(child.process_id), within_s=WITHIN_S)
     check_half(sealing)
     os.kill(worker, signal.SIGCONT)  # it writes on, or ends: both may be
-    until(lambda: not in_session(child.process_id), within_s=WITHIN_S)
+    until(lambda: not in_sessions({child.process_id}), within_s=WITHIN_S)
     last = outcome(sealing.begun())
     assert last["state"] == "done", last
     check_whole(sealing)

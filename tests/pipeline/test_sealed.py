@@ -21,7 +21,7 @@ from sandbox.pipeline.sentences import sentence_of
 from tests.golden.golden_stores import NAMES, unpack
 from tests.nightly import many, seeds
 from tests.pipeline.damaged import LOG_BYTES, damaged, sound
-from tests.pipeline.sealed_reads import files_in, rows_alone, rows_through, sealed, states
+from tests.pipeline.sealed_reads import NO_SESSION, files_in, rows_alone, rows_through, sealed, states
 from tests.pipeline.store_reads import Broker
 from tests.pipeline.test_store_audit_clean import written
 from tests.unit.store.stores import message
@@ -247,7 +247,7 @@ def test_what_a_task_left_that_died_is_removed_with_the_end_of_the_others(root: 
         return [work(task) for task in tasks]
 
     monkeypatch.setattr(sealing, "spread", spread)
-    made = sealing.seal_stores(None, {"s": root}, {"s": directory})  # type: ignore[arg-type]
+    made = sealing.seal_stores(NO_SESSION, {"s": root}, {"s": directory})
     assert [one.state for one in made] == ["sealed"] * LOGS
     assert len(files_in(directory)) == 2 * LOGS
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,17 @@ from tests.pipeline.damaged import LOG_BYTES, sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed
 from tests.pipeline.sealed_tables import counts, files_of, opened, scanned, sealed_ahead, sealed_files, tabled
 from tests.pipeline.store_reads import Broker
-from tests.pipeline.test_sealed import LOGS, STEPS, killed_before
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.test_sealed import LOGS, STEPS, broker, killed_before, root
 from tests.unit.store.test_verify import overwrite
 
 errors = pytest.importorskip("pyiceberg.exceptions")
 
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return written(sound().files, tmp_path / "store")
+__all__ = ["broker", "root"]
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     return tmp_path / "sealed {1} 100%"
-
-
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Broker]:
-    made = Broker(tmp_path / "store")
-    yield made
-    made.store.crash()
 
 
 @pytest.mark.golden

@@ -10,17 +10,13 @@ from sandbox.pipeline import iceberg
 from sandbox.pipeline.iceberg import ICEBERG, NoIceberg
 from sandbox.pipeline.sealed.entries import entries_in
 from sandbox.pipeline.sentences import sentence_of
-from tests.pipeline.damaged import sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed
 from tests.pipeline.sealed_tables import files_of, scanned, sealed_ahead, tabled
 from tests.pipeline.test_seal_job import spoil
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.test_sealed import root
 from tests.small_disk import mounted
 
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return written(sound().files, tmp_path / "store")
+__all__ = ["root"]
 
 
 @pytest.fixture

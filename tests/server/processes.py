@@ -20,3 +20,16 @@ def is_there(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def in_sessions(leaders: set[int]) -> list[int]:
+    """Those that run, also ones that made a process group of their own, as PySpark's do."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session, *_ = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(session) in leaders and state != "Z":
+            found.append(int(path.parent.name))
+    return found
