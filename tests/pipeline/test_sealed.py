@@ -69,6 +69,8 @@ def test_what_the_sealed_file_is_like(root: Path, directory: Path) -> None:
     assert {column.compression for column in columns.values()} == {"UNCOMPRESSED"}
     dictionaries = {name for name, column in columns.items() if "RLE_DICTIONARY" in column.encodings}
     assert dictionaries == set(writing.DICTIONARIES)
+    assert {column.has_offset_index for column in columns.values()} == {True}
+    assert {name for name, column in columns.items() if column.has_column_index} == set(writing.STATISTICS)
 
 
 @pytest.mark.golden
@@ -158,6 +160,10 @@ CHANGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "a byte of the log": (lambda log, _: overwrite(log, 300, b"\x5a"), "the log file has another hash"),
     "the log shorter": (lambda log, _: os.truncate(log, LOG_BYTES - 1), "the log file ends elsewhere"),
     "the rows shorter": (lambda _, rows: os.truncate(rows, 5_000), "its Parquet file has another size"),
+    "the rows' footer": (lambda _, rows: overwrite(rows, rows.stat().st_size - 40, b"\x5a"),
+                         "its Parquet file has another footer"),
+    "the rows' page index": (lambda _, rows: overwrite(rows, entries_in(rows.parent)[0].footer_at, b"\x5a"),
+                             "its Parquet file has another footer"),
     "the rows gone": (lambda _, rows: rows.unlink(), "its Parquet file is gone"),
     "the rows a directory": (lambda _, rows: (rows.unlink(), rows.mkdir()), "its Parquet file has another size"),
 }
@@ -191,7 +197,8 @@ def test_a_copy_of_a_store_is_known_by_its_hash_and_hashed_once(root: Path, dire
     assert why(copy, directory) == [None] * LOGS
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"version": 1}', b"\xff" * 30, "version", "units_crc", "file"])
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"version": 1}', b"\xff" * 30, "version", "units_crc",
+                                  "footer_crc", "file"])
 def test_a_garbled_entry_is_none(root: Path, directory: Path, text: bytes | str) -> None:
     sealed(root, directory)
     path = entries.entry_path(directory, 0)

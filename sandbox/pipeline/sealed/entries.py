@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import orjson
 
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.sources.places import Log, Places
+from sandbox.pipeline.sealed.units import Units
+from sandbox.pipeline.sources.places import Log
 
-VERSION = 1  # of the rows: a change of what `records.batches` says of a record needs another one
+VERSION = 2  # a change of what `records.batches` says of a record, or of what an entry says, needs another one
 LOCK = "lock"
 DRAFT = "."  # how names of unfinished files begin
 _ENTRY = re.compile(r"\d{20}\.json")
@@ -46,7 +46,8 @@ class Entry(NamedTuple):
     """A sealed log file `[log_start, log_end)`.
 
     `sealed_end`: end of the last sealed record's bytes; below `log_end` if a closed store's last file can grow again.
-    `units_crc`: of `units_crc`.  `file`: name of the Parquet file.
+    `units_crc`: of `units.Units`.  `file`: name of the Parquet file.  `footer_at`: where its pages end, whose checksums
+    readers compare; `footer_crc`: CRC-32 of the rest, by which they skip pages.
     """
 
     version: int
@@ -58,6 +59,8 @@ class Entry(NamedTuple):
     units_crc: int
     file: str
     file_bytes: int
+    footer_at: int
+    footer_crc: int
     rows: int
 
 
@@ -73,14 +76,11 @@ def sha256_of(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def units_crc(found: Places) -> int:
-    """CRC-32 of the units that lead into a log file, with the queues they are of."""
-    is_there = np.bincount(found.queue, minlength=len(found.queues)) > 0
-    number = np.cumsum(is_there)[found.queue]  # of its queue among those
-    crc = zlib.crc32(orjson.dumps([queue for queue, there in zip(found.queues, is_there, strict=True) if there]))
-    for column in (number, found.physical, found.size, found.tags, found.queue_offset):
-        crc = zlib.crc32(column.astype("<i8").tobytes(), crc)
-    return crc
+def footer_crc(path: Path, footer_at: int) -> int:
+    """Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(footer_at)
+        return zlib.crc32(file.read())
 
 
 def entry_path(directory: Path, log_start: int) -> Path:
@@ -108,7 +108,7 @@ def entry_of(path: Path) -> Entry | None:
         plain: dict[str, Any] = orjson.loads(path.read_bytes())
         entry = Entry(**{**plain, "state": FileState(**plain["state"])})
         numbers = (*entry.state, entry.log_start, entry.log_end, entry.sealed_end, entry.units_crc, entry.file_bytes,
-                   entry.rows)
+                   entry.footer_at, entry.footer_crc, entry.rows)
         is_whole = entry.version == VERSION and all(isinstance(number, int) for number in numbers)
         return entry if is_whole and _ROWS.fullmatch(entry.file) and path.stem == f"{entry.log_start:020}" else None
     except (OSError, orjson.JSONDecodeError, TypeError, KeyError):
@@ -119,17 +119,19 @@ def as_bytes(entry: Entry) -> bytes:
     return orjson.dumps({**entry._asdict(), "state": entry.state._asdict()}, option=orjson.OPT_INDENT_2)
 
 
-def why_not(entry: Entry, directory: Path, log: Log, found: Places) -> str | None:
-    """Why the sealed file is not to be read instead of `log`, into which the units `found` lead; None: it may be."""
+def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None:
+    """Why the sealed file is not to be read instead of `log`, into which `units` lead; None: it may be."""
     try:
         rows = os.stat(directory / entry.file)
+        if not stat.S_ISREG(rows.st_mode) or rows.st_size != entry.file_bytes:
+            return "its Parquet file has another size"
+        if footer_crc(directory / entry.file, entry.footer_at) != entry.footer_crc:
+            return "its Parquet file has another footer"
     except OSError:
         return "its Parquet file is gone"
-    if not stat.S_ISREG(rows.st_mode) or rows.st_size != entry.file_bytes:
-        return "its Parquet file has another size"
     if log.end != entry.log_end:
         return "the log file ends elsewhere"
-    if units_crc(found) != entry.units_crc:
+    if units.crc != entry.units_crc:
         return "other queue units lead into the log file"
     try:
         state = state_of(log.path)

@@ -1,23 +1,20 @@
 """Which log files of a store are sealed, and which can be: by names, states and the units that lead into them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.log_columns import LogFile
 from sandbox.pipeline.sealed.entries import Entry, entries_in, why_not
+from sandbox.pipeline.sealed.units import units_by_log
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.places import EVERYTHING, Bounds, Log, Places, log_files, places
+from sandbox.pipeline.sources.places import EVERYTHING, Bounds, Log, log_files
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import files_in
 from sandbox.store.verify_around import length_of
 
-GROUP_BYTES = 1 << 30  # of the log, whose units are read together
 LIVE = "the broker still writes to it"
 TRIMMED = "its queues begin or end within it"
 ODD_LENGTH = "it is longer or shorter than the other files of the log"
@@ -69,12 +66,12 @@ def look(root: Path, directory: Path) -> list[Looked]:
     entries = entries_in(directory)
     bounds = _bounds(root) if entries else {}
     looked = []
-    for log, found in _with_units(root, log_files(root)):
+    for log, units in units_by_log(root, log_files(root)):
         entry = entries.get(log.start)
-        why = "it is not sealed" if entry is None else why_not(entry, directory, log, found)
-        if why is None and not _within(found, bounds):
+        why = "it is not sealed" if entry is None else why_not(entry, directory, log, units)
+        if why is None and not units.within(bounds):
             why = TRIMMED
-        looked.append(Looked(log, entry, why, not len(found)))
+        looked.append(Looked(log, entry, why, not units.messages))
     return looked
 
 
@@ -123,32 +120,7 @@ def _last_written(logs: Sequence[Log]) -> int | None:
     return None
 
 
-def _with_units(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Places]]:
-    """Each log file with the units that lead into it; those of small files are read together."""
-    group: list[Log] = []
-    for number, log in enumerate(logs):
-        group.append(log)
-        if number + 1 == len(logs) or logs[number + 1].end - group[0].start > GROUP_BYTES:
-            found = places(root, EVERYTHING, group[0].start, log.end)
-            for one in group:
-                low, high = np.searchsorted(found.physical, [one.start, one.end])
-                yield one, found.part(slice(low, high))
-            group = []
-
-
 def _bounds(root: Path) -> Bounds:
     """First and end offset of each queue, as a read of the whole store has them."""
     return {(queue.topic, queue.queue_id): (extent.first, extent.end)
             for queue, extent in offsets.extents([Root(None, root)], EVERYTHING).items()}
-
-
-def _within(found: Places, bounds: Bounds) -> bool:
-    """Whether a reader within these bounds has a row of each of the units."""
-    if not len(found):
-        return True
-    low, high = (_of_queues(found.queues, bounds, side)[found.queue] for side in (0, 1))
-    return bool(((found.queue_offset >= low) & (found.queue_offset < high)).all())
-
-
-def _of_queues(queues: Sequence[tuple[str, int]], bounds: Bounds, side: int) -> NDArray[np.int64]:
-    return np.array([bounds.get(queue, (0, 0))[side] for queue in queues], np.int64)

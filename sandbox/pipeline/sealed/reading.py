@@ -65,12 +65,13 @@ def messages(session: "SparkSession", stores: Mapping[str, Path], sealed: Mappin
     given = dict(options or {})
     wanted = columns_of({"columns": ",".join(columns)} if columns else {})
     parts = _parts(stores, sealed) if set(given) <= NARROWED else dict.fromkeys(stores, NOTHING)
-    tables = [_of_files(session, name if named else None, part.files, wanted, given)
-              for name, part in parts.items() if part.files]
+    tables = []
     live = {name: root for name, root in stores.items() if not parts[name].is_whole}
-    if live:
+    if live:  # first, as a task of the log takes longest
         skipped = {name: parts[name].skipped for name in live if parts[name].skipped}
         tables.append(_of_logs(session, live, skipped, wanted, given, named=named))
+    tables += [_of_files(session, name if named else None, part.files, wanted, given)
+               for name, part in parts.items() if part.files]
     return reduce(lambda one, other: one.unionAll(other), tables)
 
 

@@ -22,18 +22,19 @@ from sandbox.pipeline.sealed.entries import (
     Entry,
     as_bytes,
     entry_path,
+    footer_crc,
     rows_name,
     sha256_of,
     state_of,
-    units_crc,
 )
 from sandbox.pipeline.sealed.plan import Task
-from sandbox.pipeline.sources.places import EVERYTHING, places
+from sandbox.pipeline.sealed.units import units_of
+from sandbox.pipeline.sources.places import EVERYTHING, queues_of, sorted_places, unit_parts
 from sandbox.pipeline.sources.records import SCHEMA, batches
 
-ROW_GROUP_ROWS = 131_072
-ROW_GROUP_BYTES = 128 << 20  # in memory; large bodies make smaller groups
-PAGE_BYTES = 128 << 10
+ROW_GROUP_ROWS = 1 << 20
+ROW_GROUP_BYTES = 128 << 20  # in memory: Spark's task, and all of a log file of that size
+PAGE_BYTES = 1 << 20
 DICTIONARIES = ["topic", "queueId", "tags", "bornHost", "storeHost", "reconsumeTimes", "sysFlag",
                 "properties.key_value.key"]
 STATISTICS = ["topic", "queueId", "queueOffset", "physicalOffset", "bornTimestamp", "storeTimestamp"]  # for filters
@@ -79,13 +80,16 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
     before = state_of(log.path)
     sha256 = sha256_of(log.path)
     _must_be_sound(task, audit_log(task.place, (log,)))
-    found = places(task.place.root, EVERYTHING, log.start, log.end)
-    crc = units_crc(found)
-    file = directory / rows_name(log.start, sha256, crc)
+    queues = queues_of(task.place.root)
+    parts = unit_parts(task.place.root, queues, EVERYTHING, log.start, log.end)
+    [units] = units_of(queues, parts, [log])
+    found = sorted_places(queues, parts)
+    file = directory / rows_name(log.start, sha256, units.crc)
     draft = _draft_of(file, drafts)
     rows = 0
     with pq.ParquetWriter(draft, SCHEMA, compression="none", use_dictionary=DICTIONARIES, write_statistics=STATISTICS,
-                          data_page_size=PAGE_BYTES, write_page_checksum=True, store_schema=False) as writer:
+                          data_page_size=PAGE_BYTES, write_page_index=True, write_page_checksum=True,
+                          store_schema=False) as writer:
         for group in _groups(batches(log, found, SCHEMA.names)):
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
             rows += len(group)
@@ -93,10 +97,12 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
         raise _Refused(f"{len(found) - rows} queue units lead to no record of their queue")
     if state_of(log.path) != before:
         raise _Refused("it was changed meanwhile")
-    file_bytes = draft.stat().st_size
+    file_bytes, footer_at = draft.stat().st_size, _pages_end(draft)
+    footer = footer_crc(draft, footer_at)
     _put(draft, file)
     end = log.end if task.is_rolled else int((found.physical + found.size).max(initial=log.start))
-    entry = Entry(VERSION, log.start, log.end, end, before, sha256, crc, file.name, file_bytes, rows)
+    entry = Entry(VERSION, log.start, log.end, end, before, sha256, units.crc, file.name, file_bytes,
+                  footer_at, footer, rows)
     path = entry_path(directory, log.start)
     draft = _draft_of(path, drafts)
     draft.write_bytes(as_bytes(entry))
@@ -120,6 +126,17 @@ def _must_be_sound(task: Task, part: Part) -> None:
         raise _Refused(f"the audit finds no record at {unexplained[0].position - task.log.start}: {unexplained[0].why}")
     if part.counts.get("not_dispatched"):
         raise _Refused("records of it are not in their queues yet")
+
+
+def _pages_end(path: Path) -> int:
+    """Where the last page of a Parquet file ends."""
+    found = pq.read_metadata(path)
+    ends = [0]
+    for group in map(found.row_group, range(found.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            start = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+            ends.append(start + column.total_compressed_size)
+    return max(ends)
 
 
 def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -18,6 +18,7 @@ from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_listing import files_in, queues_in
 
 UNIT = np.dtype([("physical", ">i8"), ("size", ">i4"), ("tags", ">i8")])
+_AS_BYTES = np.dtype(f"V{UNIT_BYTES}")
 BLOCK = 2_048  # units compared together: most of them are valid
 HOLE_BLOCKS = 4  # this many blocks of zeros may precede more units
 
@@ -94,10 +95,10 @@ class QueueFiles:
             low, high = max(0, from_offset - first), min(len(units), to_offset - first)
             begin = low + max(0, _block_at(units[low:high], from_physical) - 1) * BLOCK
             near = units[begin : min(high, low + (_block_at(units[low:high], to_physical) + 1) * BLOCK)]
-            chosen = np.flatnonzero(_is_message(near) & (near["physical"] >= from_physical)
-                                    & (near["physical"] < to_physical))
+            physical = near["physical"].astype(np.int64)
+            chosen = np.flatnonzero(_is_message(near) & (physical >= from_physical) & (physical < to_physical))
             if len(chosen):
-                yield first + begin + chosen, near[chosen]
+                yield first + begin + chosen, _copied(near, chosen)
 
     def slice(self, start: int, end: int) -> Iterator[tuple[Longs, NDArray[Any]]]:
         """Every existing unit of `[start, end)`, valid or not, with their queue offsets."""
@@ -114,7 +115,7 @@ class QueueFiles:
 
 
 Part = tuple[int, Longs, NDArray[Any]]
-"""The index of a queue, queue offsets, and their units."""
+"""The index of a queue, queue offsets, and their units (`UNIT`)."""
 
 
 def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
@@ -123,6 +124,12 @@ def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | No
     `bounds`: the offsets `[from, to)` by queue; other queues are not read then.
     """
     queues = queues_of(root, wanted)
+    return sorted_places(queues, unit_parts(root, queues, wanted, start, end, bounds))
+
+
+def unit_parts(root: Path, queues: list[tuple[str, int]], wanted: Wanted, start: int, end: int,
+               bounds: Bounds | None = None) -> list[Part]:
+    """The same units as on disk, in the order of the queues and in each by offset."""
     low = max(start, wanted.from_physical or 0)
     high = end if wanted.to_physical is None else min(end, wanted.to_physical)
     parts: list[Part] = []
@@ -131,7 +138,7 @@ def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | No
         to_offset = beyond if wanted.to_offset is None else min(beyond, wanted.to_offset)
         for at, units in QueueFiles(root, *queue).within(low, high, max(least, wanted.from_offset or 0), to_offset):
             parts.append((number, at, units))
-    return _sorted(queues, parts)
+    return parts
 
 
 def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[int, int]]) -> tuple[Places, list[int]]:
@@ -145,10 +152,11 @@ def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[i
         for at, units in QueueFiles(root, *queue).slice(start, end):
             parts.append((number, at, units))
             counts[number] += len(units)
-    return _sorted(queues, parts), counts
+    return sorted_places(queues, parts), counts
 
 
-def _sorted(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
+def sorted_places(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
+    """These units by ascending physical offset."""
     if not parts:
         return Places(queues, *(np.empty(0, np.int64) for _ in range(5)))
     columns = [np.concatenate([units[name] for _, _, units in parts]).astype(np.int64)
@@ -160,8 +168,17 @@ def _sorted(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
 
 
 def _is_message(units: NDArray[Any]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (units["size"] > 0) & (units["size"] != FILLER_BYTES)
+    size = units["size"].astype(np.int32)
+    found: NDArray[np.bool_] = (size > 0) & (size != FILLER_BYTES)
     return found
+
+
+def _copied(units: NDArray[Any], chosen: Longs) -> NDArray[Any]:
+    """These units, as bytes: NumPy copies a structure field by field."""
+    low, high = int(chosen[0]), int(chosen[-1]) + 1
+    if high - low == len(chosen):
+        return np.frombuffer(units[low:high].tobytes(), UNIT)
+    return units.view(_AS_BYTES)[chosen].view(UNIT)
 
 
 def _block_at(units: NDArray[Any], physical: int) -> int:

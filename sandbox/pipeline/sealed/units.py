@@ -1,0 +1,76 @@
+"""The queue units that lead into a log file, on which its rows depend: compared at each read, not decoded."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+
+from sandbox.pipeline.sources.places import EVERYTHING, NO_END, Bounds, Log, Part, queues_of, unit_parts
+
+GROUP_BYTES = 1 << 30  # of the log, whose units are read together
+
+
+class Units(NamedTuple):
+    """`crc`: CRC-32 of the units' bytes, their offsets and their queues.  `spans`: the least and the largest offset by
+    queue.
+    """
+
+    messages: int
+    crc: int
+    spans: dict[tuple[str, int], tuple[int, int]]
+
+    def within(self, bounds: Bounds) -> bool:
+        """Whether a reader within these bounds has a row of each of them."""
+        return all(bounds.get(queue, (0, 0))[0] <= least and most < bounds.get(queue, (0, 0))[1]
+                   for queue, (least, most) in self.spans.items())
+
+
+def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]:
+    """Of each log file; small files are looked up together."""
+    queues = queues_of(root)
+    group: list[Log] = []
+    for number, log in enumerate(logs):
+        group.append(log)
+        if number + 1 == len(logs) or logs[number + 1].end - group[0].start > GROUP_BYTES:
+            parts = unit_parts(root, queues, EVERYTHING, group[0].start, log.end)
+            yield from zip(group, units_of(queues, parts, group), strict=True)
+            group = []
+
+
+def units_of(queues: Sequence[tuple[str, int]], parts: Sequence[Part], logs: Sequence[Log]) -> list[Units]:
+    """Of each of these log files, which follow each other; `parts` are all that lead into them."""
+    return [_units(queues, into) for into in _split(parts, logs)]
+
+
+def _units(queues: Sequence[tuple[str, int]], parts: Sequence[Part]) -> Units:
+    messages = crc = 0
+    spans: dict[tuple[str, int], tuple[int, int]] = {}
+    for number, at, units in parts:
+        queue, first, last = queues[number], int(at.min()), int(at.max())
+        least, most = spans.get(queue, (NO_END, 0))
+        spans[queue] = min(least, first), max(most, last)
+        messages += len(units)
+        crc = zlib.crc32(orjson.dumps([*queue, len(units), first, last]), crc)
+        if (np.diff(at) != 1).any():  # with gaps, or in another order
+            crc = zlib.crc32(at.astype("<i8").data, crc)
+        crc = zlib.crc32(units.data, crc)
+    return Units(messages, crc, spans)
+
+
+def _split(parts: Sequence[Part], logs: Sequence[Log]) -> list[list[Part]]:
+    """The parts of each log file."""
+    found: list[list[Part]] = [[] for _ in logs]
+    edges = np.array([log.start for log in logs] + [logs[-1].end])
+    for number, at, units in parts:
+        physical = units["physical"].astype(np.int64)
+        if not (physical[1:] >= physical[:-1]).all():  # a damaged one is among them
+            order = np.argsort(physical, kind="stable")
+            physical, at, units = physical[order], at[order], units[order]
+        cuts = np.searchsorted(physical, edges)
+        for into, low, high in zip(found, cuts, cuts[1:], strict=False):
+            if low < high:
+                into.append((number, at[low:high], units[low:high]))
+    return found
