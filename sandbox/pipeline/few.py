@@ -15,8 +15,17 @@ if TYPE_CHECKING:
 FEW_BYTES = 32 << 20
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 IS_FEW = "spark.queueviz.isFew"  # of a session
-SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1",
-            "spark.sql.autoBroadcastJoinThreshold": "-1", IS_FEW: "true"}
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.optimizer.disableHints": "true",  # a broadcast is a job of its own, a join of single partitions is not
+    # Our sources do not say their size, and those of joined tables are multiplied: what seems large is split.
+    "spark.sql.defaultSizeInBytes": "1024",
+    "spark.sql.maxSinglePartitionBytes": str((1 << 63) - 1),
+    "spark.sql.codegen.wholeStage": "false",  # writing a query's class takes longer than the class then saves
+    IS_FEW: "true",
+}
 
 
 def is_few(stores: Mapping[str, str], journals: Mapping[str, str], options: Mapping[str, str]) -> bool:

@@ -53,7 +53,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def long_audit(tmp_path: Path) -> Order:
-    """A delivery audit of fifty consumed messages: some fifty stages, and five tables that the run keeps on its way."""
+    """A delivery audit of fifty consumed messages: some sixteen stages, and six tables that the run keeps."""
     with begun(tmp_path / "world") as world:
         member(world)
         sent(world, 50)

@@ -18,7 +18,7 @@ from tests.server.server import ROOT
 pytestmark = pytest.mark.pipeline
 
 MASTER = "local-cluster[2,1,1024]"
-LATE_STAGE = 20  # of some fifty: most of what a run keeps is made
+LATE_STAGE = 8  # of some sixteen: most of what a run keeps is made
 
 
 @pytest.fixture

@@ -34,8 +34,16 @@ from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import UnknownEvent, ddl, ddl_of, schema_of
 from sandbox.pipeline.sources.journal import JournalReader
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, journals_of, pieces_of
-from sandbox.pipeline.sources.journal_stream import partitions_of
+from sandbox.pipeline.sources.journal_files import (
+    Chosen,
+    Wanted,
+    batches,
+    chosen_of,
+    ends_of,
+    journals_of,
+    pieces_of,
+)
+from sandbox.pipeline.sources.journal_stream import asked_of, partitions_of
 from tests.pipeline.journals import BEGIN_MS, write_journal
 
 COMMIT = OffsetCommitted("g", "orders", "broker-a", 0, 1 << 40, None, "timer", "c-1")
@@ -211,3 +219,47 @@ def test_filters_of_spark_become_what_is_wanted() -> None:
     reader = JournalReader({}, Chosen())
     assert list(reader.pushFilters(asked)) == asked[6:8]  # given back: Spark keeps those itself
     assert reader.wanted == Wanted(frozenset("a"), frozenset("X"), 5, 10, 7, 70)
+
+
+def test_of_fields_those_named_are_columns_and_the_others_may_disagree(tmp_path: Path) -> None:
+    write_journal(tmp_path, MIXED)
+    chosen = chosen_of({"events": "MemberStateChanged,QueueDropped", "columns": "state, client_id"})
+    found = batches(pieces_of({"s": tmp_path}, EVERYTHING), chosen, EVERYTHING)
+    assert [row for batch in found for row in batch.to_pylist()] == [
+        {"sandbox": "s", "seq": 6, "at_ms": BEGIN_MS + 600, "event": "MemberStateChanged", "state": "crashed",
+         "client_id": "c-1"}]
+    with pytest.raises(UnknownEvent, match="unfinished"):
+        schema_of(("MemberStateChanged", "QueueDropped"))
+
+
+@pytest.mark.parametrize("name", ["offset", "seq"])
+def test_a_column_that_is_no_field_of_the_events_is_named(name: str) -> None:
+    with pytest.raises(UnknownEvent, match=f"No field of these events is {name}: QueueTaken"):
+        schema_of(("QueueTaken",), ("group", name))
+
+
+def test_columns_without_events_are_of_nothing() -> None:
+    with pytest.raises(ValueError, match="name those with the option events"):
+        chosen_of({"columns": "group"})
+
+
+def test_a_journal_is_read_up_to_its_end_and_one_without_an_end_not_at_all(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        write_journal(tmp_path / name, MIXED)
+    wanted = Wanted(ends=ends_of({"endingOffsets": f'{{"a": 2, "b": {1 << 63}}}'}))
+    pieces = pieces_of({name: tmp_path / name for name in ("a", "b", "c")}, wanted)
+    rows = [row for batch in batches(pieces, Chosen(), wanted) for row in batch.to_pylist()]
+    assert [(row["sandbox"], row["seq"]) for row in rows] == [
+        *(("a", seq) for seq in range(2)), *(("b", seq) for seq in range(len(MIXED)))]
+
+
+@pytest.mark.parametrize("text", ["", "4", '{"a": "4"}', '{"a": true}'])
+def test_ends_that_are_no_numbers_by_sandbox_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="endingOffsets has to be JSON"):
+        ends_of({"endingOffsets": text})
+
+
+def test_a_stream_has_no_end(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="A stream has no end"):
+        asked_of({"path": str(tmp_path), "endingOffsets": "{}"})

@@ -19,7 +19,7 @@ from tests.server.server import until
 
 pytestmark = pytest.mark.pipeline
 
-KEPT_LATE = 4  # of five
+KEPT_LATE = 4  # of six
 
 
 @pytest.mark.in_turn

@@ -1,5 +1,7 @@
 """Entries of the journals, up to the last one of the result."""
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -15,28 +17,30 @@ if TYPE_CHECKING:
     from sandbox.pipeline.jobs.job import Given
 
 
-def kept(table: "DataFrame") -> "DataFrame":
-    """Computed now and kept for the run: later plans start from it, however often they read it.
+def kept(table: "DataFrame", *, now: bool = True) -> "DataFrame":
+    """Computed once and kept for the run: later plans start from it, however often they read it.
 
-    In files where the run has a place for them (`session.keep_in_files`), else in memory.
+    In files where the run has a place for them (`session.keep_in_files`), else in memory.  Not `now`: there with its
+    first use, which has to read it once; so it needs no job of its own.
     """
     session, table = table.sparkSession, gathered(table)
     context = getattr(session, "_sc", None)
     if context is not None:
-        return table.checkpoint() if context.getCheckpointDir() else table.localCheckpoint()
+        return table.checkpoint() if context.getCheckpointDir() else table.localCheckpoint(eager=now)
     path = f"{session.conf.get(KEPT_IN)}/{uuid4().hex}"
     table.write.parquet(path)
     return session.read.parquet(path)
 
 
-def entries_of(given: "Given", *events: str) -> "DataFrame":
-    """sandbox, seq, at_ms, event and the fields of these events; no rows without a journal."""
-    from pyspark.sql import functions as f
-
+def entries_of(given: "Given", *events: str, columns: Sequence[str] = ()) -> "DataFrame":
+    """sandbox, seq, at_ms, event and the fields of these events (or of those only `columns`); no rows without a
+    journal.
+    """
     journals = given.source.journals
     if not journals:
-        return given.session.createDataFrame([], ddl_of(schema_of(events)))
-    rows = (given.session.read.format("rocketmq-journal").option("events", ",".join(events))
-            .option("journals", orjson.dumps({name: str(path) for name, path in journals.items()}).decode()).load())
-    ends = given.session.createDataFrame(list(given.true_to.items()), "sandbox STRING, true_to BIGINT")
-    return rows.join(f.broadcast(ends), "sandbox").where(f.col("seq") <= f.col("true_to")).drop("true_to")
+        return given.session.createDataFrame([], ddl_of(schema_of(events, columns)))
+    ends = {sandbox: seq + 1 for sandbox, seq in given.true_to.items()}
+    reader = given.session.read.format("rocketmq-journal").options(
+        events=",".join(events), endingOffsets=json.dumps(ends),
+        journals=orjson.dumps({name: str(path) for name, path in journals.items()}).decode())
+    return (reader.option("columns", ",".join(columns)) if columns else reader).load()

@@ -3,115 +3,139 @@
 from typing import TYPE_CHECKING
 
 from sandbox.message.topic_names import RETRY_PREFIX
-from sandbox.pipeline.consumption.stored import QUEUE, names_of
+from sandbox.pipeline.consumption.given_rows import rows_of
+from sandbox.pipeline.consumption.stored import names_of
 from sandbox.pipeline.jobs.job import Source
 from sandbox.store.reader import StoreReader
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-FIELDS = ("group", "topic", "broker", "queue_id", "client_id", "offset", "code", "asked", "next_offset", "count",
-          "expression", "consumed", "pulled")
-PROGRESS = ("OffsetCommitted", "PullAnswered", "SubscriptionChanged", "FlowSkipped", "SandboxOpened")
-FOUND = 0  # the code of a pull that brought messages
+EVENTS = ("OffsetCommitted", "PullAnswered", "QueueTaken", "SubscriptionChanged", "OffsetsReset", "FlowSkipped",
+          "MemberJoined", "MemberStateChanged", "MessagesConsumed", "SandboxOpened")
+COLUMNS = ("group", "topic", "broker", "queue_id", "client_id", "offset", "code", "asked", "next_offset", "count",
+           "start_offset", "expression", "rows", "consumed", "pulled", "model", "offsets", "keys", "sharding")
 SQL_SIGNS = r"""[=<>()'"]|\s"""
 """Present in every SQL92 condition and in no tag: SubscriptionChanged does not contain the kind."""
 
+_FACTS = r"""
+WITH of_queues AS (
+  SELECT sandbox, group, topic, broker, queue_id,
+    max_by(offset, seq) FILTER (WHERE event = 'OffsetCommitted') AS commit,
+    max(seq) FILTER (WHERE event = 'OffsetCommitted') AS commit_seq,
+    min(CASE WHEN event = 'QueueTaken' THEN start_offset
+             WHEN event = 'PullAnswered' AND code = 0 THEN asked END) AS begins,  -- 0: FOUND
+    bool_or(event = 'MessagesConsumed' AND size(arrays_zip(offsets, keys, sharding)) > 0) AS is_called,
+    bool_or(event = 'MemberJoined' AND model = 'BROADCASTING') AS is_broadcasting,
+    max(seq) FILTER (WHERE event = 'FlowSkipped') AS skip_seq,
+    min(at_ms) AS first_ms, bool_or(event = 'SandboxOpened') AS is_whole
+  FROM {heard} GROUP BY sandbox, group, topic, broker, queue_id),
+said AS (
+  SELECT 'skipped' AS kind, sandbox, substring_index(place, ' ', 1) AS group, substring_index(place, ' ', -1) AS queue,
+    first, last, NULL AS seq, NULL AS at_ms
+  FROM (SELECT sandbox, inline(concat(consumed, pulled)) AS (place, first, last)
+        FROM {heard} WHERE event = 'FlowSkipped')
+  UNION ALL
+  SELECT 'reset', sandbox, group, place, to, NULL, seq, at_ms
+  FROM (SELECT sandbox, group, seq, at_ms, inline(rows) AS (place, from, to)
+        FROM {heard} WHERE event = 'OffsetsReset')),
+ranges AS (
+  SELECT kind, sandbox, group, get(split(queue, '/'), 0) AS topic, get(split(queue, '/'), 1) AS broker,
+    try_cast(get(split(queue, '/'), 2) AS BIGINT) AS queue_id, first, last, seq, at_ms
+  FROM said
+  UNION ALL  -- what became of what external members pulled is not in the journal
+  SELECT 'pulled', sandbox, group, topic, broker, queue_id, asked, next_offset - 1, NULL, NULL
+  FROM {heard} pulls LEFT ANTI JOIN (SELECT sandbox, client_id FROM {heard} WHERE event = 'MemberStateChanged') ours
+    USING (sandbox, client_id)
+  WHERE event = 'PullAnswered' AND code = 0 AND count > 0),
+reached AS (
+  SELECT *, max(last) OVER (
+    PARTITION BY sandbox, group, topic, broker, queue_id, kind, seq ORDER BY first, last
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM ranges),
+stretches AS (
+  SELECT *, count_if(before IS NULL OR first > before + 1) OVER (
+    PARTITION BY sandbox, group, topic, broker, queue_id, kind, seq ORDER BY first, last
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS stretch
+  FROM reached),
+parts AS (
+  SELECT sandbox, group, topic, broker, queue_id,
+    struct(commit, commit_seq, begins, is_called, is_broadcasting, skip_seq, first_ms, is_whole) AS heard,
+    NULL AS stored_offset, NULL AS asked, NULL AS range
+  FROM of_queues
+  UNION ALL
+  SELECT sandbox, group, topic, broker, queue_id, NULL, offset, NULL, NULL
+  FROM {offsets}
+  UNION ALL
+  SELECT sandbox, group, topic, broker, NULL, NULL, NULL, struct(at_ms, expression), NULL
+  FROM {heard} WHERE event = 'SubscriptionChanged' AND expression != ''
+  UNION ALL
+  SELECT sandbox, group, topic, broker, queue_id, NULL, NULL, NULL,
+    struct(kind, min(first) AS first, max(last) AS last, seq, min(at_ms) AS at_ms)
+  FROM stretches GROUP BY sandbox, group, topic, broker, queue_id, kind, seq, stretch),
+facts AS (
+  SELECT sandbox, group, topic, broker, queue_id, max(heard) AS heard, max(stored_offset) AS stored_offset,
+    min(asked.at_ms) AS since_ms, collect_set(asked.expression) AS expressions,
+    collect_list(struct(range.first, range.last)) FILTER (WHERE range.kind = 'pulled') AS pulled,
+    collect_list(struct(range.first, range.last)) FILTER (WHERE range.kind = 'skipped') AS skipped,
+    collect_list(struct(range.first AS to, range.seq, range.at_ms)) FILTER (WHERE range.kind = 'reset') AS resets
+  FROM parts GROUP BY sandbox, group, topic, broker, queue_id)
+SELECT sandbox, group, topic, broker, queue_id, heard.begins, since_ms, expressions, pulled, skipped, resets,
+  heard.commit_seq IS NOT NULL OR stored_offset IS NOT NULL AS has_offset,
+  coalesce(heard.is_called, false) AS is_called,
+  coalesce(bool_or(heard.is_broadcasting) OVER (PARTITION BY sandbox, group), false) AS is_broadcasting,
+  CASE WHEN heard.commit IS NOT NULL AND coalesce(heard.commit_seq > max(heard.skip_seq) OVER of_sandbox, true)
+       THEN heard.commit ELSE coalesce(stored_offset, heard.commit) END AS committed,
+  CASE WHEN NOT bool_or(heard.is_whole) OVER of_sandbox THEN min(heard.first_ms) OVER of_sandbox END AS from_ms
+FROM facts
+WINDOW of_sandbox AS (PARTITION BY sandbox)
+"""
+_OFFSETS = "sandbox: STRING, group: STRING, topic: STRING, broker: STRING, queue_id: BIGINT, offset: BIGINT"
 
-def stored_offsets(session: "SparkSession", source: Source) -> "DataFrame":
-    """sandbox, group, QUEUE, `stored_offset`: from each broker's consumerOffset.json, as last written."""
-    from pyspark.sql import functions as f
-
-    rows = []
-    for name, (sandbox, broker) in names_of(source).items():
-        store = StoreReader(source.stores[name])
-        try:
-            for (topic, group), offsets in store.consumer_offsets().items():
-                rows += [(sandbox, group, topic, broker, queue_id, offset) for queue_id, offset in offsets.items()]
-        finally:
-            store.close()
-    made = session.createDataFrame(rows, "sandbox STRING, group STRING, topic STRING, broker STRING, queue_id BIGINT, "
-                                         "offset BIGINT")
-    return made.groupBy("group", *QUEUE).agg(f.max("offset").alias("stored_offset"))
+_GROUPS = r"""
+SELECT sandbox, group, topic, since_ms, from_ms,
+  transform(nullif(expressions, array()), expression -> struct(
+    expression = '*' AS is_all, regexp_replace(expression, r'\s*\|\|\s*', '') RLIKE :sql_signs AS is_sql,
+    transform(split(expression, r'\|\|'), tag -> trim(tag)) AS tags)) AS asked
+FROM (SELECT sandbox, group, topic, min(since_ms) AS since_ms, max(from_ms) AS from_ms,
+        array_distinct(flatten(collect_list(expressions))) AS expressions
+      FROM {facts}
+      WHERE (has_offset OR is_called OR since_ms IS NOT NULL) AND NOT startswith(topic, :retry_prefix)
+      GROUP BY sandbox, group, topic)
+"""
 
 
-def committed(entries: "DataFrame", stored: "DataFrame") -> "DataFrame":
-    """group, QUEUE, `committed`: the journal's last commit; from the file, where the valve was closed since."""
-    from pyspark.sql import functions as f
+def facts(heard: "DataFrame", source: Source) -> "DataFrame":
+    """What is known of each group and queue: sandbox, group, topic, broker, queue_id (null for some rows of groups),
 
-    last = entries.where("event = 'OffsetCommitted'").groupBy("group", *QUEUE).agg(
-        f.max_by("offset", "seq").alias("_commit"), f.max("seq").alias("_seq"))
-    skips = entries.where("event = 'FlowSkipped'").groupBy("sandbox").agg(f.max("seq").alias("_skip"))
-    both = last.join(stored, ["group", *QUEUE], "full").join(f.broadcast(skips), "sandbox", "left")
-    is_fresh = f.col("_skip").isNull() | (f.col("_seq") > f.col("_skip"))
-    return both.select("group", *QUEUE, f.when(is_fresh & f.col("_commit").isNotNull(), f.col("_commit")).otherwise(
-        f.coalesce("stored_offset", "_commit")).alias("committed"))
-
-
-def subscribed(entries: "DataFrame", calls: "DataFrame", ends: "DataFrame") -> "DataFrame":
-    """sandbox, group, topic: subscriptions, with `since_ms` and `expressions`: null where no broker has them."""
-    from pyspark.sql import functions as f
-
-    changed = entries.where("event = 'SubscriptionChanged' and expression != ''")
-    by_subscription = changed.groupBy("sandbox", "group", "topic").agg(
-        f.min("at_ms").alias("since_ms"), f.collect_set("expression").alias("expressions"))
-    by_calls = calls.select("sandbox", "group", "topic").union(ends.select("sandbox", "group", "topic")).distinct()
-    both = by_subscription.join(by_calls, ["sandbox", "group", "topic"], "full")
-    return both.where(~f.col("topic").startswith(RETRY_PREFIX))
-
-
-def is_wanted(expressions: "Column", tags: "Column") -> "Column":
-    """Whether any of the group's expressions matches these tags.  Null: an SQL92 condition decides, or unknown.
-
-    Members that subscribe to different tags conflict, and messages that match none of them are lost, not unwanted.
+    - `committed`: the journal's last commit; from the broker's file, where the valve was closed since
+    - `begins`: the lowest start offset of the group's members
+    - `pulled`, `skipped`: ARRAY<STRUCT<first, last>>, both inclusive: offsets pulled by external members, whose
+      listeners are unknown, and those of pulls or calls skipped by the valve, whose outcome is
+    - `resets`: ARRAY<STRUCT<to, seq, at_ms>>
+    - `since_ms`, `expressions`: of subscriptions
+    - `has_offset`, `is_called`, `is_broadcasting` (of the group)
+    - `from_ms`: the start of the sandbox's journal, if its oldest segments are deleted; null for a complete one.
     """
-    from pyspark.sql import functions as f
-
-    def asks(expression: "Column") -> "Column":
-        listed = f.transform(f.split(expression, r"\|\|"), lambda tag: f.trim(tag))
-        return f.when(expression == "*", f.lit(True)).when(
-            f.regexp_replace(expression, r"\s*\|\|\s*", "").rlike(SQL_SIGNS), f.lit(None)).otherwise(
-                f.array_contains(listed, f.coalesce(tags, f.lit(""))))
-
-    return f.exists(expressions, asks)
+    session = heard.sparkSession
+    return session.sql(_FACTS, heard=heard, offsets=rows_of(session, _OFFSETS, _stored_offsets(source)))
 
 
-def begun(entries: "DataFrame", taken: "DataFrame") -> "DataFrame":
-    """group, QUEUE, `begins`: the lowest start offset of the group's members."""
-    from pyspark.sql import functions as f
+def groups(known: "DataFrame") -> "DataFrame":
+    """sandbox, group, topic: subscriptions, with `since_ms`, `from_ms` and `asked`: null where no broker has them.
 
-    asked = entries.where(f"event = 'PullAnswered' and code = {FOUND}").select(
-        "group", *QUEUE, f.col("asked").alias("_at"))
-    started = taken.where("event = 'QueueTaken'").select("group", *QUEUE, f.col("start_offset").alias("_at"))
-    return asked.union(started).groupBy("group", *QUEUE).agg(f.min("_at").alias("begins"))
-
-
-def pulled_by_external_members(entries: "DataFrame", states: "DataFrame") -> "DataFrame":
-    """group, QUEUE, first, last: offsets pulled by external members, whose listeners are unknown."""
-    from pyspark.sql import functions as f
-
-    ours = states.select("sandbox", "client_id").distinct()
-    return (entries.where(f"event = 'PullAnswered' and code = {FOUND} and count > 0")
-            .join(f.broadcast(ours), ["sandbox", "client_id"], "left_anti")
-            .select("group", *QUEUE, f.col("asked").alias("first"), (f.col("next_offset") - 1).alias("last")))
+    `asked`: ARRAY<STRUCT<is_all, is_sql, tags>>, one for each expression.  Members that subscribe to different tags
+    conflict, and messages that match none of them are lost, not unwanted.
+    """
+    return known.sparkSession.sql(_GROUPS, {"sql_signs": SQL_SIGNS, "retry_prefix": RETRY_PREFIX}, facts=known)
 
 
-def skipped(entries: "DataFrame") -> "DataFrame":
-    """group, QUEUE, first, last: ranges of pulls or calls skipped by the valve; their outcome is unknown."""
-    from pyspark.sql import functions as f
-
-    key = f.split(f.substring_index("_range._1", " ", -1), "/")
-    return entries.where("event = 'FlowSkipped'").select(
-        "sandbox", f.explode(f.concat("consumed", "pulled")).alias("_range")).select(
-            f.substring_index("_range._1", " ", 1).alias("group"), "sandbox", key[0].alias("topic"),
-            key[1].alias("broker"), key[2].cast("bigint").alias("queue_id"),
-            f.col("_range._2").alias("first"), f.col("_range._3").alias("last"))
-
-
-def beginnings(entries: "DataFrame") -> "DataFrame":
-    """sandbox, `from_ms`: the start of journals whose oldest segments are deleted; complete ones are left out."""
-    from pyspark.sql import functions as f
-
-    return entries.groupBy("sandbox").agg(
-        f.min("at_ms").alias("from_ms"), f.max(f.col("event") == "SandboxOpened").alias("_whole")).where(
-            "not _whole").drop("_whole")
+def _stored_offsets(source: Source) -> list[tuple[object, ...]]:
+    """Of each broker's consumerOffset.json, as last written."""
+    rows: list[tuple[object, ...]] = []
+    for name, (sandbox, broker) in names_of(source).items():
+        with StoreReader(source.stores[name]) as store:
+            rows += [(sandbox, group, topic, broker, queue_id, offset)
+                     for (topic, group), offsets in store.consumer_offsets().items()
+                     for queue_id, offset in offsets.items()]
+    return rows

@@ -11,17 +11,64 @@ from typing import TYPE_CHECKING
 
 from sandbox.message.properties import ORIGIN_MESSAGE_ID, REAL_TOPIC, UNIQ_KEY
 from sandbox.message.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_PREFIX, SYSTEM_TOPICS
+from sandbox.pipeline.consumption.given_rows import rows_of
+from sandbox.pipeline.few import gathered
 from sandbox.pipeline.jobs.job import Source
 from sandbox.pipeline.sealed.reading import messages
 from sandbox.store.reader import StoreReader
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = ("topic", "queueId", "queueOffset", "physicalOffset", "keys", "tags", "properties", "bornTimestamp",
            "storeTimestamp", "storeHost")
 QUEUE = ("sandbox", "topic", "broker", "queue_id")
 PLACE = (*QUEUE, "queue_offset")
+ORIGIN = ("origin_topic", "origin_broker", "origin_queue_id", "origin_offset")
+
+_NAMES = "store: STRING, sandbox: STRING, broker: STRING, end: BIGINT, is_heard: BOOLEAN"
+_STORED = r"""
+WITH parts AS (
+  SELECT /*+ BROADCAST(names) */ *, split(substring_index(storeHost, ':', 1), r'\.') AS address,
+    CASE WHEN topic = :schedule THEN properties[:real_topic] ELSE topic END AS group_topic
+  FROM {rows} JOIN {names} names USING (store) WHERE physicalOffset < end),
+found AS (
+  SELECT *,
+    CASE WHEN startswith(topic, :dead_prefix) THEN substring_index(topic, :dead_prefix, -1)
+         WHEN startswith(group_topic, :retry_prefix) THEN substring_index(group_topic, :retry_prefix, -1) END AS copy_of
+  FROM parts)
+SELECT sandbox, topic, broker, CAST(queueId AS BIGINT) AS queue_id, queueOffset AS queue_offset,
+  -- as `message.msg_id` makes it, for IPv4 hosts
+  CASE WHEN size(address) = 4 THEN concat(
+    array_join(transform(address, part -> lpad(hex(CAST(part AS INT)), 2, '0')), ''),
+    lpad(hex(CAST(substring_index(storeHost, ':', -1) AS INT)), 8, '0'), lpad(hex(physicalOffset), 16, '0'))
+  END AS offset_id,
+  properties[:unique_key] AS unique_key, keys, tags, bornTimestamp AS born_ms, storeTimestamp AS store_ms, is_heard,
+  copy_of IS NULL AND NOT array_contains(split(:system_topics, ','), topic) AND NOT startswith(topic, :system_prefix)
+    AS is_original,
+  properties[:origin] AS origin, copy_of
+FROM found
+"""
+
+_COPIES = """
+WITH made AS (
+  SELECT *, origin AS id,
+    CASE WHEN topic = :schedule THEN 'delayed' WHEN startswith(topic, :retry_prefix) THEN 'retry'
+         ELSE 'dead' END AS kind
+  FROM {stored} WHERE copy_of IS NOT NULL AND origin IS NOT NULL),
+first AS (
+  SELECT sandbox, explode(array_distinct(array(offset_id, unique_key))) AS id,
+    struct(topic, broker, queue_id, queue_offset) AS place
+  FROM {stored} WHERE is_original),
+-- a producer's retry stores a unique key twice: the copy's origin is ambiguous, and one is enough
+found AS (
+  SELECT sandbox, topic, broker, queue_id, queue_offset, copy_of AS group, is_heard, kind, min(place) AS place
+  FROM made JOIN first USING (sandbox, id)
+  GROUP BY ALL)
+SELECT sandbox, topic, broker, queue_id, queue_offset, group, is_heard, kind, place.topic AS origin_topic,
+  place.broker AS origin_broker, place.queue_id AS origin_queue_id, place.queue_offset AS origin_offset
+FROM found
+"""
 
 
 def names_of(source: Source) -> dict[str, tuple[str, str]]:
@@ -41,31 +88,22 @@ def names_of(source: Source) -> dict[str, tuple[str, str]]:
 
 
 def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str, Path]) -> "DataFrame":
-    """Every message once: PLACE, offset_id, unique_key, keys, tags, properties, born_ms, store_ms, and of a copy
-    `origin` (an offset id or a unique key) and `copy_of` (its group).
+    """Every message once: PLACE, offset_id, unique_key, keys, tags, born_ms, store_ms, `is_heard` (its sandbox has a
+    journal), `is_original` (sent by an application, in the topic of its consumers), and of a copy `origin` (an offset
+    id or a unique key) and `copy_of` (its group).
 
     Only messages stored when the run starts: the journals' entries for later ones may not be read.
     """
-    from pyspark.sql import functions as f
-
     named = names_of(source)
-    rows = messages(session, source.stores, sealed, COLUMNS, named=True)
-    names = session.createDataFrame([(name, *parts, end_of(source.stores[name])) for name, parts in named.items()],
-                                    "store STRING, sandbox STRING, broker STRING, end BIGINT")
-    properties = f.col("properties")
-    group_topic = f.when(f.col("topic") == SCHEDULE_TOPIC, properties[REAL_TOPIC]).otherwise(f.col("topic"))
-    found = rows.join(f.broadcast(names), "store").where(f.col("physicalOffset") < f.col("end")).select(
-        "sandbox", "topic", "broker", f.col("queueId").cast("bigint").alias("queue_id"),
-        f.col("queueOffset").alias("queue_offset"), offset_id(f.col("storeHost"), f.col("physicalOffset")),
-        properties[UNIQ_KEY].alias("unique_key"), "keys", "tags", "properties",
-        f.col("bornTimestamp").alias("born_ms"), f.col("storeTimestamp").alias("store_ms"),
-        properties[ORIGIN_MESSAGE_ID].alias("origin"),
-        f.when(f.col("topic").startswith(DEAD_LETTER_PREFIX), f.substring_index("topic", DEAD_LETTER_PREFIX, -1))
-        .when(group_topic.startswith(RETRY_PREFIX), f.substring_index(group_topic, RETRY_PREFIX, -1))
-        .alias("copy_of"))
-    if len(set(named.values())) < len(named):
-        found = found.dropDuplicates(list(PLACE))
-    return found
+    names = rows_of(session, _NAMES, [(name, sandbox, broker, end_of(source.stores[name]), sandbox in source.journals)
+                                      for name, (sandbox, broker) in named.items()])
+    rows = gathered(messages(session, source.stores, sealed, COLUMNS, named=True))
+    found = session.sql(_STORED, {
+        "unique_key": UNIQ_KEY, "origin": ORIGIN_MESSAGE_ID,
+        "real_topic": REAL_TOPIC, "schedule": SCHEDULE_TOPIC, "retry_prefix": RETRY_PREFIX,
+        "dead_prefix": DEAD_LETTER_PREFIX, "system_prefix": SYSTEM_PREFIX, "system_topics": ",".join(SYSTEM_TOPICS),
+    }, rows=rows, names=names)
+    return found.dropDuplicates(list(PLACE)) if len(set(named.values())) < len(named) else found
 
 
 def end_of(root: Path) -> int:
@@ -74,41 +112,11 @@ def end_of(root: Path) -> int:
         return reader.max_physical_offset()
 
 
-def originals(stored: "DataFrame") -> "DataFrame":
-    """Messages sent by applications, in the topics of their consumers."""
-    from pyspark.sql import functions as f
-
-    topic = f.col("topic")
-    return stored.where(f.col("copy_of").isNull() & ~topic.isin(*SYSTEM_TOPICS) & ~topic.startswith(SYSTEM_PREFIX))
-
-
 def copies(stored: "DataFrame") -> "DataFrame":
-    """Every copy with its origin: PLACE, group, `kind` (retry, delayed, dead) and origin_topic, origin_broker,
-    origin_queue_id, origin_offset; a copy whose origin is deleted is left out.
+    """Every copy with its origin: PLACE, group, `is_heard`, `kind` (retry, delayed, dead) and ORIGIN; a copy whose
+    origin is deleted is left out.
     """
-    from pyspark.sql import functions as f
-
-    made = stored.where(f.col("copy_of").isNotNull() & f.col("origin").isNotNull()).select(
-        *PLACE, f.col("copy_of").alias("group"), f.col("origin").alias("id"),
-        f.when(f.col("topic") == SCHEDULE_TOPIC, "delayed").when(f.col("topic").startswith(RETRY_PREFIX), "retry")
-        .otherwise("dead").alias("kind"))
-    first = originals(stored).select(
-        "sandbox", f.explode(f.array_distinct(f.array("offset_id", "unique_key"))).alias("id"),
-        f.col("topic").alias("origin_topic"), f.col("broker").alias("origin_broker"),
-        f.col("queue_id").alias("origin_queue_id"), f.col("queue_offset").alias("origin_offset"))
-    # a producer's retry stores a unique key twice: the copy's origin is ambiguous, and one is enough
-    return made.join(first, ["sandbox", "id"]).drop("id").dropDuplicates(list(PLACE))
-
-
-def offset_id(host: "Column", physical_offset: "Column") -> "Column":
-    """As `message.msg_id` makes it, for IPv4 hosts; null for others."""
-    from pyspark.sql import functions as f
-
-    port = f.substring_index(host, ":", -1).cast("int")
-    parts = f.split(f.substring_index(host, ":", 1), r"\.")
-    address = f.concat_ws("", f.transform(parts, lambda part: f.lpad(f.hex(part.cast("int")), 2, "0")))
-    found = f.concat(address, f.lpad(f.hex(port), 8, "0"), f.lpad(f.hex(physical_offset), 16, "0"))
-    return f.when(f.size(parts) == 4, found).alias("offset_id")
+    return stored.sparkSession.sql(_COPIES, {"schedule": SCHEDULE_TOPIC, "retry_prefix": RETRY_PREFIX}, stored=stored)
 
 
 def _broker_of(node: str) -> str:

@@ -21,62 +21,40 @@ calls and hand-overs.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.consumption import deliveries as calls_of
-from sandbox.pipeline.consumption import progress
+from sandbox.pipeline.consumption import deliveries, progress
 from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.consumption.order import order_breaks
 from sandbox.pipeline.consumption.stored import copies, stored_messages
-from sandbox.pipeline.consumption.verdicts import RECORD, Evidence, messages_of, with_origin
-from sandbox.pipeline.consumption.within import within
+from sandbox.pipeline.consumption.verdicts import Evidence, messages_of, repeats_of, summary_of, with_origin
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.sealing import seal_ahead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+EVENTS = dict.fromkeys((*deliveries.EVENTS, *progress.EVENTS))
+COLUMNS = dict.fromkeys((*deliveries.COLUMNS, *progress.COLUMNS))
+
 
 def run(given: Given) -> "Mapping[str, DataFrame]":
-    from pyspark.sql import functions as f
-
     if not given.source.stores:
         raise WrongOption("The audit needs stores: name a sandbox that has a broker, or a store with --store.")
     evidence = evidence_of(given)
-    messages = kept(messages_of(evidence, heard=sorted(given.source.journals)))
-    calls = with_origin(evidence.calls, evidence.copies)
-    return {
-        "messages": messages,
-        "summary": messages.groupBy("sandbox", "group", "topic", "verdict", "cause").agg(
-            f.count(f.lit(1)).alias("messages"), f.min("last_seq").alias("example_seq")),
-        "repeats": calls.where("again").select(
-            "sandbox", "group", f.col("origin_topic").alias("topic"),
-            f.concat_ws(":", "origin_broker", "origin_queue_id").alias("queue"),
-            f.col("origin_offset").alias("queue_offset"), "cause", f.col("started_ms").alias("at_ms"), "seq"),
-        "order_breaks": order_breaks(calls),
-    }
+    messages = kept(messages_of(evidence), now=False)
+    return {"messages": messages, "summary": summary_of(messages), "repeats": repeats_of(evidence.calls),
+            "order_breaks": order_breaks(evidence.calls)}
 
 
 def evidence_of(given: Given) -> Evidence:
     """All facts, read once and kept during the run."""
-    from pyspark.sql import functions as f
-
-    session, source = given.session, given.source
     seal_ahead(given)
-    stored = stored_messages(session, source, given.sealed)  # first: the journals are read up to here only
-    heard = kept(entries_of(given, *calls_of.CALLS, *progress.PROGRESS).select(
-        "sandbox", "seq", "at_ms", "event", *progress.FIELDS, *calls_of.FIELDS))
-    states, drops = kept(entries_of(given, *calls_of.STATES)), kept(entries_of(given, *calls_of.DROPS))
-    stored = kept(stored.drop("properties"))
-    skipped = progress.skipped(heard)
-    calls = calls_of.with_causes(kept(calls_of.numbered(calls_of.deliveries(heard, drops))), heard, states, drops)
-    unsure = within(calls.where("again"), "queue_offset", {"unsure": skipped}, ["group", *RECORD[:-1]])
-    calls = kept(calls.where("not again").withColumn("unsure", f.lit(False)).unionByName(unsure).withColumn(
-        "cause", f.when(f.col("unsure"), calls_of.UNKNOWN).otherwise(f.col("cause"))).drop("unsure"))
-    ends = kept(progress.committed(heard, progress.stored_offsets(session, source)))
-    return Evidence(
-        stored=stored, copies=kept(copies(stored)), calls=calls, ends=ends,
-        groups=progress.subscribed(heard, calls, ends), begun=progress.begun(heard, heard),
-        pulled=progress.pulled_by_external_members(heard, states), skipped=skipped,
-        beginnings=progress.beginnings(heard))
+    stored = stored_messages(given.session, given.source, given.sealed)  # first: the journals are read up to here only
+    heard = kept(entries_of(given, *EVENTS, columns=tuple(COLUMNS)))
+    stored = kept(stored)
+    made = kept(copies(stored), now=False)
+    facts = kept(progress.facts(heard, given.source), now=False)
+    calls = kept(with_origin(deliveries.deliveries(heard, facts), made), now=False)
+    return Evidence(stored=stored, copies=made, calls=calls, facts=facts, groups=progress.groups(facts))
 
 
 DELIVERY_AUDIT = Job(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline.consumption.entries import entries_of, kept
-from sandbox.pipeline.consumption.stored import PLACE, QUEUE, originals, stored_messages
+from sandbox.pipeline.consumption.stored import PLACE, QUEUE, stored_messages
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.sealing import seal_ahead
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ACCURACY = 10_000
+COLUMNS = ("group", "topic", "broker", "queue_id", "offsets", "started_ms", "offset", "by")
 BY_MEMBERS = ("timer", "pull", "release", "shutdown")  # of OffsetCommitted
 
 
@@ -30,8 +31,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
     seal_ahead(given)
     stored = stored_messages(given.session, given.source, given.sealed)  # first: the journals are read up to here only
-    heard = kept(entries_of(given, "MessagesConsumed", "OffsetCommitted"))
-    messages = kept(originals(stored).select(*PLACE, "born_ms", "store_ms"))
+    heard = kept(entries_of(given, "MessagesConsumed", "OffsetCommitted", columns=COLUMNS))
+    messages = kept(stored.where("is_original").select(*PLACE, "born_ms", "store_ms"))
     moments = committed_first(messages.join(delivered_first(heard), list(PLACE)), heard)
     later = {"stored_to_delivered": f.col("delivered_ms") - f.col("store_ms"),
              "delivered_to_committed": f.col("committed_ms") - f.col("delivered_ms"),

@@ -27,7 +27,9 @@ from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-HEARD = ("QueuesAssigned", "QueueTaken", "QueueLocked", "LockDenied", "MemberJoined", "SandboxOpened", "SandboxSlept")
+HEARD = ("QueuesAssigned", "QueueTaken", "QueueLocked", "LockDenied", "MemberJoined", "SandboxOpened", "SandboxSlept",
+         "MemberStateChanged", "QueueDropped")
+COLUMNS = ("group", "topic", "broker", "queue_id", "client_id", "queues", "model", "state", "reason")
 
 
 def run(given: Given) -> "Mapping[str, DataFrame]":
@@ -35,29 +37,28 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     if not given.source.journals:
         raise WrongOption("The history of rebalances is in the journal: name a sandbox.")
-    heard = kept(entries_of(given, *HEARD))
-    states, drops = kept(entries_of(given, "MemberStateChanged")), kept(entries_of(given, "QueueDropped"))
+    heard = kept(entries_of(given, *HEARD, columns=COLUMNS))
+    states = heard.where("event = 'MemberStateChanged'")
     broadcasting = kept(heard.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
         "sandbox", "group").distinct())
-    ends = kept(heard.select("sandbox", "at_ms").union(states.select("sandbox", "at_ms")).union(
-        drops.select("sandbox", "at_ms")).groupBy("sandbox").agg(f.max("at_ms").alias("end_ms")))
+    ends = kept(heard.groupBy("sandbox").agg(f.max("at_ms").alias("end_ms")))
     held = kept(claims(heard, states, ends))
     consumers = heard.where("event in ('QueuesAssigned', 'MemberJoined')").select("sandbox", "group").distinct()
     alive = kept(lives(states, ends).join(consumers, ["sandbox", "group"], "left_semi"))
-    return {"moves": moves(heard, states, drops).join(broadcasting, ["sandbox", "group"], "left_anti"),
+    return {"moves": moves(heard, states).join(broadcasting, ["sandbox", "group"], "left_anti"),
             "disagreements": disagreements(held, alive, external_groups(heard, states)).join(
                 broadcasting, ["sandbox", "group"], "left_anti"),
             "idle": idle(held, alive), "lock_waits": lock_waits(heard)}
 
 
-def moves(heard: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def moves(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     gone = states.where(f.col("state").isin(*GONE)).select(
         "sandbox", "group", "client_id", "state", f.col("seq").alias("_gone"))
-    reasons = drops.select("sandbox", f.col("seq").alias("let_go"), "reason")
-    known = holds(heard, drops).join(gone, ["sandbox", "group", "client_id"], "left").groupBy(
+    reasons = heard.where("event = 'QueueDropped'").select("sandbox", f.col("seq").alias("let_go"), "reason")
+    known = holds(heard).join(gone, ["sandbox", "group", "client_id"], "left").groupBy(
         *MEMBER, "hold", "at_ms", "let_go").agg(
             f.min(f.when(f.col("_gone") > f.col("hold"), f.struct("_gone", "state"))).alias("_end"))
     ended = known.join(reasons, ["sandbox", "let_go"], "left").withColumn(

@@ -30,18 +30,25 @@ class UnknownEvent(ValueError):
     """No such event, or two requested ones cannot share a table; the sentence names them."""
 
 
-def schema_of(events: Sequence[str]) -> pa.Schema:
-    """The columns of these events' rows, each field once; no events: the head and `fields`.  Raises UnknownEvent."""
+def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
+    """The columns of these events' rows, each field once; no events: the head and the line.  `fields`: only these of
+    the events' fields, in their order.  Raises UnknownEvent.
+    """
     if not events:
         return HEAD.append(FIELDS)
     first: dict[str, tuple[str, pa.DataType]] = {name: ("every entry", HEAD.field(name).type) for name in HEAD.names}
     for event in events:
         for name, (kind, _) in columns_of(event).items():
+            if fields and name not in fields:
+                continue
             owner, known = first.setdefault(name, (event, kind))
             if known != kind:
                 raise UnknownEvent(f"{owner} and {event} both have {name}, as {ddl(known)} and as {ddl(kind)}: "
                                    "read them one after the other.")
-    return pa.schema([(name, kind) for name, (_, kind) in first.items()])
+    if unknown := [name for name in fields if name not in first or name in HEAD.names]:
+        raise UnknownEvent(f"No field of these events is {', '.join(unknown)}: {', '.join(events)}.")
+    return pa.schema([(name, first[name][1]) for name in (*HEAD.names, *fields)] if fields
+                     else [(name, kind) for name, (_, kind) in first.items()])
 
 
 @cache

@@ -2,9 +2,11 @@
 
 Columns: sandbox, seq, at_ms, event, and the line itself as `fields`.  Options: `events` (names by commas: only those
 entries, and instead of `fields` the typed fields of their classes, see `event_types`), `linesOf` (names by commas: of
-other entries `fields` is null), `journals` (a JSON object, directory by sandbox, instead of a path).  Filters on
-sandbox, event, seq and at_ms are pushed down.  Entries held back by the valve are missing: `FlowSkipped` has their
-ranges, and their content is unknown.  As a stream: `journal_stream`.
+other entries `fields` is null), `columns` (names by commas: only those of the typed fields; the Python data source does
+not get the columns a query needs), `endingOffsets` (JSON, by sandbox the first seq that is not read; of others nothing
+is), `journals` (a JSON object, directory by sandbox, instead of a path).  Filters on sandbox, event, seq and at_ms are
+pushed down.  Entries held back by the valve are missing: `FlowSkipped` has their ranges, and their content is unknown.
+As a stream: `journal_stream`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,13 +17,14 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, ends_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.option_values import check_names
 from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.travel import reduced
 
-NAMES = ("path", "journals", "events", "linesOf", "startingOffsets", "maxBytesPerTrigger", "failOnDataLoss")
+NAMES = ("path", "journals", "events", "linesOf", "columns", "startingOffsets", "endingOffsets",
+         "maxBytesPerTrigger", "failOnDataLoss")
 
 
 class JournalSource(DataSource):
@@ -33,10 +36,11 @@ class JournalSource(DataSource):
 
     def schema(self) -> str:
         check_names(self.options, NAMES)
-        return ddl_of(schema_of(chosen_of(self.options).events))
+        chosen = chosen_of(self.options)
+        return ddl_of(schema_of(chosen.events, chosen.fields))
 
     def reader(self, schema: Any) -> "JournalReader":
-        return JournalReader(journals_of(self.options), chosen_of(self.options))
+        return JournalReader(journals_of(self.options), chosen_of(self.options), ends_of(self.options))
 
     def streamReader(self, schema: Any) -> JournalStreamReader:
         return JournalStreamReader(asked_of(self.options))
@@ -48,8 +52,8 @@ class JournalSource(DataSource):
 class JournalReader(DataSourceReader):
     """Plans from names and sizes alone; reads in the workers."""
 
-    def __init__(self, journals: dict[str, Path], chosen: Chosen) -> None:
-        self.journals, self.chosen, self.wanted = journals, chosen, Wanted()
+    def __init__(self, journals: dict[str, Path], chosen: Chosen, ends: dict[str, int] | None = None) -> None:
+        self.journals, self.chosen, self.wanted = journals, chosen, Wanted(ends=ends)
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Takes the filters it can apply; returns the others."""

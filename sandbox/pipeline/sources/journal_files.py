@@ -4,6 +4,7 @@ Complete lines only, as in `journal.segments`.  A deleted segment was trimmed: i
 journal, nor of the table.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -25,7 +26,10 @@ _BEGINNING = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 
 
 class Wanted(NamedTuple):
-    """Filter of rows; `to_` ends are exclusive, None is no limit."""
+    """Filter of rows; `to_` ends are exclusive, None is no limit.
+
+    `ends`: by sandbox the seq at which its rows end (exclusive); a journal without one has none.
+    """
 
     sandboxes: frozenset[str] | None = None
     events: frozenset[str] | None = None
@@ -33,6 +37,10 @@ class Wanted(NamedTuple):
     to_seq: int = BEYOND
     from_ms: int = LEAST
     to_ms: int = BEYOND
+    ends: Mapping[str, int] | None = None
+
+    def end_of(self, sandbox: str) -> int:
+        return self.to_seq if self.ends is None else min(self.to_seq, self.ends.get(sandbox, LEAST))
 
 
 class Piece(NamedTuple):
@@ -68,10 +76,11 @@ def pieces_of(journals: Mapping[str, Path], wanted: Wanted) -> list[Piece]:
     for sandbox, directory in sorted(journals.items()):
         if wanted.sandboxes is not None and sandbox not in wanted.sandboxes:
             continue
+        to_seq = wanted.end_of(sandbox)
         paths = segments(directory)
         for path, after in zip_longest(paths, paths[1:]):
             end = BEYOND if after is None else int(after.stem)
-            if end > wanted.from_seq and int(path.stem) < wanted.to_seq and (size := size_of(path)):
+            if end > wanted.from_seq and int(path.stem) < to_seq and (size := size_of(path)):
                 found.append(Piece(sandbox, str(path), 0, size))
     return found
 
@@ -85,16 +94,34 @@ def size_of(path: Path) -> int:
 
 
 class Chosen(NamedTuple):
-    """Columns of the rows: typed fields of `events` (none: the line), and `lines_of`: events that keep their line."""
+    """Columns of the rows: typed fields of `events` (none: the line), `lines_of`: events that keep their line, and
+    `fields`: the typed fields to have (none: all).
+    """
 
     events: tuple[str, ...] = ()
     lines_of: frozenset[str] | None = None
+    fields: tuple[str, ...] = ()
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
-    """Options `events` and `linesOf`, names by commas."""
-    lines = _listed(options, "linesOf")
-    return Chosen(_listed(options, "events"), frozenset(lines) if lines else None)
+    """Options `events`, `linesOf` and `columns`, names by commas.  Raises ValueError."""
+    lines, events, fields = (_listed(options, name) for name in ("linesOf", "events", "columns"))
+    if fields and not events:
+        raise ValueError("Option columns names fields of events: name those with the option events.")
+    return Chosen(events, frozenset(lines) if lines else None, fields)
+
+
+def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
+    """Option `endingOffsets`: JSON, `{sandbox: seq}`; None without it.  Raises ValueError."""
+    if (text := options.get("endingOffsets")) is None:
+        return None
+    try:
+        found = json.loads(text)  # an end may be one more than what orjson reads as an integer
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(type(seq) is int for seq in found.values()):
+        raise ValueError("Option endingOffsets has to be JSON {sandbox: seq}, the first entry that is not read.")
+    return found
 
 
 def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
@@ -102,7 +129,10 @@ def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
 
 
 def batches(pieces: Sequence[Piece], chosen: Chosen, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The rows of these pieces in order, with the columns of `schema_of(chosen.events)`.  Raises CorruptRecord."""
+    """The rows of these pieces in order, with the columns of `schema_of(chosen.events, chosen.fields)`.
+
+    Raises CorruptRecord.
+    """
     builder = _Builder(chosen)
     names = frozenset(chosen.events) or None
     if wanted.events is not None:
@@ -117,6 +147,7 @@ def batches(pieces: Sequence[Piece], chosen: Chosen, wanted: Wanted) -> Iterator
 
 
 def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterator[tuple[int, int, str, bytes]]:
+    to_seq = wanted.end_of(piece.sandbox)
     for line in whole_lines(piece):
         begun = _BEGINNING.match(line)
         if begun is not None:
@@ -127,7 +158,7 @@ def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterat
                 seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
             except (KeyError, TypeError, ValueError) as why:
                 raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from why
-        if ((names is None or event in names) and wanted.from_seq <= seq < wanted.to_seq
+        if ((names is None or event in names) and wanted.from_seq <= seq < to_seq
                 and wanted.from_ms <= at_ms < wanted.to_ms):
             yield seq, at_ms, event, line
 
@@ -148,7 +179,7 @@ class _Builder:
 
     def __init__(self, chosen: Chosen) -> None:
         events = chosen.events
-        self._schema = schema_of(events)
+        self._schema = schema_of(events, chosen.fields)
         self._lines_of = chosen.lines_of
         self._order = {event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[4:]]
                        for event in events}

@@ -46,6 +46,8 @@ def asked_of(options: Mapping[str, str]) -> Asked:
     starting = options.get("startingOffsets", "earliest").strip().lower()
     if starting not in ("earliest", "latest"):
         raise ValueError(f"Option startingOffsets has to be earliest or latest, and {starting} is neither.")
+    if "endingOffsets" in options:
+        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
     text = options.get("maxBytesPerTrigger")
     most = None if text is None else number_of("maxBytesPerTrigger", text.strip())
     if most == 0:

@@ -1,0 +1,19 @@
+"""A few rows that this process knows, as a table for a query."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sandbox.pipeline.few import gathered
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def rows_of(session: "SparkSession", columns: str, rows: Sequence[tuple[object, ...]]) -> "DataFrame":
+    """`columns`: `name: TYPE, …`.  One text, not an RDD: `createDataFrame` takes a call for each of its steps."""
+    names = [column.partition(":")[0] for column in columns.split(", ")]
+    text = orjson.dumps([dict(zip(names, row, strict=True)) for row in rows]).decode()
+    return gathered(session.sql("SELECT inline(from_json(:rows, :type))",
+                                {"rows": text, "type": f"ARRAY<STRUCT<{columns}>>"}))
