@@ -31,6 +31,9 @@ __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 ENDED = frozenset({"done", "failed", "cancelled"})
 ROOT = Path(__file__).parents[2]
 GOODBYE_S = 20.0  # Spark stops its executors
+SECOND_COMPILER_LATE = " ".join(f"-XX:Tier4{name}Threshold={calls}" for name, calls in (
+    ("Invocation", 50_000), ("MinInvocation", 6_000), ("Compile", 150_000), ("BackEdge", 400_000)))
+"""Java's own thresholds, ten times: its second compiler is for loops over rows, and else competes with the planner."""
 
 
 class Order(NamedTuple):
@@ -68,7 +71,7 @@ class Child:
         if where.has_workers_here and "SPARK_HOME" not in env:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))
-        said = [few.JAVA] if reads_few and "SPARK_SUBMIT_OPTS" not in env else []
+        said = [] if "SPARK_SUBMIT_OPTS" in env else [few.JAVA if reads_few else SECOND_COMPILER_LATE]
         if where.remote is None and (archive := archive_of(Path(env["JAVA_HOME"]), env)) is not None:
             said.append(archive.options)
             if archive.draft is not None:

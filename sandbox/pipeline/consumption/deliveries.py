@@ -71,7 +71,8 @@ calls AS (
   FROM since WHERE turn = 1),
 known AS (
   SELECT /*+ BROADCAST(f) */ c.*, coalesce(c.held.hold, :no_hold) AS hold,
-    CASE WHEN f.is_broadcasting THEN client_id ELSE '' END AS account, f.resets, f.skipped
+    CASE WHEN f.is_broadcasting THEN client_id ELSE '' END AS account, f.resets,
+    coalesce(exists(f.skipped, range -> c.queue_offset BETWEEN range.first AND range.last), false) AS is_skipped
   FROM calls c LEFT JOIN {{facts}} f USING (sandbox, group, topic, broker, queue_id)),
 numbered AS (
   SELECT *, row_number() OVER (
@@ -83,19 +84,19 @@ numbered AS (
       PARTITION BY sandbox, group, account, topic, broker, queue_id, queue_offset, client_id, hold
       ORDER BY started_ms, seq) AS in_hold
   FROM known),
-told AS (
+repeated AS (
   SELECT *, number > 1 OR startswith(topic, :retry_prefix) AS again FROM numbered)
 SELECT sandbox, group, account, topic, broker, queue_id, queue_offset, seq, at_ms, started_ms, client_id, outcome, key,
   sharding, again,
   CASE WHEN NOT again THEN NULL
-       WHEN exists(skipped, range -> queue_offset BETWEEN range.first AND range.last) THEN '{UNKNOWN}'
+       WHEN is_skipped THEN '{UNKNOWN}'
        WHEN number = 1 OR in_hold > 1 THEN '{RETRY}'
-       WHEN exists(resets, reset -> reset.to <= queue_offset AND reset.seq < told.seq
+       WHEN exists(resets, reset -> reset.to <= queue_offset AND reset.seq < repeated.seq
                                     AND reset.at_ms BETWEEN before.started_ms AND started_ms) THEN '{RESET}'
        WHEN before.crash_seq < seq AND before.crash_ms <= started_ms THEN '{CRASH}'
        WHEN before.hold = :no_hold THEN '{UNKNOWN}'
        ELSE '{HAND_OVER}' END AS cause
-FROM told
+FROM repeated
 """
 
 
