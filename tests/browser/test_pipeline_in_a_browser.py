@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import faults
+from tests.browser.axe import faults, small_targets
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 from tests.web.pipeline_results import leave
 
@@ -56,7 +56,7 @@ def test_axe_finds_nothing_on_the_pipelines_pages(found: Site, path: str, ready:
         found.open(path)
         found.page.locator(ready).first.wait_for()
         assert faults(found.page) == []
-        assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), viewport["width"]
+    assert small_targets(found.page) == []
 
 
 def test_a_count_leads_to_its_messages_and_they_to_their_event(found: Site) -> None:
