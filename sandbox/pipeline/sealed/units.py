@@ -24,8 +24,8 @@ class Units(NamedTuple):
 
     def within(self, bounds: Bounds) -> bool:
         """Whether a reader within these bounds has a row of each of them."""
-        return all(bounds.get(queue, (0, 0))[0] <= least and most < bounds.get(queue, (0, 0))[1]
-                   for queue, (least, most) in self.spans.items())
+        found = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
+        return all(begin <= least and most < end for (least, most), (begin, end) in found)
 
 
 def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import columns_of, schema_of
+from sandbox.pipeline.sources.option_values import listed
 
 BATCH_ROWS = 8_192
 LEAST, BEYOND = -(1 << 63), 1 << 63
@@ -105,7 +106,7 @@ class Chosen(NamedTuple):
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
     """Options `events`, `linesOf` and `columns`, names by commas.  Raises ValueError."""
-    lines, events, fields = (_listed(options, name) for name in ("linesOf", "events", "columns"))
+    lines, events, fields = (tuple(dict.fromkeys(listed(options, name))) for name in ("linesOf", "events", "columns"))
     if fields and not events:
         raise ValueError("Option columns names fields of events: name those with the option events.")
     return Chosen(events, frozenset(lines) if lines else None, fields)
@@ -122,10 +123,6 @@ def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
     if not isinstance(found, dict) or not all(type(seq) is int for seq in found.values()):
         raise ValueError("Option endingOffsets has to be JSON {sandbox: seq}, the first entry that is not read.")
     return found
-
-
-def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in options.get(name, "").split(",") if part.strip()))
 
 
 def batches(pieces: Sequence[Piece], chosen: Chosen, wanted: Wanted) -> Iterator[pa.RecordBatch]:
