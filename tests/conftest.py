@@ -1,9 +1,11 @@
-"""What holds for all tests: marks name claims there are, some wait for the night, what is long begins first."""
+"""What holds for all tests: marks name claims there are, a plan chooses, what is long begins first."""
 
+import json
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Generator
-from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import settings
 
 from queueviz.fidelity.ledger import ledger
 from sandbox.pipeline import few
-from tests import nightly, units
+from tests import plan, units
 
 # What a shell runs in its background ignores Ctrl-C, and so would the processes that tests press it in.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -35,25 +37,84 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> units.Units:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--nightly", type=nightly.which, default=nightly.NONE, metavar="none|all|DATE",
-                     help="which of the tests marked nightly to play: of a date, the part CI plays on that day")
-    parser.addoption("--third", type=date.fromisoformat, metavar="DATE", help="one of three parts of the tests")
-    parser.addoption("--in-turn", type=date.fromisoformat, metavar="DATE", help="one of three parts of those so marked")
+    parser.addoption("--wide", action="store_true", help="also what is marked wide or alone, which a plan plays by turns")
+    parser.addoption("--plan", type=Path, metavar="FILE", help="the units to play, as tests/stages.py writes them")
+    parser.addoption("--results", type=Path, metavar="FILE", help="where to write failed tests, and the seconds of each unit")
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return nightly.header(config.getoption("--nightly"))
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and config.option.results:
+        config.pluginmanager.register(Results(config.option.results))
+    if config.option.plan:
+        config.stash[PLANNED] = Planned(config.option.plan)
+
+
+class Planned:
+    """A stage of a plan: its units, and whether it also plays all cheap files."""
+
+    def __init__(self, path: Path) -> None:
+        order = json.loads(path.read_text())
+        self.cheap, self.prefix, self._units = order["cheap"], order["prefix"], frozenset(order["units"])
+        self._paths = frozenset(map(plan.path_of, self._units))
+
+    def names(self, path: str) -> bool:
+        """Whether a test file has a unit that is to be played."""
+        return path in self._paths or (self.cheap and plan.is_cheap(path))
+
+    def holds(self, item: pytest.Item) -> bool:
+        unit = unit_of(item)
+        return f"{self.prefix}{unit}" in self._units or (self.cheap and plan.is_cheap(unit))
+
+
+PLANNED = pytest.StashKey[Planned]()
+
+
+class Results:
+    """What failed and what it cost, for the run that started this one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._failed, self._seconds = path, [], defaultdict(float)
+        self._failed: list[str]
+        self._seconds: defaultdict[str, float]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        unit = next((value for name, value in report.user_properties if name == "unit"), "")
+        self._seconds[unit] += report.duration
+        if report.failed:
+            self._failed.append(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._failed.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._path.write_text(json.dumps({"failed": sorted({*self._failed}), "seconds": self._seconds}))
+
+
+def unit_of(item: pytest.Item) -> str:
+    """Return the unit an item belongs to: its file, or what is marked in it."""
+    return plan.unit_of(item.nodeid.partition("::")[0], next((mark for mark in plan.MARKS if item.get_closest_marker(mark)), ""))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file with nothing to play is not even collected: that takes longer than many a test."""
+    planned = config.stash.get(PLANNED, None)
+    if planned is None or not collection_path.name.startswith("test_"):
+        return None
+    return None if planned.names(collection_path.relative_to(plan.ROOT).as_posix()) else True
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    chosen, day, turn = (config.getoption(option) for option in ("--nightly", "--third", "--in-turn"))
-    left_out = [item for item in items if not nightly.is_in_third(item.nodeid, day)
-                or (item.get_closest_marker("in_turn") and not nightly.is_in_third(item.nodeid, turn))
-                or (item.get_closest_marker("nightly") and not nightly.is_played(item.nodeid, chosen))]
+    planned = config.stash.get(PLANNED, None)
+    is_played = planned.holds if planned else lambda item: unit_of(item) == plan.path_of(item.nodeid)
+    left_out = [] if config.option.wide else [item for item in items if not is_played(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+    for item in items:
+        item.user_properties.append(("unit", f"{planned.prefix if planned else ''}{unit_of(item)}"))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: units.place_of(item.nodeid))
 

@@ -15,14 +15,6 @@ from tests.web.conftest import _fresh_rates, _plain_surroundings, anonymous, min
 __all__ = ["_fresh_rates", "_plain_surroundings", "anonymous", "mine", "port", "postgresql_server", "visitor"]
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Floods are left out of a run that does not name their mark: they take minutes, and want the machine alone."""
-    floods = [item for item in items if item.get_closest_marker("flood")]
-    if floods and "flood" not in config.option.markexpr:
-        config.hook.pytest_deselected(items=floods)
-        items[:] = [item for item in items if item not in floods]
-
-
 @pytest.fixture
 def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate refills, however slow the machine."""

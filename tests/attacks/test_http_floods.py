@@ -124,7 +124,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     made.end()
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.flood)])
+@pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.alone)])
 def test_an_owner_is_served_beside_all_floods_at_once(server: Server, seconds: float,
                                                       capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     httpx.get(server.url, timeout=60)  # opens the demo

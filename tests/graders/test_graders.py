@@ -13,7 +13,7 @@ from tests.server.server import ROOT
 EXAMPLES = ROOT / "docs" / "examples"
 POINTS = 5.0
 
-pytestmark = pytest.mark.nightly
+pytestmark = pytest.mark.wide
 
 
 @pytest.fixture(scope="module")

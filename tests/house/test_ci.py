@@ -1,4 +1,4 @@
-"""What `.ci/run` makes of tests that fail, with a pytest that is played."""
+"""What `.ci/run` makes of its parts' ends; the parts are played."""
 
 import shutil
 import subprocess
@@ -8,43 +8,36 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PLAYED = """#!/bin/sh
-case "$*" in
-  *--last-failed*) echo 'PASSED tests/x.py::test_late'; echo 'PASSED tests/x.py::test_a[x y]'; exit {again} ;;
-  *) exit {first} ;;
-esac
+echo "$(basename "$0") $*"
+[ "$(basename "$0")" != test ] || cut -d' ' -f1 "$QUEUEVIZ_STEPS"
+exit {code}
 """
 
 
-def run(home: Path, *, first: int, again: int, lint: int = 0) -> "subprocess.CompletedProcess[str]":
-    for path, text in ((".venv/bin/python", PLAYED.format(first=first, again=again)), ("script/setup", "#!/bin/sh\n"),
-                       ("script/lint", f"#!/bin/sh\nexit {lint}\n")):
-        (home / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / path).write_text(text)
-        (home / path).chmod(0o755)
+def run(home: Path, *, setup: int = 0, lint: int = 0, test: int = 0) -> "subprocess.CompletedProcess[str]":
+    (home / "script").mkdir()
+    for name, code in (("setup", setup), ("lint", lint), ("test", test)):
+        (home / "script" / name).write_text(PLAYED.format(code=code))
+        (home / "script" / name).chmod(0o755)
     (home / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "run", home / ".ci" / "run")
+    for path in (".ci/run", "script/step"):
+        shutil.copy(ROOT / path, home / path)
     return subprocess.run([home / ".ci" / "run"], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_what_passes_at_once_is_green_and_runs_once(tmp_path: Path) -> None:
-    done = run(tmp_path, first=0, again=0)
+def test_green_parts_are_green_and_their_seconds_reach_the_table(tmp_path: Path) -> None:
+    done = run(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "again" not in done.stdout
+    assert done.stdout.splitlines() == ["setup tests browser clients databases node", "lint ", "test ring", "set-up", "lint"]
 
 
-@pytest.mark.parametrize("again", [0, 1])
-def test_what_passes_only_when_run_again_is_named_and_what_fails_twice_is_red(tmp_path: Path, again: int) -> None:
-    done = run(tmp_path, first=1, again=again)
-    assert (done.returncode, done.stderr) == (again, "")
-    named = "Passed only when run again:" + 5 * "\n  tests/x.py::test_late\n  tests/x.py::test_a[x y]"
-    assert done.stdout.endswith(f"{named}\n"), "of all stages"
+@pytest.mark.parametrize("red", ["lint", "test"])
+def test_a_red_part_is_red_and_nothing_runs_twice(tmp_path: Path, red: str) -> None:
+    done = run(tmp_path, **{red: 1})
+    assert done.returncode == 1
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["setup", "lint", "test", "set-up", "lint"]
 
 
-def test_a_stage_that_finds_no_test_is_red(tmp_path: Path) -> None:
-    assert run(tmp_path, first=5, again=5).returncode == 1
-
-
-def test_what_the_linters_find_is_red_and_the_tests_run_all_the_same(tmp_path: Path) -> None:
-    done = run(tmp_path, first=1, again=0, lint=1)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "Passed only when run again" in done.stdout
+def test_nothing_runs_where_the_set_up_fails(tmp_path: Path) -> None:
+    done = run(tmp_path, setup=1)
+    assert (done.returncode, done.stdout) == (1, "setup tests browser clients databases node\n")

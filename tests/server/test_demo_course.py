@@ -45,7 +45,6 @@ def same_answers(home: Path) -> int:
     return most
 
 
-@pytest.mark.in_turn
 def test_six_students_come_and_each_has_a_state_of_its_own(
     own_server: Server, class_of_six: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
@@ -89,7 +88,6 @@ def signs_in(server: Server, password: str) -> bool:
         return answer.status_code == 302
 
 
-@pytest.mark.in_turn
 def test_what_is_in_the_way_is_said_in_a_sentence(own_server: Server) -> None:
     home = own_server.home
     for arguments, said in ((("--url", "http://127.0.0.1:1"), "Start script/server first"),
@@ -101,7 +99,6 @@ def test_what_is_in_the_way_is_said_in_a_sentence(own_server: Server) -> None:
         assert said in refused.stderr
 
 
-@pytest.mark.in_turn
 def test_it_takes_no_administrator_s_account_and_no_other_server_s_course(
     own_server: Server, tmp_path: Path
 ) -> None:

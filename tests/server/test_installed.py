@@ -37,7 +37,6 @@ def queueviz(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return there / "venv" / "bin" / "queueviz"
 
 
-@pytest.mark.in_turn
 def test_the_installed_command_has_all_commands_and_the_changelog_s_version(queueviz: Path, tmp_path: Path) -> None:
     version = re.search(r'__version__ = "(.+)"', (ROOT / "queueviz" / "__init__.py").read_text("utf-8"))
     assert version
@@ -60,7 +59,6 @@ def test_the_installed_command_keeps_its_data_beside_the_person_s_not_the_progra
     assert module.startswith(str(queueviz.parents[1])), "nothing of the tree it was built from"
 
 
-@pytest.mark.in_turn
 def test_the_installed_server_has_its_pages_styles_scripts_and_languages(queueviz: Path, tmp_path: Path) -> None:
     server = Server(tmp_path / "home", command=(str(queueviz),), cwd=tmp_path).start()
     try:

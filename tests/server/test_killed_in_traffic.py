@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.server.server import Driver, Server, committed, queues_of, seqs, stored, until
 
@@ -93,7 +92,6 @@ def consumed_until(rows: Rows, at_ms: int) -> dict[str, int]:
     return {queue: next(n for n in range(len(offsets) + 1) if n not in offsets) - 1 for queue, offsets in done.items()}
 
 
-@pytest.mark.in_turn
 def test_a_server_killed_three_times_still_starts(own_server: Server) -> None:
     sandbox = own_server.create("orders")
     highest = -1
@@ -108,14 +106,3 @@ def test_a_server_killed_three_times_still_starts(own_server: Server) -> None:
     numbers = seqs(sandbox.events())
     assert numbers == sorted(set(numbers))
     assert httpx.get(f"{own_server.url}/s/{sandbox.slug}/").status_code == 200
-
-
-def test_a_server_killed_while_a_sandbox_is_young_brings_its_stage_back(own_server: Server) -> None:
-    sandbox = own_server.create("flights")
-    own_server.kill()
-    own_server.start()
-    sandbox.wake()
-    seen = sandbox.snapshot()
-    assert {group["group"] for group in seen["groups"]} == {"gate-display", "maintenance"}
-    assert [producer["actor"] for producer in seen["producers"]] == ["departures"]
-    sandbox.wait_until(lambda seen: stored(seen, "flights") > 0, what="the feed begins")

@@ -151,7 +151,6 @@ def test_who_leaves_by_the_page_is_nowhere_in_database_or_files(lesson: Lesson) 
     assert seats_in(lesson.server.home) == 1
 
 
-@pytest.mark.in_turn
 def test_the_command_deletes_through_the_server_that_runs(lesson: Lesson) -> None:
     home = lesson.server.home
     done = run("student", "delete", lesson.course, "Lynx", "--url", lesson.server.url, home=home)
@@ -160,7 +159,6 @@ def test_the_command_deletes_through_the_server_that_runs(lesson: Lesson) -> Non
     assert_all_there(lesson, "Quokka")
 
 
-@pytest.mark.in_turn
 def test_the_command_exports_and_deletes_where_no_server_runs(lesson: Lesson, tmp_path: Path) -> None:
     home, quokka = lesson.server.home, lesson.students["Quokka"]
     lesson.server.stop()
@@ -177,7 +175,6 @@ def test_the_command_exports_and_deletes_where_no_server_runs(lesson: Lesson, tm
     assert_all_there(lesson, "Lynx")
 
 
-@pytest.mark.in_turn
 def test_the_command_says_what_is_not_there(lesson: Lesson, tmp_path: Path) -> None:
     home = lesson.server.home
     listed = run("student", "list", lesson.course, home=home)

@@ -115,7 +115,7 @@ def test_the_command_ends_with_one_where_a_claim_falls() -> None:
     assert "CrashActor" in words.getvalue()
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 def test_the_claims_over_all_seeds() -> None:
     stage = basis_of(None, "orders", "sandbox")
     assert try_claim("no-duplicates-after-a-clean-stop", ALL_SEEDS, stage, workers=2)["broken"] == 0

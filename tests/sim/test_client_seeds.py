@@ -11,7 +11,7 @@ from sandbox.client.push_consumer import PushConsumer
 from sandbox.kernel.errors import SandboxError
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
-from tests import nightly
+from tests.wide import seeds
 from tests.sim.client_world import BROKER_ADDRESS, Work, World
 
 TROUBLED_S = 150
@@ -102,7 +102,7 @@ def troubled(seed: int, *, orderly: bool) -> Iterator[Cruelty]:
         world.loop.close()
 
 
-SEEDS = [*nightly.seeds(4, 12), *KNOWN_SEEDS]
+SEEDS = [*seeds(4, 12), *KNOWN_SEEDS]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -19,7 +19,7 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.simulation.world import World
-from tests import nightly
+from tests.wide import seeds
 from tests.sim.fault_stage import broker, caused_by, refusal
 
 GROUP = "order-svc"
@@ -134,7 +134,7 @@ def test_a_hung_broker_can_be_killed(world: World) -> None:
     assert len(world.snapshot()["name_servers"][0]["brokers"]) == 2
 
 
-@pytest.mark.parametrize("seed", nightly.seeds(4, 12))
+@pytest.mark.parametrize("seed", seeds(4, 12))
 def test_a_power_cut_is_counted_as_recovery_finds_it(tmp_path: Path, seed: int) -> None:
     """Which sectors survive is the seed's; what the journal says is what the next start finds, to the byte."""
     with World(tmp_path, seed=seed, preset="teaching") as world:

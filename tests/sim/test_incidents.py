@@ -34,7 +34,7 @@ from sandbox.labs.incidents.moments import given_again, lag_at
 from sandbox.labs.measures import finished_twice, out_of_order
 from tests.sim.incident_stage import LIMITS, Played, play, played
 
-SLOW = {"rebalance-storm", "member-holds-back", "more-members-than-queues"}  # played in the nightly run
+SLOW = {"rebalance-storm", "member-holds-back", "more-members-than-queues"}  # marked wide
 
 
 def lag(run: Played, slug: str, seq: int) -> int:
@@ -55,7 +55,7 @@ def test_there_are_twelve_each_with_a_lab_and_what_an_owner_may_do() -> None:
     assert with_seed(f"{SEED}none") is None
 
 
-@pytest.mark.parametrize("slug", [pytest.param(slug, marks=pytest.mark.nightly) if slug in SLOW else slug
+@pytest.mark.parametrize("slug", [pytest.param(slug, marks=pytest.mark.wide) if slug in SLOW else slug
                                   for slug in INCIDENTS])
 def test_every_marker_is_found_in_its_order_and_nothing_is_refused(slug: str) -> None:
     run = played(slug)
@@ -131,7 +131,7 @@ def test_a_reset_to_the_wrong_time_repeats_everything() -> None:
     assert min(row.seq for row in twice) > run.seq("The reset")
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 def test_members_beyond_the_queues_get_none_until_there_are_more_queues() -> None:
     slug = "more-members-than-queues"
     run = played(slug)
@@ -156,7 +156,7 @@ def test_a_hot_queue_gets_most_and_an_even_key_ends_that() -> None:
     assert lag(run, slug, run.seq("Another key")) > 2 * lag(run, slug, run.seq("Scale-out"))
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 def test_a_full_member_stops_pulling_and_goes_on_by_itself() -> None:
     run = played("member-holds-back")
     held, let_go = [seen for seen in run.evidence.of(FlowControlChanged) if seen.event.group == "indexer"][:2]
@@ -183,7 +183,7 @@ def test_a_dead_master_takes_answered_messages_that_were_not_read() -> None:
     assert len(lost_with_the_master.missing(run.evidence)) > lost - 10
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 def test_a_rolling_restart_moves_fewer_queues_by_consistent_hashing() -> None:
     run = played("rebalance-storm")
     storm, calm = run.note("The storm").values, run.note("Fewer moves").values

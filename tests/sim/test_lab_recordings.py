@@ -9,7 +9,7 @@ from sandbox.recording.reader import Recording
 from sandbox.simulation.lab_recording import LEAST_S, LEFT_OUT, SEED, record_lab
 
 QUICK = ("members-and-queues", "retention")
-SLOW = [pytest.param(slug, marks=pytest.mark.nightly) for slug in LABS if slug not in QUICK]
+SLOW = [pytest.param(slug, marks=pytest.mark.wide) for slug in LABS if slug not in QUICK]
 
 
 @pytest.mark.parametrize("slug", [*QUICK, *SLOW])

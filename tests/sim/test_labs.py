@@ -62,7 +62,7 @@ def is_said_in_chinese(verdict: Verdict) -> bool:
     return chinese != verdict.sentence() and "{" not in chinese
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
 def test_five_more_seeds_of_every_lab_are_whole(lab: Lab) -> None:
     """Twenty are played before a release: `manage.py lab check --all --seeds 20`."""

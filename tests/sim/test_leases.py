@@ -6,14 +6,14 @@ from functools import cache
 
 import pytest
 
-from tests import nightly
+from tests.wide import many
 from tests.sim.lease_engine import Rules
 from tests.sim.lease_world import LeaseWorld
 
 KNOWN_SEEDS = (
     67,  # a sandbox opened after 16 s: engines that wait for a lease to run out have to claim every second
 )
-SEEDS = [range(20), *nightly.many(range(first, first + 35) for first in range(20, 1_000, 35))]
+SEEDS = [range(20), *many(range(first, first + 35) for first in range(20, 1_000, 35))]
 WITHIN = 10  # seeds from the first one that finds it
 
 

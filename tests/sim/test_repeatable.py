@@ -58,7 +58,7 @@ def test_a_run_cut_off_in_its_opening_is_equal(tmp_path: Path, until: int) -> No
     assert (found.first_difference, found.events) == (None, 0 if until == 0 else until + 1)
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 @pytest.mark.parametrize("hundred", range(10))
 def test_a_thousand_runs_executed_again_are_the_same(tmp_path: Path, hundred: int) -> None:
     trimmed = 0  # with half a million events the oldest segments are deleted

@@ -7,7 +7,7 @@ import pytest
 from sandbox.kernel.chance import Chance
 from sandbox.simulation.world import World
 from sandbox.store.message_store import MessageStore
-from tests import nightly
+from tests.wide import seeds
 
 CALM_S = 60  # a route to the master 30 s, 5 s until the next try, 5 s of silence, and some
 
@@ -31,7 +31,7 @@ def assert_prefix(world: World) -> None:
     assert bytes_between(slave.store, start, end) == bytes_between(master.store, start, end)
 
 
-@pytest.mark.parametrize("seed", nightly.seeds(4, 10))
+@pytest.mark.parametrize("seed", seeds(4, 10))
 def test_a_slave_s_log_is_always_the_beginning_of_its_master_s(tmp_path: Path, seed: int) -> None:
     chance = Chance(f"replication {seed}")
     with World(tmp_path, "cluster", seed=seed, preset="teaching", latency_ms=(0.2, 20.0)) as world:

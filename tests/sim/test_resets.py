@@ -9,7 +9,7 @@ import pytest
 from sandbox.journal.events import OffsetCommitted, OffsetsReset, QueueTaken, ResetStepDone
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
-from tests import nightly
+from tests.wide import seeds
 
 GROUP = "order-svc"
 
@@ -54,7 +54,7 @@ def refused(world: World, **wish: Any) -> ActionRefused | None:
     return None
 
 
-@pytest.mark.parametrize("seed", nightly.seeds(12, 40))
+@pytest.mark.parametrize("seed", seeds(12, 40))
 def test_the_preview_equals_the_result_or_the_apply_is_refused(tmp_path: Path, seed: int) -> None:
     dice = Random(seed)
     with busy_world(tmp_path, seed) as world:

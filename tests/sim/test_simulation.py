@@ -1,4 +1,4 @@
-"""Seeds against promises: fifteen, and nightly 35 more; those that ever failed; what the command says about them."""
+"""Seeds against promises: fifteen, and 35 more marked wide; those that ever failed; what the command says about them."""
 
 import json
 from io import StringIO
@@ -12,9 +12,9 @@ from sandbox.simulation.run import Result, play, run_seed
 from sandbox.simulation.script import PROFILES, write_script
 from sandbox.simulation.troubles import KINDS
 from sandbox.simulation.violation import MOST_SENTENCES, Violation, first_of
-from tests import nightly
+from tests.wide import seeds
 
-ALWAYS = nightly.seeds(15, 50)
+ALWAYS = seeds(15, 50)
 FAILED_ONCE = [line.partition("#")[0].split() for line in
                (Path(__file__).parent / "seeds.txt").read_text().splitlines() if line.partition("#")[0].strip()]
 

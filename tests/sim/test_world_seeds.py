@@ -1,4 +1,4 @@
-"""Whatever people do to a sandbox: what a broker promises holds.  Six seeds, and nightly 14 more; virtual time."""
+"""Whatever people do to a sandbox: what a broker promises holds.  Six seeds, and 14 more marked wide; virtual time."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.simulation.world import World
-from tests import nightly
+from tests.wide import seeds
 
-SEEDS = nightly.seeds(6, 20)
+SEEDS = seeds(6, 20)
 ROUNDS = 5
 CONCURRENT, ORDERLY = "order-svc", "order-fifo"
 GROUPS = (CONCURRENT, ORDERLY)

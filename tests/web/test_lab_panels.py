@@ -12,7 +12,7 @@ from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
 QUICK = ("members-and-queues", "retention", "pinned-offset")
-EVERY = [pytest.param(lab, id=slug, marks=() if slug in QUICK else pytest.mark.nightly) for slug, lab in LABS.items()]
+EVERY = [pytest.param(lab, id=slug, marks=() if slug in QUICK else pytest.mark.wide) for slug, lab in LABS.items()]
 
 
 class ShownHands(LabPlayer):

@@ -132,7 +132,7 @@ def killed_after(home: Path, actions: int) -> Answered:
     return Answered(*map(int, answered.split()))
 
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 50))]
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(2, 50))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,0 +1,63 @@
+"""Landings of the main branch, read from git: what a commit belongs to, and what it changed."""
+
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+LENGTH_S = 3 * 3600  # commits that were made within it of one another land together
+
+
+class Commit(NamedTuple):
+    name: str
+    time_s: int
+
+
+class Landing(NamedTuple):
+    """`base`: the commit before it.  `changed`: paths between the base and the work tree."""
+
+    number: int
+    base: str
+    changed: frozenset[str]
+
+
+def landing(root: Path = ROOT) -> Landing:
+    """Return the landing of HEAD and the work tree; one without a base, which changed nothing, where there is no git."""
+    commits = [Commit(*line.split()) for line in _git(root, "log", "--first-parent", "--reverse", "--format=%h %ct")]
+    commits = [Commit(commit.name, int(commit.time_s)) for commit in commits]
+    if not commits:
+        return Landing(0, "", frozenset())
+    base = base_of(commits)
+    changed = {*_git(root, "diff", "--name-only", base), *_git(root, "ls-files", "--others", "--exclude-standard")}
+    return Landing(number_of(commits), base, frozenset(changed))
+
+
+def number_of(commits: list[Commit]) -> int:
+    """Return how many landings `commits`, oldest first, are: one begins with the first commit after LENGTH_S of the last.
+
+    >>> number_of([Commit("a", 0), Commit("b", 3_600), Commit("c", 10_801)])
+    2
+    """
+    count, ends_s = 0, -1
+    for commit in commits:
+        if commit.time_s > ends_s:
+            count, ends_s = count + 1, commit.time_s + LENGTH_S
+    return count
+
+
+def base_of(commits: list[Commit]) -> str:
+    """Return the newest commit that was made more than LENGTH_S before the last one, or the first of all.
+
+    >>> base_of([Commit("a", 0), Commit("b", 3_600), Commit("c", 10_801)])
+    'a'
+    """
+    last = commits[-1]
+    return next((commit.name for commit in reversed(commits) if last.time_s - commit.time_s > LENGTH_S), commits[0].name)
+
+
+def _git(root: Path, *arguments: str) -> list[str]:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []

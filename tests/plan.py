@@ -1,0 +1,157 @@
+"""Plan of a run: which of the dear tests it plays.  The same for a commit on every machine: nothing is timed here.
+
+Cheap tests are in every run.  Dear tests are counted in units: a file, or of a file what is marked `wide` or `alone`, or a
+file once more on PostgreSQL.  A run plays the units near the change, nearest first, up to a budget of seconds; a run of
+the ring also plays the next part of all units in the order of their names' checksums.  docs/testing.md has the picture.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Set
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+SECONDS = Path(__file__).with_name("seconds.json")
+CHEAP = ("unit", "web", "house", "seed", "lti", "property", "drawings", "golden")  # folders that each run plays whole
+SMALLEST = ("tests/browser/test_smallest_walk_in_a_browser.py", "tests/pipeline/test_smallest_job.py",
+            "tests/server/test_smallest_start.py", "tests/sim/test_smallest_lab.py")  # of each dear kind, in each run
+ON_REQUEST = ("robustness",)  # ten minutes of it are played by its own command alone
+POSTGRESQL = "postgresql:"  # begins the units that are files once more on PostgreSQL
+TWICE = ("web", "attacks")  # folders whose files are such units, too
+MARKS = ("wide", "alone")
+UNKNOWN_S = 20.0  # a unit that was never measured
+NEAR_S, PACE_S = 500.0, 1200.0  # worker seconds: of what is near, and of the ring with each landing
+
+Seconds = Mapping[str, float]  # unit → seconds of one of three workers
+
+
+class Stage(NamedTuple):
+    """A run of pytest: `workers` at a time (0: in the process itself), `arguments` beside the plan."""
+
+    workers: int
+    arguments: tuple[str, ...]
+
+
+STAGES = {
+    "tests": Stage(3, ("tests",)),
+    "interop": Stage(6, ("tests/interop",)),  # which mostly wait
+    "postgresql": Stage(3, ("-p", "tests.databases.on_postgresql", "tests/web", "tests/attacks", "tests/databases")),
+    "alone": Stage(0, ("tests/attacks",)),
+}
+
+
+class Plan(NamedTuple):
+    """Units a run plays; `left_out` are near and too dear for the budget."""
+
+    near: tuple[str, ...]
+    ring: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def unit_of(path: str, mark: str = "") -> str:
+    return f"{path}::{mark}" if mark else path
+
+
+def path_of(unit: str) -> str:
+    return unit.removeprefix(POSTGRESQL).partition("::")[0]
+
+
+def stage_of(unit: str) -> str:
+    """Return the stage that plays a unit.
+
+    >>> stage_of("postgresql:tests/web/test_api.py"), stage_of("tests/attacks/test_live_flood.py::alone")
+    ('postgresql', 'alone')
+    """
+    if unit.startswith(POSTGRESQL):
+        return "postgresql"
+    if unit.endswith("::alone"):
+        return "alone"
+    return "interop" if folder_of(unit) == "interop" else "tests"
+
+
+def folder_of(unit: str) -> str:
+    return PurePosixPath(path_of(unit)).parts[1]
+
+
+def is_cheap(unit: str) -> bool:
+    """Whether each run plays it."""
+    return unit in SMALLEST or (folder_of(unit) in CHEAP and unit == path_of(unit))
+
+
+def units_of(texts: Mapping[str, str]) -> list[str]:
+    """Return all dear units of test files, given path → text, in the order of the ring."""
+    units = [unit for path, text in texts.items() for unit in _units_of_file(path, text) if not is_cheap(unit)]
+    return sorted(units, key=lambda unit: zlib.crc32(unit.encode()))
+
+
+def _units_of_file(path: str, text: str) -> Iterable[str]:
+    folder = folder_of(path)
+    if folder in ON_REQUEST:
+        return
+    if folder != "databases":
+        yield unit_of(path)
+    yield from (unit_of(path, mark) for mark in MARKS if re.search(rf"\bmark\.{mark}\b|\btests\.{mark}\b", text))
+    if folder in TWICE or folder == "databases":
+        yield f"{POSTGRESQL}{path}"
+
+
+def near(units: Iterable[str], changed: Set[str], imports: Mapping[str, Set[str]], texts: Mapping[str, str]) -> list[list[str]]:
+    """Return the units near changed paths: their own files, those one import away, those that name a changed page."""
+    words = {re.sub(r"^page_", "", PurePosixPath(path).stem) for path in changed
+             if path.startswith(("static/", "templates/", "queueviz/pages/", "sandbox/labs/"))} - {"__init__", "base"}
+    named = re.compile(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b") if words else None
+    rings: list[list[str]] = [[], [], []]  # an inner one is nearer
+    for unit in units:
+        path = path_of(unit)
+        if path in changed:
+            rings[0].append(unit)
+        elif unit != path:
+            continue  # wide, alone or twice: only with a change of the file itself
+        elif not changed.isdisjoint(imports.get(path, ())):
+            rings[1].append(unit)
+        elif named and named.search(texts[path]):
+            rings[2].append(unit)
+    return rings
+
+
+def choose(units: list[str], rings: list[list[str]], seconds: Seconds, number: int, pace_s: float) -> Plan:
+    """Return what landing `number` plays: near units up to NEAR_S, and `pace_s` of the ring (0: none of it)."""
+    chosen, left_out, used_s = [], [], 0.0
+    for unit in (unit for ring in rings for unit in sorted(ring, key=lambda unit: seconds.get(unit, UNKNOWN_S))):
+        if used_s + seconds.get(unit, UNKNOWN_S) <= NEAR_S:
+            chosen.append(unit)
+            used_s += seconds.get(unit, UNKNOWN_S)
+        else:
+            left_out.append(unit)
+    part = turn(units, seconds, number, pace_s)
+    return Plan(tuple(chosen), tuple(unit for unit in part if unit not in chosen),
+                tuple(unit for unit in left_out if unit not in part))
+
+
+def turn(units: list[str], seconds: Seconds, number: int, pace_s: float) -> list[str]:
+    """Return the part of the ring from `number` × PACE_S seconds on, `pace_s` long; units that begin in it are whole."""
+    total_s = sum(seconds.get(unit, UNKNOWN_S) for unit in units)
+    start_s, result = 0.0, []
+    first_s = number * PACE_S % total_s if total_s else 0.0
+    for unit in units:
+        if (start_s - first_s) % total_s < pace_s:
+            result.append(unit)
+        start_s += seconds.get(unit, UNKNOWN_S)
+    return result
+
+
+def landings_since(unit: str, units: list[str], seconds: Seconds, number: int) -> int:
+    """Return how many landings ago the ring played a unit."""
+    return next(back for back in range(1, len(units) + 2) if unit in turn(units, seconds, number - back, PACE_S))
+
+
+def read_seconds() -> tuple[float, Seconds]:
+    """Return the calibration of the machine that measured, in µs a round, and the seconds of each unit."""
+    recorded = json.loads(SECONDS.read_text())
+    return recorded["calibration_us"], recorded["seconds"]
+
+
+def read_texts() -> dict[str, str]:
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted(ROOT.glob("tests/**/test_*.py"))}
