@@ -140,6 +140,7 @@ class Mutants:
     def __init__(self, drawn: list[tuple[Path, int]], out: Path | None) -> None:
         self._drawn, self._out = drawn, out
         self._failed: list[str] = []
+        self._red: set[str] = set()  # tests that fail without any mutant
         self.rows: list[dict[str, Any]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -181,13 +182,22 @@ class Mutants:
                        key=lambda file: (name not in self._texts[file], near[file], file))
         for folders in LAYERS.values():
             tests = [item for file in order if file.split("/")[1] in folders for item in self._by_file[file]]
-            killer = _forked(lambda tests=tests: self._play(tests) if replace(path, code) else NOT_LOADED)
+            killer = self._killer(tests, path, code)
             if killer == NOT_LOADED:
                 raise LookupError(f"{relative}: {site.function.name} is not a function of the loaded module")
-            if killer == HUNG or (killer and not self._fails_without(killer)):
+            if killer:
                 row |= {"verdict": "killed", "killer": killer}
                 break
         return row
+
+    def _killer(self, tests: list[pytest.Item], path: Path, code: types.CodeType) -> str:
+        """Return the first test that fails with the mutant and not without it; the next one is tried in place of such a test."""
+        tests = [item for item in tests if item.nodeid not in self._red]
+        killer = _forked(lambda: self._play(tests) if replace(path, code) else NOT_LOADED)
+        if killer in ("", HUNG, NOT_LOADED) or not self._fails_without(killer):
+            return killer
+        self._red.add(killer)
+        return self._killer(tests, path, code)
 
     def _play(self, tests: list[pytest.Item]) -> str:
         """Run tests until one fails; return its id."""
@@ -240,7 +250,7 @@ def main() -> int:
     os.chdir(ROOT)
     plugin = Mutants(draw(options.seed, options.count), options.json)
     folders = [f"tests/{folder}" for layer in LAYERS.values() for folder in layer]
-    pytest.main(["-s", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:terminal", *folders], plugins=[plugin])
+    pytest.main(["-s", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb", "no", "--show-capture", "no", *folders], plugins=[plugin])
     killed = sum(row["verdict"] == "killed" for row in plugin.rows)
     print(f"\n{killed} of {len(plugin.rows)} mutants killed (seed {options.seed})")
     return 0 if plugin.rows else 1

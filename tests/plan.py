@@ -92,7 +92,7 @@ def _units_of_file(path: str, text: str) -> Iterable[str]:
         return
     if folder != "databases":
         yield unit_of(path)
-    yield from (unit_of(path, mark) for mark in MARKS if re.search(rf"\bmark\.{mark}\b|\btests\.{mark}\b", text))
+    yield from (unit_of(path, mark) for mark in MARKS if re.search(rf"(?:^@|^pytestmark = |marks=|else )pytest\.mark\.{mark}\b|^from tests\.{mark} import", text, re.M))
     if folder in TWICE or folder == "databases":
         yield f"{POSTGRESQL}{path}"
 

@@ -65,7 +65,7 @@ def test_wide_tests_are_near_only_when_their_own_file_changed() -> None:
     ("tests/sim/test_a.py", "from tests.wide import seeds", ["tests/sim/test_a.py", "tests/sim/test_a.py::wide"]),
     ("tests/web/test_a.py", "a wide table, alone", ["postgresql:tests/web/test_a.py"]),
     ("tests/databases/test_a.py", "", ["postgresql:tests/databases/test_a.py"]),
-    ("tests/attacks/test_a.py", "pytest.mark.alone",
+    ("tests/attacks/test_a.py", "@pytest.mark.alone",
      ["postgresql:tests/attacks/test_a.py", "tests/attacks/test_a.py", "tests/attacks/test_a.py::alone"]),
     ("tests/robustness/test_a.py", "", []),
     (plan.SMALLEST[0], "", []),
