@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from queueviz.courses import submissions
 from queueviz.models import Course, Enrolment, Grade, Sandbox, Submission
@@ -85,18 +85,6 @@ def test_differences_are_listed_first_and_published_when_asked_to(
     assert re.search(r"^Otter, lab 4: Graded 10 \(1/2\), found 50 \(1/2\)\.$", out, re.MULTILINE)
     assert "Published: 1 grades changed, 0 stay as work went on since." in out
     assert Grade.objects.get(submission__enrolment__pseudonym="Otter").score == 50
-
-
-@pytest.mark.parametrize(("arguments", "sentence"), [
-    (("grading", "--course", "no-such"), "There is no course no-such."),
-    (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
-    (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
-    (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
-])  # fmt: skip
-def test_what_cannot_be_asked_is_said_before_spark_starts(
-        course: Course, arguments: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(CommandError, match=re.escape(sentence)):
-        call_command("pipeline", *arguments)
 
 
 @pytest.mark.in_turn

@@ -19,7 +19,7 @@ from sandbox.pipeline.sources.records import SCHEMA, rows_of
 from sandbox.store.reader import StoreReader
 from tests.golden.golden_stores import rows
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
 from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline

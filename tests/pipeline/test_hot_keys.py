@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.pipeline.sources.records import rows_of
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
 from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline

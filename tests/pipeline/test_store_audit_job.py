@@ -8,7 +8,7 @@ import pytest
 from sandbox.pipeline.audit.whole import audit
 from tests.golden.golden_stores import unpack
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit import cut_the_log, flip_a_body, misdirect_an_entry, zero_a_unit
+from tests.pipeline.without_spark.test_store_audit import cut_the_log, flip_a_body, misdirect_an_entry, zero_a_unit
 
 pytestmark = pytest.mark.pipeline
 

@@ -15,20 +15,13 @@ from sandbox.pipeline.audit.whole import audit
 from sandbox.simulation.run import run_seed
 from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk
+from tests.pipeline.store_reads import written
 from tests.seed.stage import files_of
 from tests.sim.store_world import StoreWorld, inbound
 from tests.sim.test_store_crashes import LATER_MS, life
 from tests.unit.store.stores import Stores, message
 
 SEEDS = range(10)
-
-
-def written(files: dict[str, bytes], root: Path) -> Path:
-    for path, data in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(data)
-    (root / "commitlog").mkdir(exist_ok=True, parents=True)
-    return root
 
 
 def checked(files: dict[str, bytes], root: Path) -> Verdict:

@@ -12,7 +12,7 @@ import pytest
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE
-from tests.pipeline.test_errors import WITHIN_S
+from tests.pipeline.command_line import WITHIN_S, children
 from tests.server.server import ROOT, environment, until
 from tests.small_disk import mounted
 
@@ -25,19 +25,6 @@ SMALL_BYTES = 16 * 1024 * 1024
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     with mounted(tmp_path / "small", SMALL_BYTES) as directory:
         yield directory
-
-
-def children(process: int) -> dict[int, str]:
-    """Its own, by their ids, with their command lines."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == process:
-                found[int(path.name)] = (path / "cmdline").read_text().replace("\0", " ")
-        except OSError:
-            continue
-    return found
 
 
 def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(golden: Path, small_disk: Path,

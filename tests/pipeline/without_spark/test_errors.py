@@ -3,20 +3,19 @@
 import errno
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, WORKER_GONE, last_words, sentence_of
 from sandbox.pipeline.where import NoSpark, Where, look_for
-from tests.server.server import ROOT, environment, free_port
-
-WITHIN_S = 240.0
+from tests.pipeline.command_line import refused
+from tests.server.server import free_port
 
 
 @contextmanager
@@ -102,38 +101,38 @@ def test_the_last_words_are_read_where_standard_error_is_a_file(tmp_path: Path) 
     os.close(writing)
 
 
-# The command, as people see it.
+# The command.
 
-def command(home: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "manage.py", "pipeline", *map(str, arguments)], cwd=ROOT,
-                          env=environment(home) | more, capture_output=True, text=True, timeout=WITHIN_S, check=False)
-
-
-def refused(home: Path, *arguments: str | Path, **more: str) -> str:
-    """Its one sentence."""
-    done = command(home, *arguments, **more)
-    assert done.returncode == 1, done.stderr
-    [line] = done.stderr.splitlines()
-    return line.removeprefix("CommandError: ")
+@pytest.fixture
+def home(tmp_path: Path, settings: Any) -> Path:
+    settings.QUEUEVIZ_HOME = tmp_path
+    return tmp_path
 
 
-def test_what_is_wrong_with_the_wish_is_said_without_spark(tmp_path: Path, golden: Path) -> None:
-    (tmp_path / "file").write_text("mine")
+def test_what_is_wrong_with_the_wish_is_one_line_and_a_code(home: Path) -> None:
+    assert refused(home, "export", "--sandbox", "nobody") == f"There is no sandbox nobody in {home}."
+
+
+def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: Path) -> None:
+    (home / "file").write_text("mine")
     port = free_port()
-    store = ("export", "--store", golden)
-    assert refused(tmp_path, *store, "--master", "loca[2]").startswith("The master loca[2] is no address of a Spark")
-    assert refused(tmp_path, *store, "--remote", f"sc://127.0.0.1:{port}") == (
-        f"No Spark Connect server answers at sc://127.0.0.1:{port}: connection refused.")
-    assert refused(tmp_path, *store, "--out", tmp_path / "file") == (
-        f"{tmp_path}/file is a file, or lies below one: a result needs a directory.")
-    assert (tmp_path / "file").read_text() == "mine"
-    assert refused(tmp_path, *store, "--out", "/proc/nowhere") == (
-        "/proc/nowhere cannot be used: no such file or directory.")
-    assert refused(tmp_path, "exprot", "--store", golden).startswith("There is no job exprot. Jobs are: ")
-    assert refused(tmp_path, "export", "--class", tmp_path) == (
-        f"There is no sandbox below {tmp_path}: simulate_class makes such a directory.")
-    assert refused(tmp_path, "export", "--sandbox", "nobody") == f"There is no sandbox nobody in {tmp_path}."
-    assert not list((tmp_path / "pipeline" / ".spark").glob("*.log"))
+    store = ("export", "--store", str(golden))
+    for words, why in (
+        ((*store, "--master", "loca[2]"), "The master loca[2] is no address of a Spark"),
+        ((*store, "--remote", f"sc://127.0.0.1:{port}"),
+         f"No Spark Connect server answers at sc://127.0.0.1:{port}: connection refused."),
+        ((*store, "--out", str(home / "file")),
+         f"{home}/file is a file, or lies below one: a result needs a directory."),
+        ((*store, "--out", "/proc/nowhere"), "/proc/nowhere cannot be used: no such file or directory."),
+        (("exprot", "--store", str(golden)), "There is no job exprot. Jobs are: "),
+        (("export", "--class", str(home)), f"There is no sandbox below {home}: simulate_class makes such a directory."),
+    ):  # fmt: skip
+        with pytest.raises(CommandError) as error:
+            call_command("pipeline", *words)
+        assert str(error.value).startswith(why)
+        assert error.value.returncode == 1
+    assert (home / "file").read_text() == "mine"
+    assert not list((home / "pipeline" / ".spark").glob("*.log"))
 
 
 def test_somebody_who_is_no_connect_server_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

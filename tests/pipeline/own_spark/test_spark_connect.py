@@ -10,11 +10,11 @@ import pytest
 
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
+from tests.pipeline.command_line import children, command, refused
 from tests.pipeline.connect_server import serving
 from tests.pipeline.growing import sealed_and_appended
-from tests.pipeline.test_cluster import MASTER
-from tests.pipeline.test_errors import command, refused
-from tests.pipeline.test_errors_midway import children
+from tests.pipeline.own_spark.test_cluster import MASTER
+from tests.pipeline.worlds import begun, member, record, sent
 from tests.server.server import until
 
 pytestmark = pytest.mark.pipeline
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.pipeline
 KEPT_LATE = 4  # of six
 
 
-@pytest.mark.in_turn
 def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp_path: Path) -> None:
     (tmp_path / "server").mkdir()
     out = tmp_path / "out"
@@ -31,9 +30,6 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["tables"] == {"messages": 153}
         before = manifest_of(out)
-        done = command(tmp_path, "store_audit", "--store", golden, "--remote", remote, "--json")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["tables"]["findings"] == 0
         why = refused(tmp_path, "export", "--store", tmp_path / "nowhere", "--remote", remote, "--out", out)
         assert why.startswith(f"{tmp_path}/nowhere is no store")
         assert manifest_of(out) == before
@@ -43,6 +39,18 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
     assert refused(tmp_path, "export", "--store", golden, "--remote", remote, "--out", out) == (
         f"No Spark Connect server answers at {remote}: connection refused.")
     assert manifest_of(out) == before
+
+
+@pytest.fixture
+def long_audit(tmp_path: Path) -> Order:
+    """A delivery audit of fifty consumed messages: some sixteen stages, and six tables that the run keeps."""
+    with begun(tmp_path / "world") as world:
+        member(world)
+        sent(world, 50)
+        world.run(30)
+        made = record(world, tmp_path / "world")
+    return Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
+                 {"s": str(made.journal)}, str(tmp_path / "out"), {})
 
 
 @pytest.mark.nightly

@@ -16,7 +16,7 @@ from tests.pipeline.damaged import LOG_BYTES, sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed
 from tests.pipeline.sealed_tables import counts, files_of, opened, scanned, sealed_ahead, sealed_files, tabled
 from tests.pipeline.store_reads import Broker
-from tests.pipeline.test_sealed import LOGS, STEPS, broker, killed_before, root
+from tests.pipeline.without_spark.test_sealed import LOGS, STEPS, broker, killed_before, root
 from tests.unit.store.test_verify import overwrite
 
 errors = pytest.importorskip("pyiceberg.exceptions")

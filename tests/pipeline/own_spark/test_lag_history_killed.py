@@ -19,7 +19,7 @@ from sandbox.simulation.world import World
 from tests import nightly
 from tests.pipeline.test_lag_history import TABLES, expected, in_order, table
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
+pytestmark = pytest.mark.pipeline
 
 SEED = 20
 KINDS = ("torn", "start", "batch")
@@ -81,7 +81,6 @@ class Scene:
             assert last["state"] == "done"
 
 
-@pytest.mark.in_turn
 @pytest.mark.parametrize("kills", KILLS)
 def test_killed_at_random_every_row_is_in_the_result_once(tmp_path: Path, kills: int) -> None:
     draw = random.Random(SEED)

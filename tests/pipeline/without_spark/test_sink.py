@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ConnectFailed, SandboxError
 from sandbox.message.message import StoredMessage
+from sandbox.pipeline.sinks.rocketmq import RUNS_REMEMBERED, maybe_again, target_of
 from sandbox.pipeline.sinks.rows import Naming, Row, check_columns, message, rows_of
 from sandbox.pipeline.sinks.sending import PACKET_BYTES, PACKET_ROWS, TRIES, Cluster, Sender, packets
 from tests.sim.client_world import NAME_SERVER, World
@@ -254,3 +256,26 @@ def test_columns_that_make_no_messages_are_refused_in_words(types: dict[str, str
     with pytest.raises(ValueError, match=says):
         check_columns(types, frozenset({"queueOffset"}))
     check_columns({"body": "string", "queueOffset": "bigint"}, frozenset({"queueOffset"}))
+
+
+@pytest.mark.parametrize(("options", "overwrite", "says"), [
+    ({"names": "127.0.0.1:9876", "topic": "T"}, True, "A topic cannot be overwritten"),
+    ({"topic": "T"}, False, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+    ({"names": "127.0.0.1", "topic": "T"}, False, "127.0.0.1 is no address of a name server: write it as 127.0"),
+    ({"names": "a:99999", "topic": "T"}, False, "a:99999 is no address of a name server"),
+    ({"names": "a:1", "topic": "T", "ask": "never"}, False, "The option ask is never; it should be first or always."),
+    ({"names": "a:1"}, False, "No topic is named: give the option topic, or a column topic."),
+])  # fmt: skip
+def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str], overwrite: bool, says: str) -> None:
+    with pytest.raises(ValueError) as said:
+        target_of(options, StructType([StructField("body", StringType())]), overwrite=overwrite)
+    assert str(said.value).startswith(says)
+
+
+def test_only_the_first_epoch_a_process_sees_of_a_run_may_have_been_sent_before() -> None:
+    assert [maybe_again("run 1", epoch) for epoch in (7, 7, 8, 9)] == [True, True, False, False]
+    assert maybe_again("run 2", 9)
+    assert not maybe_again("run 1", 10)
+    for number in range(RUNS_REMEMBERED):
+        maybe_again(f"other run {number}", 0)
+    assert maybe_again("run 1", 11), "forgotten: it asks once more"

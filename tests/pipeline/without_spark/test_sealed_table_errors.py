@@ -13,7 +13,7 @@ from sandbox.pipeline.sentences import sentence_of
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed
 from tests.pipeline.sealed_tables import files_of, scanned, sealed_ahead, tabled
 from tests.pipeline.test_seal_job import spoil
-from tests.pipeline.test_sealed import root
+from tests.pipeline.without_spark.test_sealed import root
 from tests.small_disk import mounted
 
 __all__ = ["root"]

@@ -14,8 +14,8 @@ from sandbox.pipeline.sources.records import rows_of
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.golden.golden_stores import unpack
-from tests.pipeline.test_store_audit import FIRST, QUEUE, SECOND, Place, checked, places
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
+from tests.pipeline.without_spark.test_store_audit import FIRST, QUEUE, SECOND, Place, checked, places
 from tests.unit.store.stores import Stores, message
 from tests.unit.store.test_verify import index_file, overwrite
 

@@ -10,8 +10,7 @@ import pytest
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sources.store import StoreSource
 from tests.golden.golden_stores import unpack
-from tests.pipeline.store_reads import Broker, streaming
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import Broker, streaming, written
 from tests.unit.store.stores import Stores, message
 from tests.unit.store.test_verify import overwrite
 

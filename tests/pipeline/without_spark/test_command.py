@@ -1,14 +1,20 @@
-"""`manage.py pipeline` prints what it found out, and keeps what Spark said of a run that failed."""
+"""`manage.py pipeline` without Spark: what it reads, refuses and prints, and what it keeps of a run that failed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow
 import pyarrow.parquet
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from queueviz.management.commands import pipeline
+from queueviz.management.commands.pipeline import options_of, source_of
+from queueviz.models import Course
+from queueviz.runs.last_results import directories_of
 from queueviz.runs.printed import lines_of
 from sandbox.pipeline.launch import Order
 from sandbox.pipeline.results import Manifest, Table, publish
@@ -118,3 +124,91 @@ def test_sealed_files_go_where_it_is_told_and_never_into_the_store(home: Path, m
             call_command("pipeline", "seal", "--store", str(store), "--sealed", str(inside))
     with pytest.raises(CommandError, match="--sealed is of --store"):
         call_command("pipeline", "import", "--sealed", str(home / "files"))
+
+
+# The last result, without a run.
+
+OF = ("show", "store_audit", "--store", "payments-1")
+
+
+@pytest.fixture
+def out(home: Path) -> Path:
+    made = home / "pipeline" / "store_audit" / "payments-1"
+    result(made)
+    return made
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    call_command("pipeline", *words)
+    return capsys.readouterr().out
+
+
+def test_the_last_result_of_a_job_is_printed_again(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = shown(capsys, *OF, "--show", "1").splitlines()
+    assert printed[-1] == f"findings: 3 rows, 1 of them shown (--show 3 shows all), in {out}"
+    assert len(printed) == 3
+    assert shown(capsys, *OF, "--table", "findings", "--show", "1").splitlines() == printed
+    assert shown(capsys, "show", "store_audit", "--out", str(out), "--show", "1").splitlines() == printed
+    assert orjson.loads(shown(capsys, *OF, "--json"))["tables"] == {"findings": 3}
+
+
+def test_a_query_is_given_the_results_that_there_are(out: Path) -> None:
+    assert directories_of("payments-1") == {"store_audit": str(out)}
+    assert directories_of("other") == {}
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (("show",), "Name the job whose result it is. Jobs are: class_analytics, "),
+    (("show", "exprot", "--store", "payments-1"), "There is no job exprot. Jobs are: class_analytics, "),
+    (("show", "latency", "--store", "payments-1"),
+     "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency."),
+    ((*OF, "--table", "finding"), "store_audit has no table finding. Tables are: findings."),
+    (("show", "store_audit"), "Name what to read: --store DIR, "),
+    (("sql", "--store", "payments-1"), "Write the query after sql: pipeline sql "),
+    (("latency", "payments-1"), "latency takes no payments-1: its own options are written --option KEY=VALUE."),
+])  # fmt: skip
+def test_what_is_not_there_is_said(home: Path, out: Path, words: tuple[str, ...], why: str) -> None:
+    with pytest.raises(CommandError) as said:
+        call_command("pipeline", *words)
+    assert str(said.value).startswith(why.format(home=home))
+
+
+# What it reads.
+
+NOTHING: dict[str, Any] = {"store": None, "sandbox": None, "students": None, "option": [], "format": None,
+                           "follow": False, "append": False}
+
+
+def test_an_import_reads_files_and_no_store(tmp_path: Path) -> None:
+    assert source_of({**NOTHING, "job": "import"}, tmp_path) == ({}, {}, "files")
+
+
+def test_every_other_job_has_to_be_told_what_to_read(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="Name what to read: --store DIR") as refused:
+        source_of({**NOTHING, "job": "export"}, tmp_path)
+    assert refused.value.returncode == 1
+
+
+def test_a_path_is_relative_to_who_asks_and_not_to_the_process_with_spark(monkeypatch: pytest.MonkeyPatch,
+                                                                        tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert options_of({**NOTHING, "option": ["path=rows.csv", "topic=T"]}) == {
+        "path": str(tmp_path / "rows.csv"), "topic": "T"}
+
+
+@pytest.fixture
+def course(db: None) -> Course:
+    teacher = get_user_model().objects.create_user("teacher")
+    return Course.objects.create(slug="quiet-otter-hqnzrp", title="101", teacher=teacher)
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("grading", "--course", "no-such"), "There is no course no-such."),
+    (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
+    (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
+    (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
+])  # fmt: skip
+def test_what_cannot_be_asked_is_said_before_spark_starts(
+        course: Course, home: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(sentence)):
+        call_command("pipeline", *arguments)

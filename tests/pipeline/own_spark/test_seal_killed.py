@@ -13,9 +13,9 @@ from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.sealed.entries import entries_in
 from sandbox.pipeline.sentences import WORKER_GONE
 from sandbox.store.disk import FileDisk
+from tests.pipeline.command_line import WITHIN_S
 from tests.pipeline.sealed_reads import files_in, rows_alone, rows_through
 from tests.pipeline.sealed_tables import files_of, opened, scanned, sealed_files
-from tests.pipeline.test_errors import WITHIN_S
 from tests.server.processes import in_sessions, is_there
 from tests.server.server import until
 from tests.unit.store.stores import Stores, message
@@ -62,10 +62,10 @@ class Sealing:
 
     def held_at_work(self) -> int:
         """A worker that was stopped while it writes a file that is not the first."""
+        ends_s, left = time.monotonic() + WITHIN_S, set(self.drafts())  # of a worker that was killed
         until(lambda: (self.directory / "lock").exists(), within_s=WITHIN_S)
-        ends_s = time.monotonic() + WITHIN_S
         while time.monotonic() < ends_s:  # without a pause: a draft is there for some milliseconds
-            for draft in self.drafts() if entries_in(self.directory) else ():
+            for draft in set(self.drafts()) - left if entries_in(self.directory) else ():
                 worker = int(draft.suffix[1:])
                 os.kill(worker, signal.SIGSTOP)
                 if draft.exists():
@@ -105,21 +105,14 @@ def check_whole(sealing: Sealing) -> None:
     assert files_of(sealing.directory) == sealed_files(sealing.directory)
 
 
-@pytest.mark.in_turn
-def test_a_worker_is_killed_while_it_writes(sealing: Sealing) -> None:
+def test_a_worker_is_killed_while_it_writes_and_then_the_driver(sealing: Sealing) -> None:
     child = sealing.begun()
     os.kill(sealing.held_at_work(), signal.SIGKILL)
     assert outcome(child)["why"] == WORKER_GONE
     assert len(sealing.drafts()) == 1
     check_half(sealing)
+
     sealing.order(child)
-    assert outcome(child)["state"] == "done"
-    check_whole(sealing)
-
-
-@pytest.mark.in_turn
-def test_the_driver_is_killed_while_a_worker_writes(sealing: Sealing) -> None:
-    child = sealing.begun()
     worker = sealing.held_at_work()
     os.kill(child.process_id, signal.SIGKILL)
     until(lambda: not is_there(child.process_id), within_s=WITHIN_S)

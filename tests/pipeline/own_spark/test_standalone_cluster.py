@@ -1,8 +1,10 @@
-"""Each job on a standalone cluster, one of whose executors is killed at work: the result is that of a quiet run."""
+"""Jobs on a standalone cluster that knows nothing of us, and whose executors are killed at work: results are whole."""
 
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,29 +14,25 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.labs.catalogue import LABS
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
-from sandbox.simulation.lab_player import play
 from sandbox.store.disk import FileDisk
 from tests.pipeline.audits import table
-from tests.pipeline.conftest import Run, Told
+from tests.pipeline.broker_process import broker_with
+from tests.pipeline.command_line import WITHIN_S
+from tests.pipeline.growing import sealed_and_appended
 from tests.pipeline.sealed_reads import rows_alone, rows_through
 from tests.pipeline.standalone import WORKERS, Cluster, Executor, standalone
-from tests.pipeline.test_grading import journal_of
-from tests.pipeline.test_import import broker, stored
+from tests.pipeline.test_import import stored
 from tests.pipeline.test_lag_history import TABLES, expected, in_order
 from tests.pipeline.test_lag_history import table as lags
 from tests.pipeline.test_rebalance_history import hung
-from tests.pipeline.worlds import Recorded, begun, member, record, sent
+from tests.pipeline.worlds import Recorded
 from tests.server.server import until
 from tests.unit.store.stores import Stores, message
 
-__all__ = ["broker"]
+pytestmark = pytest.mark.pipeline
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
-
-WITHIN_S = 240.0
 LOOK_EVERY_S = 0.005  # tasks are short
 FILE_BYTES, FILES, BODY_BYTES = 16 << 20, 5, 8 << 10  # of a log; the last one is not full
 Moment = Callable[[Executor], bool]
@@ -86,13 +84,17 @@ class Sparks(NamedTuple):
     child: Child
     words: Path
 
-    def run(self, order: Order, moment: Moment) -> dict[str, Any]:
-        """Its last report.  Raises AssertionError where no task was lost."""
+    def run(self, order: Order) -> dict[str, Any]:
+        """The last report."""
+        self.child.order(order)
+        return next(told for told in self.child.reports() if told["state"] in ENDED)
+
+    def run_killed(self, order: Order, moment: Moment) -> dict[str, Any]:
+        """The last report.  Raises AssertionError where no task was lost."""
         killer = Killer(self.cluster, self.words, moment)
         with ThreadPoolExecutor(1) as pool:
             killed = pool.submit(killer.kill)
-            self.child.order(order)
-            last = next(told for told in self.child.reports() if told["state"] in ENDED)
+            last = self.run(order)
             killer.over.set()
             print(f"{order.job}: {killed.result(WITHIN_S)}")
         return last
@@ -107,17 +109,17 @@ def sparks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sparks]:
 
 
 @pytest.fixture
-def killed(sparks: Sparks, tmp_path: Path) -> Start:
-    """Runs a job whose executor is killed; as `run`, and with the moment."""
-    def start(job: str, *, moment: Moment, stores: dict[str, Path] | None = None,
+def on_cluster(sparks: Sparks, tmp_path: Path) -> Start:
+    """Runs a job into `tmp_path / "out"`; with a moment into `killed`, and kills an executor then."""
+    def start(job: str, *, moment: Moment | None = None, stores: dict[str, Path] | None = None,
               journals: dict[str, str] | None = None, sealed: dict[str, Path] | None = None,
               **options: str) -> dict[str, Any]:
-        name = f"{tmp_path.name}-killed"
-        order = Order(name, job, {key: str(root) for key, root in (stores or {}).items()}, journals or {},
-                      str(tmp_path / "killed"), options, {key: str(path) for key, path in (sealed or {}).items()})
-        last = sparks.run(order, moment)
+        out = tmp_path / ("out" if moment is None else "killed")
+        order = Order(f"{tmp_path.name}-{out.name}", job, {key: str(root) for key, root in (stores or {}).items()},
+                      journals or {}, str(out), options, {key: str(path) for key, path in (sealed or {}).items()})
+        last = sparks.run(order) if moment is None else sparks.run_killed(order, moment)
         assert last["state"] == "done", last
-        until(lambda: not list((tmp_path / "killed").glob(".kept-*")), what="what it kept is removed")
+        until(lambda: not list(out.glob(".kept-*")), what="what it kept is removed")
         return last
 
     return start
@@ -138,18 +140,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def at_once(_: Path) -> Moment:
-    return lambda _: True
-
-
-def late(out: Path) -> Moment:
-    """The first table is written, and others are to come."""
-    return lambda _: any(out.glob("run-*/*/_SUCCESS"))
-
-
-MOMENTS = {"at once": at_once, "late": late}
-
-
 def made(out: Path) -> dict[str, Counter[str]]:
     """All tables of a result, as sets of rows."""
     manifest = manifest_of(out)
@@ -161,33 +151,39 @@ def parent(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def assert_quiet(told: Told, home: Path) -> None:
-    """The result of the run that is reported has rows, and they are those of the one whose executor was killed."""
-    assert told[-1]["state"] == "done", told[-1]
+def assert_alike(home: Path) -> None:
+    """The tables of the quiet run have rows, and are those of the run whose executor was killed."""
     assert any(made(home / "out").values())
     assert made(home / "killed") == made(home / "out")
 
 
-@pytest.mark.in_turn
-def test_an_export_has_each_message_once(run: Run, killed: Start, large: Path, tmp_path: Path) -> None:
-    """It is killed while it writes a file."""
-    last = killed("export", stores={"s": large}, format="ndjson", moment=lambda _: any(
-        (tmp_path / "killed").glob("run-*/messages/_temporary/0/_temporary/*/part-*")))
-    *_, quiet = run("export", stores={"s": large}, format="ndjson")
-    assert last["tables"] == quiet["tables"]
-    assert last["tables"]["messages"] > 0
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "out")
-
-
 def files_of(out: Path) -> list[tuple[str, bytes]]:
-    """Number and content of the files of messages, byte by byte; nothing else may lie beside them."""
+    """Number and content of the files of messages; nothing else may lie beside them."""
     [directory] = out.glob("run-*/messages")
     return sorted((file.name.partition("-")[2][:5], file.read_bytes()) for file in directory.iterdir()
                   if file.name != "_SUCCESS")
 
 
-@pytest.mark.in_turn
-def test_sealed_files_are_whole_and_no_draft_is_left(run: Run, killed: Start, large: Path, tmp_path: Path) -> None:
+def test_executors_seal_make_columns_of_bodies_and_append_with_our_code_sent_to_them(sparks: Sparks,
+                                                                                    tmp_path: Path) -> None:
+    alone = subprocess.run([sys.executable, "-c", "import sandbox"], cwd=sparks.cluster.home, capture_output=True,
+                           text=True, env={"PATH": os.environ["PATH"]}, check=False)
+    assert "No module named 'sandbox'" in alone.stderr, "what executors know without us"
+    sealed_and_appended(sparks.child, tmp_path)
+
+
+def test_an_export_has_each_message_once(on_cluster: Start, large: Path, tmp_path: Path) -> None:
+    """It is killed while it writes a file."""
+    last = on_cluster("export", stores={"s": large}, format="ndjson", moment=lambda _: any(
+        (tmp_path / "killed").glob("run-*/messages/_temporary/0/_temporary/*/part-*")))
+    quiet = on_cluster("export", stores={"s": large}, format="ndjson")
+    assert last["tables"] == quiet["tables"]
+    assert last["tables"]["messages"] > 0
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "out")
+
+
+@pytest.mark.nightly
+def test_sealed_files_are_whole_and_no_draft_is_left(on_cluster: Start, large: Path, tmp_path: Path) -> None:
     """It is killed while its worker has written a part of a file."""
     directory = tmp_path / "sealed"
 
@@ -198,91 +194,52 @@ def test_sealed_files_are_whole_and_no_draft_is_left(run: Run, killed: Start, la
         except FileNotFoundError:  # it has ended
             return False
 
-    killed("seal", stores={"s": large}, sealed={"s": directory}, moment=writes)
-    assert_quiet(run("seal", stores={"s": large}, sealed=tmp_path / "quiet"), tmp_path)
+    on_cluster("seal", stores={"s": large}, sealed={"s": directory}, moment=writes)
+    on_cluster("seal", stores={"s": large}, sealed={"s": tmp_path / "quiet"})
+    assert_alike(tmp_path)
     assert {row["state"] for row in table(tmp_path / "killed", "sealed")} == {"sealed"}
     files, expected_files = ({file.name: file.read_bytes() for file in path.iterdir()}
-                             for path in (directory, tmp_path / "quiet" / "s"))
+                             for path in (directory, tmp_path / "quiet"))
     assert files.keys() == expected_files.keys()
     assert files == expected_files
     assert rows_through(large, directory) == rows_alone(large)
 
 
-# Jobs whose result is tables.
-
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
-    """A sandbox with trouble, and a quiet one."""
-    home = tmp_path_factory.mktemp("quiet")
-    with begun(home) as world:
-        member(world)
-        sent(world, 50)
-        world.run(30)
-        quiet = record(world, home)
-    return {"hung": hung(tmp_path_factory.mktemp("hung")), "quiet": quiet}
-
-
-@pytest.fixture(scope="module")
-def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Journals of students, right and wrong."""
-    home = tmp_path_factory.mktemp("attempts")
-    lab = LABS["members-and-queues"]
-    return {f"{seed}-{way}": journal_of(list(play(lab, script, seed).entries), home / f"{seed}-{way}")
-            for seed in range(1, 4) for way, script in (("right", lab.solve), ("wrong", lab.wrong[0].play))}
-
-
-QUERY = ("SELECT e.event, count(*) AS n FROM events e, messages m WHERE e.at_ms > m.storeTimestamp GROUP BY ALL")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A sandbox one of whose members hung."""
+    return hung(tmp_path_factory.mktemp("hung"))
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("job", "moment", "options"), [
-    ("delivery_audit", "late", {}), ("latency", "at once", {}), ("rebalance_history", "at once", {}),
-    ("sql", "at once", {"query": QUERY}),
-])  # fmt: skip
-def test_tables_about_sandboxes_are_those_of_a_quiet_run(
-        run: Run, killed: Start, recorded: dict[str, Recorded], job: str, moment: str, options: dict[str, str],
-        tmp_path: Path) -> None:
-    given: dict[str, Any] = {
-        "journals": {name: str(one.journal) for name, one in recorded.items()},
-        "stores": {f"{name}/{node}": root for name, one in recorded.items() for node, root in one.stores.items()}}
-    killed(job, moment=MOMENTS[moment](tmp_path / "killed"), **given, **options)
-    assert_quiet(run(job, **given, **options), tmp_path)
+def test_what_an_audit_keeps_between_its_stages_outlives_the_executor(on_cluster: Start, troubled: Recorded,
+                                                                      tmp_path: Path) -> None:
+    """It is killed when the first table is written, and others are to come."""
+    given: dict[str, Any] = {"journals": {"s": str(troubled.journal)},
+                             "stores": {f"s/{node}": root for node, root in troubled.stores.items()}}
+    on_cluster("delivery_audit", **given, moment=lambda _: any((tmp_path / "killed").glob("run-*/*/_SUCCESS")))
+    on_cluster("delivery_audit", **given)
+    assert_alike(tmp_path)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("job", "moment"), [("store_audit", "at once"), ("hot_keys", "late")])
-def test_tables_about_a_store_are_those_of_a_quiet_run(run: Run, killed: Start, large: Path, job: str, moment: str,
-                                                       tmp_path: Path) -> None:
-    killed(job, stores={"s": large}, moment=MOMENTS[moment](tmp_path / "killed"))
-    assert_quiet(run(job, stores={"s": large}), tmp_path)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("job", "moment"), [("grading", "at once"), ("class_analytics", "late")])
-def test_tables_about_a_class_are_those_of_a_quiet_run(run: Run, killed: Start, attempts: dict[str, str], job: str,
-                                                       moment: str, tmp_path: Path) -> None:
-    killed(job, journals=attempts, moment=MOMENTS[moment](tmp_path / "killed"))
-    assert_quiet(run(job, journals=attempts), tmp_path)
-
-
-@pytest.mark.nightly
-def test_a_history_has_each_second_once(killed: Start, recorded: dict[str, Recorded], tmp_path: Path) -> None:
-    journals = {name: str(one.journal) for name, one in recorded.items()}
-    killed("lag_history", journals=journals, moment=at_once(tmp_path))
+def test_a_history_has_each_second_once(on_cluster: Start, troubled: Recorded, tmp_path: Path) -> None:
+    journals = {"s": str(troubled.journal)}
+    on_cluster("lag_history", journals=journals, moment=lambda _: True)
     wanted = expected(journals)
     for name in TABLES:
         assert in_order(lags(tmp_path / "killed", name)) == in_order(wanted[name])
 
 
 @pytest.mark.nightly
-def test_an_import_sends_each_row_once(killed: Start, broker: tuple[str, Path], tmp_path: Path) -> None:
+def test_an_import_sends_each_row_once(on_cluster: Start, tmp_path: Path) -> None:
     """It is killed when some of the rows are in the topic."""
-    address, store = broker
-    path, count = tmp_path / "rows.ndjson", 10_000
+    path, count, store = tmp_path / "rows.ndjson", 10_000, tmp_path / "store"
     path.write_text("".join(json.dumps({"body": f"{number:06}", "keys": f"k{number}"}) + "\n"
                             for number in range(count)))
-    last = killed("import", format="ndjson", path=str(path), names=address, topic="In", body_as="text",
-                  moment=lambda _: stored(store, "In").total() > 0)
+    with broker_with({"In": 2}, tmp_path) as address:
+        last = on_cluster("import", format="ndjson", path=str(path), names=address, topic="In", body_as="text",
+                          moment=lambda _: stored(store, "In").total() > 0)
     assert last["tables"] == {"sent": 1}
     assert stored(store, "In") == Counter((f"{number:06}".encode(), f"k{number}", "", ()) for number in range(count))
     assert [row["rows"] for row in table(tmp_path / "killed", "sent")] == [count]
