@@ -17,7 +17,8 @@ from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from sandbox.simulation.world import World
 from tests import nightly
-from tests.pipeline.test_lag_history import TABLES, expected, in_order, table
+from tests.pipeline.audits import table
+from tests.pipeline.test_lag_history import TABLES, expected, in_order
 
 pytestmark = pytest.mark.pipeline
 

@@ -25,7 +25,6 @@ from tests.pipeline.sealed_reads import rows_alone, rows_through
 from tests.pipeline.standalone import WORKERS, Cluster, Executor, standalone
 from tests.pipeline.test_import import stored
 from tests.pipeline.test_lag_history import TABLES, expected, in_order
-from tests.pipeline.test_lag_history import table as lags
 from tests.pipeline.test_rebalance_history import hung
 from tests.pipeline.worlds import Recorded
 from tests.server.server import until
@@ -228,7 +227,7 @@ def test_a_history_has_each_second_once(on_cluster: Start, troubled: Recorded, t
     on_cluster("lag_history", journals=journals, moment=lambda _: True)
     wanted = expected(journals)
     for name in TABLES:
-        assert in_order(lags(tmp_path / "killed", name)) == in_order(wanted[name])
+        assert in_order(table(tmp_path / "killed", name)) == in_order(wanted[name])
 
 
 @pytest.mark.nightly

@@ -105,7 +105,7 @@ def journal_of(home: Path) -> Path:
     return home / "sandboxes" / "world" / "journal"
 
 
-@pytest.mark.parametrize("template", ["orders", "payments", "retries", "flights", "cluster"])
+@pytest.mark.parametrize("template", ["orders", "retries", "flights", "cluster"])
 def test_every_second_is_what_the_board_showed(home: Path, template: str) -> None:
     with World(home, template, seed=4) as world:
         names = {row["group"]: [wanted["topic"] for wanted in row["subscription"]]
@@ -153,7 +153,7 @@ def test_tens_and_fives_are_the_seconds_put_together(home: Path) -> None:
     assert len({key[3] for key in figures(fold, "fives")}) == 2
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_cut_into_any_batches_the_same_rows_come_out_once(home: Path, seed: int) -> None:
     with World(home, "retries", seed=seed) as world:
         world.run(30)

@@ -27,7 +27,7 @@ from tests.unit.store.stores import message
 from tests.unit.store.test_verify import overwrite
 
 LOGS = 7
-EVERYDAY, NIGHTLY = 12, 200
+EVERYDAY, NIGHTLY = 12, 40
 
 
 @pytest.fixture

@@ -15,13 +15,14 @@ from sandbox.pipeline.audit.whole import audit
 from sandbox.simulation.run import run_seed
 from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk
+from tests.nightly import seeds
 from tests.pipeline.store_reads import written
 from tests.seed.stage import files_of
 from tests.sim.store_world import StoreWorld, inbound
 from tests.sim.test_store_crashes import LATER_MS, life
 from tests.unit.store.stores import Stores, message
 
-SEEDS = range(10)
+SEEDS = seeds(3, 10)
 
 
 def checked(files: dict[str, bytes], root: Path) -> Verdict:

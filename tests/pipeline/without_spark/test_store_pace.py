@@ -9,8 +9,6 @@ import pytest
 
 from sandbox.pipeline.sources.progress import behind
 from sandbox.pipeline.sources.store import StoreSource
-from sandbox.pipeline.sources.store import asked_of as batch_of
-from sandbox.pipeline.sources.store_stream import asked_of as stream_of
 from tests.pipeline.store_reads import Broker, streaming
 
 
@@ -119,36 +117,3 @@ def test_a_batch_of_a_stream_is_divided_into_as_many_tasks_as_are_wanted(broker:
     assert sorted(joined(divided)) == [(0, offset) for offset in range(36)] + [(1, offset) for offset in range(9)]
     sizes = sorted({len(task) for task in divided[:-1]})
     assert (len(divided) >= min(least, 45), len(sizes)) == (True, 1)
-
-
-@pytest.mark.parametrize(("options", "says"), [
-    ({"startingTimestamp": "noon"}, "Option startingTimestamp has to be a number of 0 or more, and noon is none."),
-    ({"startingTimestamp": "1", "startingOffsets": "earliest"}, "Name where to begin by startingTimestamp or by sta"),
-    ({"startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy has to be latest or e"),
-    ({"minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
-    ({"startingTimestmp": "1"}, "There is no option startingTimestmp. Did you mean startingTimestamp? Options are: "),
-])  # fmt: skip
-def test_options_that_make_no_sense_are_refused_in_words(broker: Broker, options: dict[str, str], says: str) -> None:
-    broker.put(1)
-    for read in (batch_of, stream_of):
-        with pytest.raises(ValueError) as said:
-            read({"path": str(broker.root), **options})
-        assert str(said.value).startswith(says)
-
-
-@pytest.mark.parametrize(("options", "says"), [
-    ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more than maxOff"),
-    ({"maxTriggerDelay": "soon"}, "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon is none."),
-])  # fmt: skip
-def test_a_pace_of_a_stream_that_makes_no_sense_is_refused_in_words(broker: Broker, options: dict[str, str],
-                                                                    says: str) -> None:
-    broker.put(1)
-    with pytest.raises(ValueError) as said:
-        stream_of({"path": str(broker.root), **options})
-    assert str(said.value).startswith(says)
-
-
-@pytest.mark.parametrize("option", ["maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"])
-def test_reading_once_has_no_pace(broker: Broker, option: str) -> None:
-    with pytest.raises(ValueError, match=f"^Reading once has no triggers: option {option} is for a stream\\.$"):
-        batch_of({"path": str(broker.root), option: "5"})

@@ -1,14 +1,17 @@
 """Columns by a schema of one's own, and options and queues that are not there: told, not passed over."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql.types import BinaryType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
+from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.sources.store_stream import asked_of
 from tests.pipeline.store_reads import Broker
 
 
@@ -58,20 +61,63 @@ def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: S
     assert str(said.value).startswith(why)
 
 
-@pytest.mark.parametrize(("options", "why"), [
+WRONG = [
     ({"starting": "latest", "Topics": "orders"},
      "There is no option Topics, starting. Did you mean topic and startingOffsets? Options are: path, stores, "),
+    ({"startingTimestmp": "1"}, "There is no option startingTimestmp. Did you mean startingTimestamp? Options are: "),
+    ({"stores": "[]", "path": ""},
+     "Option stores has to be a JSON object of names and directories, with one store at least."),
+    ({"stores": "{}"}, "Name the store by load(DIR) or several by option stores, not both."),
+    ({"failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),
+    ({"queueId": "x"}, "Option queueId has to be a number of 0 or more, and x is none."),
+    ({"startingOffsets": '{"orders": {"0": -3}}'}, 'Option startingOffsets has to be earliest, latest or JSON '
+     '{topic: {"0": offset}}, and is not: queue 0 of topic orders stands at -3.'),
+    ({"startingTimestamp": "noon"}, "Option startingTimestamp has to be a number of 0 or more, and noon is none."),
+    ({"startingTimestamp": "1", "startingOffsets": "earliest"}, "Name where to begin by startingTimestamp or by sta"),
+    ({"startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy has to be latest or e"),
+    ({"minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
+]
+WRONG_NOW = [
     ({"startingOffsets": '{"orders": {"1": 2}}'},
      "Option startingOffsets names queue 1 of topic orders, and there is none."),
     ({"startingOffsets": '{"order": {"0": 2}}'},
      "Option startingOffsets names queue 0 of topic order, and there is none."),
-])  # fmt: skip
-def test_options_and_queues_that_are_not_there_are_told(root: Path, options: dict[str, str], why: str) -> None:
-    source = StoreSource({"path": str(root), **options})
-    for asked in (lambda: source.reader(None), lambda: source.streamReader(None).initialOffset()):
-        with pytest.raises(ValueError) as said:
-            asked()
-        assert str(said.value).startswith(why)
+]
+WRONG_OF_A_STREAM = [
+    ({"endingOffsets": "latest"}, "A stream has no end: option endingOffsets is for reading once."),
+    ({"maxOffsetsPerTrigger": "0"},
+     "Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read."),
+    ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more than maxOff"),
+    ({"maxTriggerDelay": "soon"}, "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon is none."),
+]
+WRONG_OF_READING_ONCE = [
+    ({option: "5"}, f"Reading once has no triggers: option {option} is for a stream.")
+    for option in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")]
+
+
+def why_refused(call: Callable[[], object]) -> str:
+    with pytest.raises((ValueError, StoreError)) as error:
+        call()
+    return str(error.value)
+
+
+@pytest.mark.parametrize(("options", "why"), [*WRONG, *WRONG_NOW, *WRONG_OF_READING_ONCE])
+def test_wrong_options_of_reading_once_are_refused(root: Path, options: dict[str, str], why: str) -> None:
+    asked = {name: value for name, value in {"path": str(root), **options}.items() if value}
+    assert why_refused(lambda: StoreSource(asked).reader(None)).startswith(why)
+
+
+@pytest.mark.parametrize(("options", "why"), [*WRONG, *WRONG_NOW, *WRONG_OF_A_STREAM])
+def test_wrong_options_of_a_stream_are_refused(root: Path, options: dict[str, str], why: str) -> None:
+    asked = {name: value for name, value in {"path": str(root), **options}.items() if value}
+    assert why_refused(lambda: StoreSource(asked).streamReader(None).initialOffset()).startswith(why)
+
+
+def test_a_store_has_to_be_named_and_to_be_one() -> None:
+    assert why_refused(lambda: asked_of({})) == (
+        "Name the store: load(DIR), or several by option stores, as JSON {name: directory}.")
+    assert why_refused(lambda: asked_of({"path": "/no"})) == (
+        "/no is no store: it has no directory commitlog. Name the directory a broker writes to.")
 
 
 @pytest.mark.parametrize("text", ["1", "[1]", "[[0]]", '["ab"]', "{", '{"a": [[0, 1]]}'])
