@@ -5,25 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow.parquet as pq
 import pytest
 
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
-from tests.pipeline.sealed_reads import rows_alone
+from tests.pipeline.sealed_reads import rows_alone, spoil
 from tests.pipeline.store_reads import Broker
 from tests.pipeline.test_export import lines
-from tests.unit.store.test_verify import overwrite
 
 pytestmark = pytest.mark.pipeline
-
-
-def spoil(path: Path) -> None:
-    """A few bytes within the bodies."""
-    group = pq.ParquetFile(path).metadata.row_group(0)
-    columns = (group.column(number) for number in range(group.num_columns))
-    [body] = [column for column in columns if column.path_in_schema == "body"]
-    overwrite(path, body.data_page_offset + body.total_compressed_size // 2, b"\x5a\xa5")
 
 
 def exported(run: Run, out: Path, **given: Any) -> list[dict[str, Any]]:

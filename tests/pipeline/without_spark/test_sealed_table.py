@@ -2,21 +2,25 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.pipeline.iceberg import ICEBERG
+from sandbox.pipeline import iceberg
+from sandbox.pipeline.iceberg import ICEBERG, NoIceberg
 from sandbox.pipeline.sealed import entries, plan, table, writing
 from sandbox.pipeline.sealed.entries import entries_in, state_of
+from sandbox.pipeline.sentences import sentence_of
 from tests.golden.golden_stores import NAMES, unpack
 from tests.nightly import many
 from tests.pipeline.damaged import LOG_BYTES, sound
-from tests.pipeline.sealed_reads import files_in, rows_alone, sealed
+from tests.pipeline.sealed_reads import files_in, rows_alone, sealed, spoil
 from tests.pipeline.sealed_tables import counts, files_of, opened, scanned, sealed_ahead, sealed_files, tabled
 from tests.pipeline.store_reads import Broker
 from tests.pipeline.without_spark.test_sealed import LOGS, STEPS, broker, killed_before, root
+from tests.small_disk import mounted
 from tests.unit.store.test_verify import overwrite
 
 errors = pytest.importorskip("pyiceberg.exceptions")
@@ -107,17 +111,6 @@ def test_what_retention_took_and_what_was_sealed_anew_leaves_in_the_snapshot_in_
         scanned(directory, snapshot_id=old.snapshot_id)
 
 
-def test_a_log_file_with_another_hash_has_another_sealed_file_in_the_table(root: Path, directory: Path) -> None:
-    tabled(root, directory)
-    before = files_of(directory)
-    overwrite(root / "commitlog" / f"{0:020}", LOG_BYTES - 1, b"\x01")
-    assert tabled(root, directory)[0] == "sealed"
-    assert counts(directory) == {"added": 1, "deleted": 1, "total": LOGS}
-    assert len(before - files_of(directory)) == 1
-    assert files_of(directory) == sealed_files(directory)
-    assert scanned(directory) == rows_alone(root)
-
-
 def test_a_lost_file_that_is_sealed_again_with_another_length_takes_its_place_under_its_name(
         root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tabled(root, directory)
@@ -138,15 +131,6 @@ def test_a_log_file_that_is_damaged_leaves_the_table(root: Path, directory: Path
     overwrite(root / record.file, record.at + 90, b"\x5a")
     assert tabled(root, directory)[0] == "refused"
     assert len(files_of(directory)) == LOGS - 1
-    assert scanned(directory) == [row for row in rows_alone(root) if row["physicalOffset"] >= LOG_BYTES]
-
-
-def test_rows_that_a_reader_of_the_store_would_leave_out_are_in_no_table(root: Path, directory: Path,
-                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    tabled(root, directory)
-    bounds = plan._bounds(root)
-    monkeypatch.setattr(plan, "_bounds", lambda _: {**bounds, ("orders", 0): (1, bounds["orders", 0][1])})
-    tabled(root, directory)
     assert scanned(directory) == [row for row in rows_alone(root) if row["physicalOffset"] >= LOG_BYTES]
 
 
@@ -223,3 +207,75 @@ def test_killed_at_any_step_there_is_the_old_table_or_the_new_one(root: Path, di
         number += 1
     assert number > 15
     assert found == sorted(found, key=lambda files: files == new), "once new, it stays so"
+
+
+# What is said where it cannot be kept; it is as it was then.
+
+def said(root: Path, directory: Path) -> str:
+    with pytest.raises((NoIceberg, OSError)) as raised:
+        tabled(root, directory)
+    return sentence_of(raised.value)
+
+
+def test_another_store_s_table_is_not_changed(root: Path, directory: Path, tmp_path: Path) -> None:
+    tabled(root, directory)
+    before = files_of(directory)
+    other = Path(shutil.copytree(root, tmp_path / "other" / root.name))
+    assert said(other, directory) == (
+        f"{directory}/iceberg has the Iceberg table of {root}, made at file://{directory}/iceberg/messages: for "
+        f"{other} name another --sealed, or delete that directory.")
+    assert files_of(directory) == before
+    moved = Path(shutil.copytree(directory, tmp_path / "moved"))
+    assert said(root, moved).startswith(f"{moved}/iceberg has the Iceberg table of {root}, made at file://{directory}/")
+
+
+def test_without_the_package_it_is_said_what_to_install(root: Path, directory: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    tabled(root, directory)
+    before = files_in(directory)
+    (root / "commitlog" / f"{0:020}").unlink()
+    monkeypatch.setattr(iceberg, "find_spec", lambda _: None)
+    assert said(root, directory) == (
+        "Iceberg needs the package pyiceberg: install QueueViz with its extra, queueviz[iceberg].")
+    sealed_ahead(root, directory)
+    assert files_in(directory) == before, "what the table names is not removed"
+
+
+def test_a_garbled_catalog_is_named(root: Path, directory: Path) -> None:
+    tabled(root, directory)
+    (directory / ICEBERG / "catalog.db").write_bytes(b"no database at all" * 99)
+    assert said(root, directory) == (
+        f"The Iceberg table in {directory}/iceberg cannot be used (file is not a database): if it is damaged, delete "
+        "that directory, and seal with --format iceberg again.")
+    shutil.rmtree(directory / ICEBERG)
+    tabled(root, directory)
+    assert scanned(directory) == rows_alone(root)
+
+
+def test_metadata_that_is_gone_is_named(root: Path, directory: Path) -> None:
+    tabled(root, directory)
+    shutil.rmtree(directory / ICEBERG / "messages")
+    assert said(root, directory).startswith(f"The Iceberg table in {directory}/iceberg cannot be used (")
+
+
+def test_a_directory_that_may_only_be_read_is_named_and_can_be_read(root: Path, tmp_path: Path) -> None:
+    with mounted(tmp_path / "home", 8 << 20) as home:
+        directory = home / "sealed"
+        tabled(root, directory)
+        subprocess.run(["mount", "-o", "remount,ro", home], check=True)
+        assert scanned(directory) == rows_alone(root)
+        assert said(root, directory) == f"{directory}/lock cannot be used: read-only file system."
+        assert said(root, home / "new") == f"{home}/new cannot be used: read-only file system."
+
+
+def test_a_sealed_file_with_a_damaged_page_is_named_and_the_table_as_it_was(root: Path, directory: Path) -> None:
+    sealed(root, directory)
+    first = directory / entries_in(directory)[0].file
+    spoil(first)
+    assert said(root, directory) == (
+        f"The sealed log file {first} is damaged, and the Iceberg table is as it was: delete the file, "
+        "and run this again.")
+    assert scanned(directory) == []
+    first.unlink()
+    assert tabled(root, directory)[0] == "sealed"
+    assert scanned(directory) == rows_alone(root)
