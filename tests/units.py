@@ -1,9 +1,10 @@
 """Which tests stay together on one worker, and which begin first, so that all workers have work to the end.
 
-A unit is a file: what a file sets up once is set up once in a whole run.  All of `pipeline` is one unit, around one
-Spark.  Of `interop` a unit is a file and the client or server its tests are about.  Long units come first, the many
-short ones fill up the end.  pytest-xdist's own groups (`xdist_group`) do nothing under pytest 9.2: it would append them
-to a test's id, which can no longer be written.
+A unit is a file: what a file sets up once is set up once in a whole run.  All files of `pipeline` itself are one unit,
+around one Spark; those of its folders `without_spark` and `own_spark` do without it.  Of `interop` a unit is a file and
+the client or server its tests are about.  Long units come first, the many short ones fill up the end.  pytest-xdist's
+own groups (`xdist_group`) do nothing under pytest 9.2: it would append them to a test's id, which can no longer be
+written.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-FIRST = ("pipeline", "databases", "browser", "server", "house", "bench", "sim")  # folders; then all others
+FIRST = ("pipeline", "own_spark", "databases", "browser", "server", "house", "bench", "sim")  # folders; then all others
 PEER = re.compile(r"\[([a-z]*-?[\d.]*)")  # the first parameter: java-4.9.8, apache-5.3.3, ours, signed, 4.9.7
 
 
@@ -31,7 +32,7 @@ class Units(LoadScopeScheduling):
 def unit_of(nodeid: str) -> str:
     path, _, test = nodeid.partition("::")
     folders = folders_of(nodeid)
-    if "pipeline" in folders:
+    if folders[-1] == "pipeline":
         return "pipeline"
     if "interop" in folders:
         peer = PEER.search(test)
@@ -40,8 +41,8 @@ def unit_of(nodeid: str) -> str:
 
 
 def place_of(nodeid: str) -> int:
-    folders = folders_of(nodeid)
-    return next((place for place, name in enumerate(FIRST) if name in folders), len(FIRST))
+    folder = folders_of(nodeid)[-1]
+    return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
 
 def folders_of(nodeid: str) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """What stays together on a worker, and what begins first."""
 
+import pytest
+
 from tests.units import FIRST, place_of, unit_of
 
 
@@ -10,6 +12,11 @@ def test_a_unit_is_a_file() -> None:
 def test_the_tests_of_one_spark_are_one_unit() -> None:
     assert unit_of("tests/pipeline/test_x.py::test_a") == unit_of("tests/pipeline/test_y.py::test_b")
     assert unit_of("tests/server/test_pipeline_at_work.py::test_a") != unit_of("tests/pipeline/test_y.py::test_b")
+
+
+@pytest.mark.parametrize("folder", ["without_spark", "own_spark"])
+def test_what_does_without_that_spark_is_a_unit_of_its_file(folder: str) -> None:
+    assert unit_of(f"tests/pipeline/{folder}/test_x.py::test_a") == f"tests/pipeline/{folder}/test_x.py"
 
 
 def test_what_is_about_one_peer_is_a_unit_of_its_file() -> None:
@@ -25,3 +32,4 @@ def test_long_units_begin_first() -> None:
     places = [place_of(f"tests/{folder}/test_x.py::test_a[a/b]") for folder in (*FIRST, "unit")]
     assert places == sorted(set(places))
     assert place_of("tests/web/test_x.py::test_a[/pipeline/]") == place_of("tests/unit/test_y.py::test_b")
+    assert place_of("tests/pipeline/without_spark/test_x.py::test_a") == place_of("tests/unit/test_y.py::test_b")

@@ -3,8 +3,6 @@
 `script/test interop --wide` also reads 100,000 messages, by a stream that is killed twenty times.
 """
 
-import os
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +20,8 @@ from sandbox.pipeline.sources.records import rows_of
 from tests.interop.each_server import EACH, server_or_skip
 from tests.interop.ours.stage import sender, until
 from tests.interop.servers import PATIENT, Server
-from tests.pipeline.test_store_stream import WITHIN_S, reading
+from tests.pipeline.command_line import WITHIN_S
+from tests.pipeline.spark_streams import streams
 from tests.server.server import until as until_within
 
 QUEUES = 4
@@ -120,19 +119,20 @@ def test_a_hundred_thousand_messages_are_read_once_each_by_a_batch_and_by_a_stre
     sent(server, topic, counts, body=bytes(100))
     everything = {(queue_id, offset) for queue_id, count in enumerate(counts) for offset in range(count)}
     chance = Chance(f"kills of a source {server.name}")
-    stream = {"subscribe": topic, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "2500"}
+    source = {"format": "rocketmq", "names": server.namesrv, "subscribe": topic}
+    stream = {**source, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "2500"}
     planned = tmp_path / "out" / "checkpoint" / "offsets"
     for _ in range(KILLS):
         goal = len(list(planned.glob("[0-9]*"))) + 1 + chance.below(2)
-        with reading("cluster_reader", server.namesrv, tmp_path) as reader:
+        with streams(tmp_path) as reader:
             reader.order(how="follow", **stream)
             until_within(lambda goal=goal, reader=reader: len(list(planned.glob("[0-9]*"))) >= goal
                          or reader.process.poll() is not None, within_s=WITHIN_S)
             if chance.random() < 0.5:
-                reader.waits_for(goal)  # else it is killed while it reads
-            os.killpg(reader.process.pid, signal.SIGKILL)
-    with reading("cluster_reader", server.namesrv, tmp_path) as reader:
+                reader.wait_for(goal)  # else it is killed while it reads
+            reader.kill()
+    with streams(tmp_path) as reader:
         for rows in (reader.ask(how="now", **stream)["rows"],
-                     reader.ask(how="once", subscribe=topic, minPartitions="8")["rows"]):
+                     reader.ask(how="once", **source, minPartitions="8")["rows"]):
             assert len(rows) == MANY
-            assert {(row[1], row[2]) for row in rows} == everything
+            assert {(row[0], row[1]) for row in rows} == everything

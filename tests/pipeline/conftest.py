@@ -7,24 +7,35 @@ from typing import Any
 
 import pytest
 
+from queueviz.management.commands import pipeline
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from tests.golden.golden_stores import unpack
-from tests.pipeline.worlds import begun, member, record, sent
 
 Told = list[dict[str, Any]]
 Run = Callable[..., Told]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
     home = tmp_path_factory.mktemp("spark")
     with (home / "words").open("wb") as words, Child(Where("local[2]"), home, os.environ, errors=words) as made:
         yield made
 
 
+def until_its_end(child: Child, order: Order) -> Iterator[dict[str, Any]]:
+    """Reports of one run."""
+    child.order(order)
+    for report in child.reports():
+        assert report["run"] == order.run
+        yield report
+        if report["state"] in ENDED:
+            return
+    raise AssertionError(f"the process ended before run {order.run} did")
+
+
 @pytest.fixture
 def run(child: Child, tmp_path: Path) -> Run:
-    """Everything it said of one run; `out` is `tmp_path / "out"` unless told otherwise, `sealed` above its stores'."""
+    """Reports of one run; `out` is `tmp_path / "out"` by default, `sealed` the parent of each store's directory."""
     numbers = iter(range(1_000))
 
     def ordered(job: str, *, store: Path | None = None, stores: dict[str, Path] | None = None,
@@ -32,32 +43,36 @@ def run(child: Child, tmp_path: Path) -> Run:
                 sealed: Path | None = None, **options: str) -> Told:
         name = f"{tmp_path.name}-{next(numbers)}"
         roots = {key: str(root) for key, root in (stores or ({} if store is None else {"broker-a": store})).items()}
-        child.order(Order(name, job, roots, journals or {}, str(out or tmp_path / "out"), options,
-                          {} if sealed is None else {key: str(sealed / key) for key in roots}))
-        told: Told = []
-        for line in child.reports():
-            assert line["run"] == name
-            told.append(line)
-            if line["state"] in ENDED:
-                return told
-        raise AssertionError(f"the process ended after {told}")
+        return list(until_its_end(child, Order(
+            name, job, roots, journals or {}, str(out or tmp_path / "out"), options,
+            {} if sealed is None else {key: str(sealed / key) for key in roots})))
 
     return ordered
+
+
+@pytest.fixture
+def commands_share_spark(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`manage.py pipeline`, called in this process, starts no Spark: the one of all tests does its runs."""
+
+    class Shared:
+        exit_code = None
+
+        def __init__(self, *_: object, **__: object) -> None:
+            self.reports: Callable[[], Iterator[dict[str, Any]]] = lambda: iter(())
+
+        def __enter__(self) -> "Shared":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def order(self, order: Order) -> None:
+            self.reports = lambda: until_its_end(child, order)
+
+    monkeypatch.setattr(pipeline, "Child", Shared)
 
 
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that a real broker wrote."""
     return unpack("basic-clean", tmp_path_factory.mktemp("golden"))
-
-
-@pytest.fixture
-def long_audit(tmp_path: Path) -> Order:
-    """A delivery audit of fifty consumed messages: some sixteen stages, and six tables that the run keeps."""
-    with begun(tmp_path / "world") as world:
-        member(world)
-        sent(world, 50)
-        world.run(30)
-        made = record(world, tmp_path / "world")
-    return Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
-                 {"s": str(made.journal)}, str(tmp_path / "out"), {})

@@ -24,8 +24,7 @@ from sandbox.pipeline.sources.store import StoreSource
 from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
-from tests.pipeline.store_reads import streaming
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import streaming, written
 from tests.unit.store.stores import Stores, message
 
 MESSAGES = 240

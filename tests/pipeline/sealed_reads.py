@@ -13,6 +13,7 @@ from sandbox.pipeline.sealed.sealing import prepared
 from sandbox.pipeline.sealed.writing import Outcome, seal
 from sandbox.pipeline.sources.records import SCHEMA
 from sandbox.pipeline.sources.store import StoreSource
+from tests.unit.store.test_verify import overwrite
 
 Row = dict[str, Any]
 NO_SESSION: Any = None  # of what executes its tasks here
@@ -46,3 +47,11 @@ def rows_through(root: Path, directory: Path) -> list[Row]:
 
 def files_in(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir()} - {"lock"}
+
+
+def spoil(path: Path) -> None:
+    """Overwrite a few bytes of the bodies."""
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = (group.column(number) for number in range(group.num_columns))
+    [body] = [column for column in columns if column.path_in_schema == "body"]
+    overwrite(path, body.data_page_offset + body.total_compressed_size // 2, b"\x5a\xa5")

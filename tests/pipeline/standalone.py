@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sandbox.pipeline.launch import environment_of, spark_home
-from tests.pipeline.test_errors_midway import children
+from tests.pipeline.command_line import children
 from tests.server.processes import in_sessions
 from tests.server.server import until
 

@@ -38,6 +38,15 @@ class Broker:
         self.store.cleaning.clean(manual=True)
 
 
+def written(files: dict[str, bytes], root: Path) -> Path:
+    """Write the files of a store, such as those of a simulated disk; return its directory."""
+    for path, data in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
+    (root / "commitlog").mkdir(exist_ok=True, parents=True)
+    return root
+
+
 def streaming(now_s: Callable[[], float] = monotonic, /, **options: str) -> Stream:
     """Its rows are as `told` has them."""
     return Stream(lambda: StoreStreamReader(asked_of(options), now_s), ROW)

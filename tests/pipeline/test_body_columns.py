@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
-import pyarrow as pa
 import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress
 from sandbox.pipeline.results import manifest_of
-from sandbox.pipeline.sources.avro_bodies import WrongBodies, avro_schema, fields_of, records
-from sandbox.pipeline.sources.bodies import Bodies, bodies_of
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run, Told
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
+from tests.pipeline.without_spark.test_bodies import SCHEMA
 from tests.unit.store.stores import Stores, message
 
-spark = pytest.mark.pipeline
+pytestmark = pytest.mark.pipeline
 
 
 def store_of(root: Path, bodies: list[bytes]) -> Path:
@@ -44,7 +42,6 @@ ODD = [b'{"miles": 1}x', b'[{"miles": 1}]', b"", b"null", b"7", b'{"miles": "\xf
        b"{'miles': 1}"]
 
 
-@spark
 def test_json_bodies_become_the_columns_that_they_have(run: Run, tmp_path: Path) -> None:
     good = [b'{"carrier": "UA", "miles": 1400, "delay": {"a.b c": 2.5}, "keys": ["a"]}', b' {"carrier": null} ',
             b'{"gate, if": 1}']
@@ -62,7 +59,6 @@ def test_json_bodies_become_the_columns_that_they_have(run: Run, tmp_path: Path)
     assert [row["_malformed"] for row in rows] == [None] * 3 + ODD
 
 
-@spark
 def test_columns_that_are_named_are_read_as_that_or_not_at_all(run: Run, tmp_path: Path) -> None:
     bodies = [b'{"miles": 7, "carrier": "UA"}', b'{"miles": "far", "carrier": "UA"}', b'{"miles": 1.5}', b"{}"]
     (*_, last), rows = exported(run, tmp_path, bodies, body="json", bodySchema="carrier STRING, miles INT NOT NULL")
@@ -71,25 +67,12 @@ def test_columns_that_are_named_are_read_as_that_or_not_at_all(run: Run, tmp_pat
         ("UA", 7, None), (None, None, bodies[1]), (None, None, bodies[2]), (None, None, None)]
 
 
-@spark
 def test_text_bodies_are_text_where_they_are_utf8(run: Run, tmp_path: Path) -> None:
     (*_, last), rows = exported(run, tmp_path, ["价格 €".encode(), b"\xff", b""], body="text")
     assert last["malformed"] == {"messages": 1}
     assert [(row["body"], row["_malformed"]) for row in rows] == [("价格 €", None), (None, b"\xff"), ("", None)]
 
 
-SCHEMA: dict[str, Any] = {"type": "record", "name": "Flight", "namespace": "air", "fields": [
-    {"name": "carrier", "type": {"type": "enum", "name": "Carrier", "symbols": ["UA", "AA"]}},
-    {"name": "other", "type": ["null", "Carrier"]},
-    {"name": "miles", "type": ["null", "int"]},
-    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
-    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}},
-    {"name": "id", "type": {"type": "string", "logicalType": "uuid"}},
-    {"name": "stops", "type": {"type": "array", "items": {"type": "record", "name": "Stop", "fields": [
-        {"name": "place", "type": "string"}]}}},
-    {"name": "keys", "type": {"type": "map", "values": "double"}},
-]}  # fmt: skip
 FLIGHT = {"carrier": "UA", "other": None, "miles": 1400, "at": datetime(2013, 1, 1, 5, tzinfo=UTC),
           "day": date(2013, 1, 1), "price": Decimal("99.50"), "id": "7", "stops": [{"place": "ORD"}],
           "keys": {"a": 0.5}}  # fmt: skip
@@ -101,7 +84,6 @@ def avro(schema: dict[str, Any], value: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-@spark
 def test_avro_bodies_become_the_columns_of_their_schema(run: Run, tmp_path: Path) -> None:
     body = avro(SCHEMA, FLIGHT)
     bodies = [body, body[:-1], body + b"x", b"", b"{}"]
@@ -114,57 +96,6 @@ def test_avro_bodies_become_the_columns_of_their_schema(run: Run, tmp_path: Path
     assert {row["carrier"] for row in rows[1:]} == {None}
 
 
-def test_a_value_that_no_column_can_hold_is_one_malformed_body() -> None:
-    schema = avro_schema(json.dumps({"type": "record", "name": "R", "fields": [{
-        "name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 3}}]}))
-    wide = b"\x08\x7f\xff\xff\xff"
-    [prices], is_read = records([b"\x02\x07", wide, b"\x02\x09"], schema)
-    assert (prices.to_pylist(), is_read) == ([7, None, 9], [True, False, True])
-
-
-def test_types_of_avro_are_types_of_columns() -> None:
-    assert fields_of(avro_schema(json.dumps(SCHEMA))) == {
-        "carrier": pa.string(), "other": pa.string(), "miles": pa.int32(), "at": pa.timestamp("us", "UTC"),
-        "day": pa.date32(), "price": pa.decimal128(6, 2), "id": pa.string(),
-        "stops": pa.list_(pa.struct([("place", pa.string())])), "keys": pa.map_(pa.string(), pa.float64())}
-
-
-@pytest.mark.parametrize(("kind", "why"), [
-    ('"string"', "bodySchema has to be the schema of a record with a field, whose fields become columns."),
-    ("{", "bodySchema is no JSON ("),
-    ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": "strng"}]}', "bodySchema is no Avro schema: "),
-    ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["int", "string"]}]}',
-     "R.a is a union of several types, which no column can be: only null and one other can."),
-    ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", "R"]}]}',
-     "R.a is R, which no column can be."),
-    ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]}',
-     "R.a is null, which no column can be."),
-    ("[]", "bodySchema has to be the schema of a record "),
-    ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "bytes", "logicalType": "decimal"}}]}',
-     "R.a is a decimal that no column can be: it needs a precision from 1 to 38 and no larger scale."),
-])  # fmt: skip
-def test_a_schema_that_has_no_columns_is_refused(kind: str, why: str) -> None:
-    with pytest.raises(WrongBodies) as said:
-        avro_schema(kind)
-    assert str(said.value).startswith(why)
-
-
-@pytest.mark.parametrize(("options", "why"), [
-    ({"body": "xml"}, "--option body=xml is not known here: choose json, avro, text."),
-    ({"body": "avro"}, "An Avro body does not say what it holds: give its schema by --option bodySchema=JSON."),
-    ({"body": "text", "bodySchema": "a INT"},
-     "A text has no columns: leave bodySchema away, or say --option body=json."),
-    ({"bodySchema": "a INT"}, "bodySchema says what a body holds: say with --option body=json|avro|text how."),
-])  # fmt: skip
-def test_options_that_do_not_go_together_are_refused(options: dict[str, str], why: str) -> None:
-    with pytest.raises(WrongBodies) as said:
-        bodies_of(options)
-    assert str(said.value) == why
-    assert bodies_of({}) is None
-    assert bodies_of({"body": "json"}) == Bodies("json")
-
-
-@spark
 @pytest.mark.parametrize(("schema", "why"), [
     ("", "None of the first 10000 bodies is a JSON object with a field: name the columns by --option bodySchema"),
     ("a INT,", "Line 1, character 7 of bodySchema: Syntax error at "),

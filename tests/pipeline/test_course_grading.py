@@ -1,7 +1,6 @@
 """`pipeline grading --course`: every sandbox of a course on Spark, differences first, published when asked to, and the
 runs executed again as proof."""
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from queueviz.courses import submissions
 from queueviz.models import Course, Enrolment, Grade, Sandbox, Submission
@@ -18,11 +17,11 @@ from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.grade import grade
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.queries.snapshot.lab import lab_row
 from sandbox.simulation.lab_player import play
+from tests.pipeline.audits import table
+from tests.pipeline.conftest import Run
 from tests.pipeline.test_grading import journal_of
-from tests.pipeline.test_hot_keys import table
 from tests.sim.recorded_stage import Recorded
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.django_db]
@@ -59,9 +58,8 @@ def done(course: Course, slug: str, home: Path) -> Submission:
     return work
 
 
-@pytest.mark.in_turn
 def test_differences_are_listed_first_and_published_when_asked_to(
-        course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        course: Course, commands_share_spark: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sandboxes").mkdir()
     for slug in ("otter", "lynx"):
         done(course, slug, tmp_path)
@@ -87,32 +85,16 @@ def test_differences_are_listed_first_and_published_when_asked_to(
     assert Grade.objects.get(submission__enrolment__pseudonym="Otter").score == 50
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), [
-    (("grading", "--course", "no-such"), "There is no course no-such."),
-    (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
-    (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
-    (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
-])  # fmt: skip
-def test_what_cannot_be_asked_is_said_before_spark_starts(
-        course: Course, arguments: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(CommandError, match=re.escape(sentence)):
-        call_command("pipeline", *arguments)
-
-
-@pytest.mark.in_turn
-def test_what_a_class_found_hard_is_counted_by_step(course: Course, tmp_path: Path) -> None:
+def test_what_a_class_found_hard_is_counted_by_step(run: Run, tmp_path: Path) -> None:
     wrong, right = (play(LAB, script, 1) for script in (LAB.wrong[0].play, LAB.solve))
     journals = {name: journal_of(list(played.entries), tmp_path / name) for name, played in (
         ("a", wrong), ("b", wrong), ("c", right))}  # fmt: skip
-    with (tmp_path / "words").open("wb") as words, Child(Where("local[2]"), tmp_path / "spark", os.environ,
-                                                         errors=words) as child:
-        child.order(Order("r", "class_analytics", {}, journals, str(tmp_path / "out"), {}))
-        last = next(line for line in child.reports() if line["state"] in ENDED)
+    *_, last = run("class_analytics", journals=journals)
     assert last["state"] == "done", last
     rows = {name: table(tmp_path / "out", name) for name in ("steps", "predictions", "mistakes", "dead_ends")}
     met = [len(played.attempt.met) for played in (wrong, wrong, right)]
-    assert sum(row["met"] for row in rows["steps"]) == sum(met)  # type: ignore[misc]
-    assert all(row["median_ms"] > 0 for row in rows["steps"])  # type: ignore[operator]
+    assert sum(row["met"] for row in rows["steps"]) == sum(met)
+    assert all(row["median_ms"] > 0 for row in rows["steps"])
     mistakes = wrong.attempt.mistakes
     assert {(row["step"], row["text"], row["count"]) for row in rows["mistakes"]} == {
         (step, verdict.text, 2 * sum(one.text == verdict.text for _, _, one in mistakes))

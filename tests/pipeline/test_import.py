@@ -16,7 +16,7 @@ from sandbox.pipeline.sinks.rows import SET_BY_OTHERS
 from sandbox.pipeline.sources.records import rows_of
 from tests.pipeline.broker_process import broker_with
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.store_reads import written
 from tests.server.test_headless_broker import free_ports
 from tests.unit.store.stores import Stores, message
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset
 import pytest
 
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
@@ -11,18 +10,12 @@ from sandbox.pipeline.lag.rows import COLUMNS
 from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
 from sandbox.simulation.world import World
+from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
 
 pytestmark = pytest.mark.pipeline
 
 TABLES = ("seconds", "tens", "fives")
-
-
-def table(out: Path, name: str) -> list[dict[str, Any]]:
-    """As pages read it: by the manifest, with pyarrow alone."""
-    manifest = manifest_of(out)
-    assert manifest is not None
-    return pyarrow.dataset.dataset(out / manifest.tables[name].path, format="parquet").to_table().to_pylist()
 
 
 def expected(journals: dict[str, str]) -> dict[str, list[dict[str, Any]]]:

@@ -5,28 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow.parquet as pq
 import pytest
 
-from sandbox.pipeline.sealed.reading import parts_of
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
-from tests.pipeline.sealed_reads import rows_alone
+from tests.pipeline.sealed_reads import rows_alone, spoil
 from tests.pipeline.store_reads import Broker
-from tests.pipeline.test_delivery_audit import troubled
 from tests.pipeline.test_export import lines
-from tests.pipeline.worlds import Recorded
-from tests.unit.store.test_verify import overwrite
 
 pytestmark = pytest.mark.pipeline
-
-
-def spoil(path: Path) -> None:
-    """A few bytes within the bodies."""
-    group = pq.ParquetFile(path).metadata.row_group(0)
-    columns = (group.column(number) for number in range(group.num_columns))
-    [body] = [column for column in columns if column.path_in_schema == "body"]
-    overwrite(path, body.data_page_offset + body.total_compressed_size // 2, b"\x5a\xa5")
 
 
 def exported(run: Run, out: Path, **given: Any) -> list[dict[str, Any]]:
@@ -95,30 +82,6 @@ def test_a_table_is_kept_from_the_first_time_it_is_asked_for(run: Run, golden: P
     assert scanned(sealed / "other") == rows_alone(golden)
     assert run("seal", format="csv", **given)[-1]["why"] == "--format csv is not known here: choose parquet, iceberg."
     broker.store.crash()
-
-
-def audited(run: Run, made: Recorded, sealed: Path | None) -> dict[str, Any]:
-    """The tables of a delivery audit, their rows in one order."""
-    out = made.journal.parent / f"audit-{sealed is not None}"
-    *_, last = run("delivery_audit", stores=stores_of(made), journals={"s": str(made.journal)}, out=out, sealed=sealed)
-    assert last["state"] == "done", last
-    return {name: sorted(table(out, name), key=str) for name in last["tables"]}
-
-
-def stores_of(made: Recorded) -> dict[str, Path]:
-    return {f"s/{node}": root for node, root in made.stores.items()}
-
-
-@pytest.mark.in_turn
-def test_a_delivery_audit_gives_the_same_verdicts_sealed_or_not(run: Run, tmp_path: Path) -> None:
-    """A sandbox with a crash, a reset and retries, all of whose messages are read from sealed files."""
-    made, sealed = troubled(tmp_path / "world", 3), tmp_path / "sealed"
-    expected = audited(run, made, None)
-    *_, last = run("seal", stores=stores_of(made), sealed=sealed)
-    assert last["state"] == "done", last
-    assert all(parts_of(root, sealed / name).is_whole for name, root in stores_of(made).items())
-    assert {row["verdict"] for row in expected["messages"]} >= {"once", "duplicate"}
-    assert audited(run, made, sealed) == expected
 
 
 def test_it_is_not_guessed_where_sealed_files_go(run: Run, golden: Path) -> None:

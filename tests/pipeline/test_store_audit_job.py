@@ -1,22 +1,21 @@
 """The audit on Spark: what the plain one says, as tables."""
 
+from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 
 from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.sources.records import rows_of
 from tests.golden.golden_stores import unpack
+from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
-from tests.pipeline.test_store_audit import cut_the_log, flip_a_body, misdirect_an_entry, zero_a_unit
+from tests.pipeline.damaged import damaged
+from tests.pipeline.without_spark.test_store_audit import cut_the_log, flip_a_body, misdirect_an_entry, zero_a_unit
 
 pytestmark = pytest.mark.pipeline
 
-
-def table(out: Path, name: str) -> list[dict[str, object]]:
-    [path] = out.glob(f"run-*/{name}")
-    rows: list[dict[str, object]] = pyarrow.parquet.read_table(path).to_pylist()
-    return rows
+DAMAGED = 12
 
 
 def test_a_clean_store_has_no_findings_and_says_how_much_was_looked_at(run: Run, golden: Path, tmp_path: Path) -> None:
@@ -58,3 +57,16 @@ def test_where_there_is_no_store_a_sentence_says_so(run: Run, tmp_path: Path) ->
     assert last["why"].startswith(f"{tmp_path}/nowhere is no store: it has no directory commitlog.")
     *_, last = run("store_audit")
     assert last["why"] == "There is no store to audit: no broker of this sandbox has stored anything yet."
+
+
+def test_the_jobs_end_on_damaged_stores_and_say_what_plain_readers_say(run: Run, tmp_path: Path) -> None:
+    roots = {f"s-{seed}/broker-a": tmp_path / str(seed) for seed in range(DAMAGED)}
+    for seed, root in enumerate(roots.values()):
+        damaged(seed, root)
+    *_, last = run("store_audit", stores=roots, out=tmp_path / "audit")
+    assert last["state"] == "done", last
+    told = {name: verdict.findings for name, verdict in zip(sorted(roots), audit(roots), strict=True)}
+    assert Counter(row["store"] for row in table(tmp_path / "audit", "findings")) == {
+        name: len(findings) for name, findings in told.items()}
+    *_, last = run("export", stores=roots, format="ndjson", out=tmp_path / "export")
+    assert last["tables"] == {"messages": sum(len(made) for root in roots.values() for made in rows_of(root))}

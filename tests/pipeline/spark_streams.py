@@ -1,0 +1,122 @@
+"""Streams of Spark in a process that tests kill: `python -m tests.pipeline.spark_streams HOME` reads orders.
+
+An order is a line of JSON: `how`, `format`, the options of the source, and `at`, a directory below HOME for what a
+stream keeps and for its rows as Parquet.  `how`: `once` reads a table; `again` writes it to the topic `to`, too;
+`follow` starts a stream that has no end, and reports nothing; `now` streams to the end there is, and reports its rows.
+The format `rows` streams JSON files of `path` into the topic `to`.  A report has `rows`, `[[queueId, queueOffset], …]`,
+and of streams how far `behind` each batch was; or `why`, a sentence.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sandbox.pipeline.launch import environment_of
+from sandbox.pipeline.sentences import sentence_of
+from sandbox.pipeline.session import open_session
+from sandbox.pipeline.sources.progress import behind
+from tests.pipeline.command_line import WITHIN_S
+from tests.server.server import ROOT, until
+
+ROWS = "body STRING, keys STRING, properties MAP<STRING, STRING>"
+
+
+class Streams:
+    """The process, as tests see it."""
+
+    def __init__(self, process: "subprocess.Popen[str]", home: Path) -> None:
+        self.process, self.home = process, home
+
+    def order(self, **order: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, **order: str) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        self.order(**order)
+        report: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return report
+
+    def wait_for(self, batches: int, at: str = "out") -> None:
+        """Until so many are committed."""
+        commits = self.home / at / "checkpoint" / "commits"
+        until(lambda: len(list(commits.glob("[0-9]*"))) >= batches or self.process.poll() is not None,
+              within_s=WITHIN_S)
+        assert self.process.poll() is None
+
+    def kill(self) -> None:
+        """With the JVM and its workers."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def streams(home: Path) -> Iterator[Streams]:
+    """A process group with its Spark; what is left of it at the end is killed."""
+    with (home / "words").open("ab") as words:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipeline.spark_streams", str(home)], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=words, cwd=ROOT, start_new_session=True,
+            env=environment_of(os.environ, home / "spark"))
+        with process:
+            made = Streams(process, home)
+            try:
+                yield made
+            finally:
+                if process.poll() is None:
+                    made.kill()
+
+
+def main(home: Path) -> None:
+    session = open_session(master="local[2]")
+    session.sparkContext.setLogLevel("ERROR")
+    for line in sys.stdin:
+        order = json.loads(line)
+        try:
+            report = reported(session, order.pop("how"), order.pop("format"), home / order.pop("at", "out"), order)
+        except Exception as error:
+            report = {"why": sentence_of(error)}
+        if report is not None:
+            print(json.dumps(report), flush=True)
+    session.stop()
+
+
+def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str]) -> dict[str, Any] | None:
+    to = options.pop("to", "")
+    if how in ("once", "again"):
+        rows = session.read.format(kind).options(**options).load()
+        if how == "again":
+            sent = rows.drop("topic").write.format("rocketmq").options(names=options["names"], topic=to)
+            sent.mode("append").save()
+        return {"rows": places_of(rows)}
+    if kind == "rows":
+        rows = session.readStream.schema(ROWS).option("maxFilesPerTrigger", "1").json(options["path"])
+        writer = rows.writeStream.format("rocketmq").options(names=options["names"], topic=to)
+    else:
+        rows = session.readStream.format(kind).options(**options).load().select("queueId", "queueOffset")
+        writer = rows.writeStream.format("parquet").option("path", str(at / "rows"))
+    writer = writer.option("checkpointLocation", str(at / "checkpoint"))
+    query = (writer if how == "follow" else writer.trigger(availableNow=True)).start()
+    if how == "follow":
+        return None
+    query.awaitTermination()
+    if kind == "rows":
+        return {"rows": []}
+    progress = [json.loads(batch.json)["sources"][0] for batch in query.recentProgress]
+    return {"rows": places_of(session.read.parquet(str(at / "rows"))),  # by the sink's own list of files
+            "behind": [behind(source) for source in progress if source["latestOffset"] is not None]}
+
+
+def places_of(rows: Any) -> list[list[int]]:
+    return [list(row) for row in rows.select("queueId", "queueOffset").collect()]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
