@@ -9,7 +9,6 @@ from pathlib import Path
 from tests.server.server import Server
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-START_WITHIN_S = 300.0  # an exit is noticed at once
 
 
 @contextlib.contextmanager
@@ -20,7 +19,7 @@ def served(cores: set[int] | None = None, engines: int = 0) -> Iterator[Server]:
         ours = os.sched_getaffinity(0)
         os.sched_setaffinity(0, cores or ours)  # a child inherits it, with all its threads
         try:
-            server.start(START_WITHIN_S)
+            server.start()
             os.sched_setaffinity(0, ours)
             yield server
         finally:
