@@ -80,7 +80,7 @@ def _measured(server: Server, seconds: float, crowds: tuple[int, ...]) -> dict[s
         finally:
             attack.wait(seconds + 60)
         ended_s = time.monotonic()
-        until(partial(_has_sockets, server, 0, before.sockets), within_s=CALM_S, what="sockets are given back")
+        until(partial(_has_sockets, server, 0, before.sockets), what="sockets are given back")
         time.sleep(max(0.0, ended_s + CALM_S - time.monotonic()))
         figures[f"{crowd} hostile"] = {"watched": watched, "before": before, "during": during, "after": _cost(server)}
     return figures

@@ -17,7 +17,7 @@ from tests.server.server import JSON, Driver, Server, until
 FLOODERS = 2  # of each kind
 SLOW_CONNECTIONS = 300
 OFTEN_S = 0.1  # an honest request
-HONEST_WITHIN_S = 10.0
+HONEST_WITHIN_S = 120.0  # each is answered, however busy the machine is
 
 Flood = Callable[[httpx.AsyncClient, int], Awaitable[httpx.Response]]
 ATTACKER = httpx.Limits(max_connections=FLOODERS)

@@ -93,7 +93,7 @@ WAYS = {
 }
 
 
-def run(messages: int = MESSAGES, rounds: int = ROUNDS) -> dict[str, Any]:
+def run(messages: int = MESSAGES, rounds: int = ROUNDS, warm: int = WARM) -> dict[str, Any]:
     """For both sizes of bodies and every row: messages per CPU second, CPU microseconds, and the share of the copy."""
     slow = []
     found: dict[str, Any] = {}
@@ -101,7 +101,7 @@ def run(messages: int = MESSAGES, rounds: int = ROUNDS) -> dict[str, Any]:
         spent: dict[str, list[float]] = {}
         for _ in range(rounds):
             slow.append(calibrate())
-            for name, seconds in _round(messages, body_bytes):
+            for name, seconds in _round(messages, body_bytes, warm):
                 spent.setdefault(name, []).append(seconds)
         found[f"body_{body_bytes}"] = {name: _row(median(times), median(spent["copy"]), messages)
                                        for name, times in spent.items()}
@@ -113,14 +113,14 @@ def _row(seconds: float, copy_seconds: float, messages: int) -> dict[str, float]
             "of_copy": round(copy_seconds / seconds, 4)}
 
 
-def _round(messages: int, body_bytes: int) -> Iterator[tuple[str, float]]:
+def _round(messages: int, body_bytes: int, warm: int) -> Iterator[tuple[str, float]]:
     """CPU seconds of every row, once."""
     record_bytes = len(ONE_KEY % 0) + 91 + len("orders") + body_bytes
     yield "copy", _in_directory(lambda root: append_calls.copy(root, messages, record_bytes))
     yield "calls_single", _in_directory(lambda root: append_calls.singles(root, messages, body_bytes))
     yield "calls_batch_32", _in_directory(lambda root: append_calls.batches(root, messages, body_bytes, BATCH))
     for name, way in WAYS.items():
-        yield name, _in_directory(lambda root, way=way: _measured(root, way, messages, body_bytes))  # type: ignore[misc]
+        yield name, _in_directory(lambda root, way=way: _measured(root, way, messages, body_bytes, warm))  # type: ignore[misc]
 
 
 def _in_directory(work: Callable[[Path], float]) -> float:
@@ -131,21 +131,21 @@ def _in_directory(work: Callable[[Path], float]) -> float:
         shutil.rmtree(root)
 
 
-def _measured(root: Path, way: Way, messages: int, body_bytes: int) -> float:
+def _measured(root: Path, way: Way, messages: int, body_bytes: int, warm: int) -> float:
     store = _opened(root, journal=way.journal)
     put = _put_batches if way.batch else _put_each
     spent = 0.0
     gc.collect()
     gc.freeze()  # else a collection looks at all that was imported
-    for first in range(0, WARM + messages, CHUNK):
+    for first in range(0, warm + messages, CHUNK):
         sent = [way.make(n, body_bytes) for n in range(first, first + CHUNK)]
         turns = [sent[at : at + way.turn] for at in range(0, CHUNK, way.turn)]
         seconds = put(store, turns)
-        spent += seconds if first >= WARM else 0.0
+        spent += seconds if first >= warm else 0.0
     gc.unfreeze()
-    assert sum(store.max_offset("orders", queue_id) for queue_id in range(QUEUES)) == WARM + messages
+    assert sum(store.max_offset("orders", queue_id) for queue_id in range(QUEUES)) == warm + messages
     keys = 2 if way.make is two_keys else 1
-    assert store.index.files[-1].index_count == keys * (WARM + messages) + 1
+    assert store.index.files[-1].index_count == keys * (warm + messages) + 1
     store.crash()
     return spent
 
@@ -178,11 +178,3 @@ def _put_batches(store: MessageStore, turns: list[list[InboundMessage]]) -> floa
         assert done.status is PutMessageStatus.PUT_OK
         store.dispatch()
     return time.process_time() - began
-
-
-if __name__ == "__main__":
-    figures = run()
-    print("calibration", figures.pop("calibration_us"))
-    for size, rows in figures.items():
-        for name, row in rows.items():
-            print(f"{size:10} {name:20} {row}")

@@ -1,9 +1,11 @@
-"""What a watched board costs: the engine's time to read it, and the bytes its viewers get.
+"""Cost of a watched board: the engine's time to read it, the bytes its viewers receive, and those of its recording.
 
 Budgets (product 6.4): 150 µs for a reading of 8 queues; 6 kB a second and viewer at 8 queues and 10 messages a second;
-at 64 queues and 2 000 messages a second 40 kB, and 3 % of a core for reading, comparing and encoding.
+at 64 queues and 2 000 messages a second 40 kB, and 3 % of a core for reading, comparing and encoding.  Of a
+recording (docs/recording.md): 60 kB for the first picture, which counts a whole head and the largest chunk.
 """
 
+import io
 import tempfile
 import time
 from pathlib import Path
@@ -11,20 +13,30 @@ from typing import Any
 
 from queueviz.live.channel import LONGEST_INTERVAL_S
 from queueviz.live.frames import changes, delta
-from sandbox.control.limits import SocketLimits
+from sandbox.control.limits import RecordingLimits, SocketLimits
+from sandbox.journal.schema import to_row
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
+from sandbox.recording.frame import About
+from sandbox.recording.journal_range import facts
+from sandbox.recording.reader import Recording
+from sandbox.recording.writer import write_recording
+from sandbox.simulation.recorded import PACE_MS, recorded_frames
 from sandbox.simulation.world import World
 from tests.bench.calibration import calibrate
 
 READINGS = 200
 TRIES = 5
 WATCH_S = 20.0
+RECORD_S = 300.0
+LOOK_S = 10  # the journal's memory is shorter than the run
 GROUP, TOPIC = "order-svc", "orders"
 
 
-def run(readings: int = READINGS, watch_s: float = WATCH_S) -> dict[str, Any]:
-    """CPU microseconds per reading (queues almost empty, full to flow control, a whole snapshot); bytes of deltas."""
+def run(readings: int = READINGS, watch_s: float = WATCH_S, record_s: float = RECORD_S) -> dict[str, Any]:
+    """CPU microseconds per reading (queues almost empty, full to flow control, a whole snapshot); bytes of deltas and
+    of a recording.
+    """
     with tempfile.TemporaryDirectory() as home, _world(Path(home) / "a", work_ms=100, per_s=10) as quiet, _world(
             Path(home) / "b", work_ms=5_000, per_s=400) as full:
         figures = {"calibration_us": round(calibrate(), 3),
@@ -35,6 +47,7 @@ def run(readings: int = READINGS, watch_s: float = WATCH_S) -> dict[str, Any]:
         for group in ("gate-display", "maintenance"):
             seen = _watched(flights, group, "flights", least_s=0.05, watch_s=watch_s)
             figures[group] = seen | {"bytes_per_s_at_10_msg": round(seen["bytes_per_s"] * 10 / seen["in_per_s"])}
+        figures["recording"] = _recorded(flights, record_s)
     with tempfile.TemporaryDirectory() as home, _wide(Path(home)) as wide:
         figures["wide"] = _watched(wide, GROUP, TOPIC, least_s=0.1, watch_s=watch_s / 5)
     return figures
@@ -53,9 +66,10 @@ def _wide(home: Path) -> World:
     world = World(home)
     world.act("CreateTopic", topic=TOPIC, write_queues=64, read_queues=64)
     world.act("StartConsumer", group=GROUP, subscriptions=[[TOPIC, "*"]], copies=8, threads=64, work_ms=[5, 40])
+    world.run(21)  # the members have their queues before there is anything to send
     for _ in range(4):
         world.act("StartProducer", topic=TOPIC, rate_per_s=500)
-    world.run(22)
+    world.run(8)
     return world
 
 
@@ -94,3 +108,18 @@ def _watched(world: World, group: str, topic: str, *, least_s: float, watch_s: f
     header = seen["header"] if seen is not None else {}
     return {"frames_per_s": round(number / passed_s, 1), "bytes_per_s": round(sent_bytes / passed_s),
             "in_per_s": header["in_per_s"], "cpu_percent": round(cpu_s / passed_s * 100, 2)}
+
+
+def _recorded(world: World, record_s: float) -> dict[str, float]:
+    frames, rows = [], []
+    for _ in range(round(record_s / LOOK_S)):
+        since = world.cluster.journal.next_seq
+        frames += recorded_frames(world, LOOK_S)
+        rows += facts(to_row(entry, longs_as_text=True) for entry in world.entries(since=since))
+    began_s = time.process_time()
+    data = write_recording(About("bench", "flights", "sandbox", "1", PACE_MS), frames, rows)
+    write_s = time.process_time() - began_s
+    chunk = max(part.keyframe_bytes + part.deltas_bytes for part in Recording(io.BytesIO(data)).head.chunks)
+    return {"bytes_per_minute": round(len(data) * 60 / record_s),
+            "first_picture_bytes": RecordingLimits().head_bytes + chunk,
+            "write_ms_per_minute": round(write_s * 60_000 / record_s, 1)}

@@ -1,19 +1,13 @@
-"""How fast is this machine now?  Budgets are compared with this, so that a slow or busy machine is no regression."""
+"""Speed of this machine at the moment, printed beside the figures of each bench: a slow machine is no regression."""
 
 import time
 
 ROUNDS = 20_000
-QUIET_US = 0.2  # of one round, on the machine where the budgets were set
 
 
 def calibrate(repeats: int = 5) -> float:
     """CPU microseconds of one round of fixed work like ours: dicts, text, bytes and calls.  The best of some tries."""
     return min(_try() for _ in range(repeats))
-
-
-def slowness() -> float:
-    """1 where the budgets were set; 2 on a machine that takes twice as long."""
-    return calibrate() / QUIET_US
 
 
 def _try() -> float:

@@ -22,7 +22,8 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from tests.bench.calibration import calibrate
-from tests.bench.served import ROOT, Served, cpu_s, served
+from tests.bench.served import cpu_s, served
+from tests.server.server import ROOT, Server
 
 TEMPLATE, GROUP, TOPIC = "flights", "gate-display", "flights"
 STUDENTS = (10, 30, 60)
@@ -73,7 +74,7 @@ def run(students: tuple[int, ...] = STUDENTS, rates: tuple[float, ...] = RATES, 
     return figures
 
 
-def _cell(server: Served, students: list[Student], cores: set[int], watch_s: float, alone_s: float,
+def _cell(server: Server, students: list[Student], cores: set[int], watch_s: float, alone_s: float,
           settle_s: float) -> dict[str, Any]:
     """Frames and gaps of the median viewer, and of the worst; what the API takes; CPU in percent of a core."""
     with _tab(server, students[0]) as api:
@@ -112,20 +113,20 @@ def _part(values: list[float], part: float) -> float:
     return round(sorted(values)[min(len(values) - 1, int(len(values) * part))], 1)
 
 
-def _tab(server: Served, student: Student | str) -> httpx.Client:
+def _tab(server: Server, student: Student | str) -> httpx.Client:
     address = student if isinstance(student, str) else student.address
     return httpx.Client(base_url=server.url, timeout=PATIENCE_S,
                         transport=httpx.HTTPTransport(local_address=address))
 
 
-def _made(server: Served, number: int) -> Student:
+def _made(server: Server, number: int) -> Student:
     address = f"127.0.1.{number + 1}"
     with _tab(server, address) as api:
         made = api.post("/api/sandboxes", json={"template": TEMPLATE}).raise_for_status().json()
     return Student(made["slug"], made["token"], address)
 
 
-def _set_rate(server: Served, students: list[Student], rate: float) -> None:
+def _set_rate(server: Server, students: list[Student], rate: float) -> None:
     for student in students:
         with _tab(server, student) as api:
             api.post(f"/api/sandboxes/{student.slug}/actions", json={"action": "SetRate", "rate": rate},

@@ -1,4 +1,4 @@
-"""What `delivery_audit` costs a student, in classes of several sizes: made by `simulate_class`'s own code, one JVM.
+"""Cost of `delivery_audit` by student, in classes of several sizes: made by `simulate_class`'s own code, one JVM.
 
 Each class is the first students of one; the job runs over each in turns, after a run that pays for what is compiled.
 Goal: the seconds a student costs do not grow.
@@ -8,35 +8,39 @@ import os
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from queueviz.runs.places import Sources, sources_of_class
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.launch import ENDED, Child, Order
 from sandbox.simulation.classroom.making import Lesson, make_class
 
 JOB = "delivery_audit"
-SIZES = (1, 10, 100)
-QUICK_SIZES = (1, 4)
-MINUTES = 2.0
-ROUNDS = 3
 
 
-def run(home: Path, *, quick: bool = False) -> dict[str, Any]:
-    """Seconds of a run and of a student, by the size of the class.  `home` is a directory for scratch files."""
-    sizes = QUICK_SIZES if quick else SIZES
+class Scale(NamedTuple):
+    """`rounds`: after the one that pays for what is compiled."""
+
+    sizes: tuple[int, ...]
+    minutes: float
+    rounds: int
+
+
+SCALES = {"full": Scale((1, 10, 100), 2.0, 3), "quick": Scale((1, 4), 2.0, 1), "smallest": Scale((1,), 0.5, 1)}
+
+
+def run(child: Child, home: Path, scale: Scale) -> dict[str, Any]:
+    """Return seconds of a run and of a student, by the size of the class.  `home`: for scratch files."""
     lesson = home / "class"
     lesson.mkdir()
-    made = list(make_class(Lesson(max(sizes), MINUTES, "bench"), lesson, processes=os.cpu_count() or 1))
+    made = list(make_class(Lesson(max(scale.sizes), scale.minutes, "bench"), lesson, processes=os.cpu_count() or 1))
     whole = sources_of_class(lesson)
     assert whole is not None
-    taken: dict[int, list[float]] = {size: [] for size in sizes}
-    with (home / "words").open("wb") as words, Child(Where("local[2]"), home / "spark", os.environ,
-                                                     errors=words) as child:
-        for turn in range(1 + (1 if quick else ROUNDS)):
-            for size in sizes:
-                seconds = _seconds(child, first(whole, size), f"{turn}-{size}", home / "out")
-                if turn:
-                    taken[size].append(seconds)
+    taken: dict[int, list[float]] = {size: [] for size in scale.sizes}
+    for turn in range(1 + scale.rounds):
+        for size in scale.sizes:
+            seconds = _seconds(child, first(whole, size), f"{turn}-{size}", home / "audits")
+            if turn:
+                taken[size].append(seconds)
     rows = {str(size): {"s": round(median(times), 2), "s_a_student": round(median(times) / size, 3)}
             for size, times in taken.items()}
     return {"messages": sum(one.messages for one in made), "entries": sum(one.entries for one in made), **rows}

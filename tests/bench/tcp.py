@@ -27,7 +27,7 @@ from sandbox.namesrv.name_server import NameServer
 from sandbox.remoting.channel import Channel, Listener
 from sandbox.remoting.command import RemotingCommand, SerializeType
 from sandbox.remoting.frame import encode
-from sandbox.remoting.headers import SendHeader
+from sandbox.remoting.headers import SendHeader, SendResponseHeader
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk, InlineFlusher
 from sandbox.store.message_store import MessageStore
@@ -35,19 +35,19 @@ from sandbox.transport.tcp_guard import TcpGuard
 from sandbox.transport.tcp_limits import HEADLESS
 from sandbox.transport.tcp_server import TcpServer
 from tests.bench.calibration import calibrate
-from tests.bench.echo import ANSWER
 
 SHAPES = ((16, 16), (64, 1), (1, 32), (1, 1))
 BODIES = (128, 1024)
 REQUESTS = 40_000
+ANSWER = SendResponseHeader("7F00000100002A9F0000000000000000", 0, 0).to_ext()
 LOG_FILE_BYTES = 256 * 1024 * 1024
 PROPERTIES = "UNIQ_KEY\x017F00000142035FFD2B2762EA0A990000\x02WAIT\x01true\x02TAGS\x01TagA"
 
 
-def run(requests: int = REQUESTS) -> dict[str, Any]:
+def run(requests: int = REQUESTS, shapes: tuple[tuple[int, int], ...] = SHAPES) -> dict[str, Any]:
     """CPU microseconds of the server per request, and requests per wall second."""
     found: dict[str, Any] = {"calibration_us": round(calibrate(), 3)}
-    for connections, in_flight in SHAPES:
+    for connections, in_flight in shapes:
         shape = f"{connections}x{in_flight}"
         found[f"echo_{shape}"] = asyncio.run(measured(connections, in_flight, BODIES[0], requests, echo=True))
         for size in BODIES:
@@ -188,8 +188,3 @@ class _Caller(asyncio.Protocol):
         self._left_to_send -= count
         if count:
             self._transport.write(self._frame * count)
-
-
-if __name__ == "__main__":
-    for name, figure in run().items():
-        print(name, figure)

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -20,9 +19,7 @@ from tests.databases.redis_server import NOT_HERE, RedisServer, is_here
 from tests.server.server import PATIENCE_S, Server, until
 
 PORTS_APART = 250
-TRIES = 7
-ENOUGH = 6  # one may meet a busy machine
-SOON_S = 0.25  # by the check of each second alone they took 0.76 to 0.85 s
+TRIES = 2
 
 
 class Pair(NamedTuple):
@@ -57,17 +54,14 @@ class Pair(NamedTuple):
             assert heard["k"] == "snap", heard
             yield socket, board
 
-    def revoked_s(self) -> float:
-        """From the revocation here until a socket there is sent away."""
+    def revoke(self) -> None:
+        """Revoke a link here, and wait until its socket there is closed."""
         secret, number = self.live_link()
         with self.watched(secret) as (socket, board):
-            began_s = time.monotonic()
             answer = self.post("share/revoke/", link=number)
             ended = hear(socket, "end")
-            took_s = time.monotonic() - began_s
         assert answer.status_code == 302
         assert (ended["ch"], ended["reason"]) == (board, "forbidden")
-        return took_s
 
     def notices(self, server: Server) -> dict[str, int]:
         return dict(httpx.get(f"{server.url}/healthz/live", timeout=PATIENCE_S).json()["notices"])
@@ -118,10 +112,10 @@ def pair(request: pytest.FixtureRequest, postgresql_server: Postgresql,
         redis.end()
 
 
-def test_what_one_process_revokes_ends_on_the_other_long_before_its_check_of_each_second(pair: Pair) -> None:
+def test_what_one_process_revokes_ends_on_the_other_which_is_notified(pair: Pair) -> None:
     before = pair.notices(pair.there)["heard"]
-    took_s = sorted(pair.revoked_s() for _ in range(TRIES))
-    assert took_s[ENOUGH - 1] < SOON_S, took_s
+    for _ in range(TRIES):
+        pair.revoke()
     assert pair.notices(pair.there)["heard"] == before + TRIES
     assert pair.notices(pair.here)["heard"] == 0, "it does not hear itself"
 
@@ -131,7 +125,7 @@ def test_without_redis_rights_end_all_the_same_and_with_it_again_at_once(pair: P
     until(lambda: not any(pair.notices(server)["connected"] for server in (pair.here, pair.there)))
     secret, _ = pair.live_link()
     with pair.watched(secret) as (socket, _):
-        pair.revoked_s()
+        pair.revoke()
         assert hear(socket, "beat", "delta")["k"] in ("beat", "delta"), "another link's socket stays open"
     for server in (pair.here, pair.there):
         assert httpx.get(f"{server.url}/healthz", timeout=PATIENCE_S).status_code == 200
@@ -139,5 +133,5 @@ def test_without_redis_rights_end_all_the_same_and_with_it_again_at_once(pair: P
     pair.redis.start()
     until(pair.are_connected, what="both are connected again")
     before = pair.notices(pair.there)["heard"]
-    pair.revoked_s()
+    pair.revoke()
     assert pair.notices(pair.there)["heard"] == before + 1, "the first one after it, too"

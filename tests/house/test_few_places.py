@@ -39,7 +39,6 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.in_turn
 def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path) -> None:
     carry_out((ROOT / "docs" / "contributing.md").read_text("utf-8"), copy)
     tests = ["tests/web/test_recipes.py", "tests/house/test_words.py", "tests/house/test_events_are_written.py",
@@ -47,13 +46,3 @@ def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], cwd=copy,
                           capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-
-
-@pytest.mark.in_turn
-def test_a_step_left_out_is_found(copy: Path) -> None:
-    """Without its Chinese texts a recipe is not whole."""
-    page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
-    carry_out(re.sub(r"^```po\n.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL), copy)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/house/test_words.py"],
-                          cwd=copy, capture_output=True, text=True, timeout=600, check=False)
-    assert "FAILED tests/house/test_words.py::test_every_text_the_site_marks_has_a_chinese_text" in done.stdout

@@ -1,8 +1,6 @@
-"""Imports go down, never up, never sideways (docs/architecture.md)."""
+"""Imports of the web floor, and circles of imports (docs/architecture.md); `script/lint` has the layers."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import grimp
@@ -36,13 +34,6 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
-
-
-def test_every_floor_rests_on_lower_ones_only() -> None:
-    """In a process of its own: a reactor loaded by a test before this one changes classes the linter looks at."""
-    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_web_imports_the_listed_modules_only() -> None:

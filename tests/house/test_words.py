@@ -199,6 +199,12 @@ def test_every_refusal_has_a_chinese_text(read: list[Module], chinese: dict[str,
     assert complaints(texts, chinese) == []
 
 
+def test_a_text_without_chinese_or_with_other_values_is_reported(chinese: dict[str, tuple[str, bool]]) -> None:
+    texts = [Text("x.py:1", "Not translated at all"), Text("x.py:2", "{a} of {b}")]
+    assert complaints(texts, {**chinese, "{a} of {b}": ("{a}", False)}) == [
+        "x.py:1: 'Not translated at all' has no Chinese text", "x.py:2: '{a} of {b}' has other values than '{a}'"]
+
+
 def test_what_is_skipped_is_still_said(read: list[Module]) -> None:
     assert set(SKIPPED) <= {text for module in read for _, text in module.texts}
 

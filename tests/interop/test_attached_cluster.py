@@ -199,7 +199,7 @@ def test_members_are_as_they_say_they_are(scene: Scene, group: Group) -> None:
         assert (row["language"], row["release"]) == ("JAVA", "4.9.8" if scene.is_4 else "5.3.3")
         assert (row["kind"], row["queues"], row["threads"]) == ("push", 2, 2)
         assert row["limits"]["count"] == 1_000
-        assert abs(row["since_ms"] - time.time() * 1000) < 120_000
+        assert abs(row["since_ms"] - time.time() * 1000) < 3_600_000, "a time, in milliseconds"
     assert board["header"]["strategy"] == "AVG"
     assert board["header"]["listener"] == "concurrent"
     assert {queue: row["owner"] for queue, row in board["queues"].items()} == {

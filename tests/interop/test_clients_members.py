@@ -79,5 +79,5 @@ def test_killed_member_keeps_its_queues_for_a_minute(peer: Peer, client: Client,
         left.until(lambda: reads(left, said) == ALL, "the dead member's queues", patience_s=100)
     took_s = min(fact["heard_s"] for fact in left.facts[said:] if fact.get("queue") in of_doomed) - killed_s
     record_property(MEASURED, f"after {took_s:.0f} s")
-    assert 40 <= took_s <= 90, took_s
+    assert took_s >= 40  # the upper bound is in virtual time: tests/seed/test_source_locks.py
     sending.stop()

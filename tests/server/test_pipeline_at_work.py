@@ -75,7 +75,7 @@ def test_a_worker_killed_at_work_leaves_a_failed_run_no_process_and_another_work
     os.kill(worker, signal.SIGKILL)
     ended = over(sandbox, run)
     assert (ended["state"], ended["why"]) == ("failed", "The worker ended while this ran. Run it again.")
-    until(lambda: not any(is_there(pid) for pid in below), within_s=60, what="Spark ends, too")
+    until(lambda: not any(is_there(pid) for pid in below), what="Spark ends, too")
     assert worker_of(server) != worker
 
 
@@ -107,5 +107,5 @@ def test_worker_and_spark_end_with_the_server(server: Server, sandbox: Driver) -
     worker = worker_of(server)
     all_of_it = {worker} | processes_below(worker)
     assert server.stop() < 15
-    until(lambda: not any(is_there(pid) for pid in all_of_it), within_s=30, what="all of it ends")
+    until(lambda: not any(is_there(pid) for pid in all_of_it), what="all of it ends")
     assert (server.home / "pipeline" / "worker").read_text() == ""

@@ -17,10 +17,10 @@ def loop() -> Iterator[SimLoop]:
 
 
 def test_an_hour_passes_at_once(loop: SimLoop) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     loop.run(asyncio.sleep(3600))
     assert loop.time() == 3600
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_the_result_of_main_is_returned(loop: SimLoop) -> None:

@@ -1,0 +1,57 @@
+"""The pipeline's bench compares the same work; its goals are for `manage.py bench pipeline`."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.pipeline.sources.places import log_files
+from sandbox.pipeline.sources.records import rows_of
+from tests.bench import pipeline, pipeline_sealed
+from tests.bench.pipeline_rows import rows_in
+from tests.bench.pipeline_sealed import Took
+from tests.bench.pipeline_store import fill
+
+
+def test_the_loop_that_is_compared_reads_the_same_rows(tmp_path: Path) -> None:
+    messages = fill(tmp_path, 300_000, 1 << 20)
+    ours = [tuple(row.values()) for batch in rows_of(tmp_path) for row in batch.to_pylist()]
+    theirs = [(*row[:8], list(row[8].items()), *row[9:])
+              for log in log_files(tmp_path) for row in rows_in(Path(log.path))]
+    assert ours == theirs
+    assert len(ours) == messages == pipeline.scan(tmp_path) == pipeline.struct_loop(tmp_path)
+
+
+def test_works_take_turns_and_the_first_of_each_is_not_counted() -> None:
+    done: list[str] = []
+    taken = pipeline.in_turns({"a": (3, lambda: done.append("a")), "b": (1, lambda: done.append("b"))})
+    assert (done.count("a"), done.count("b"), sorted(taken)) == (4, 2, ["a", "b"])
+
+
+def test_ratios_are_those_of_rates_by_wall_and_by_processors() -> None:
+    seconds = {"source": Took(2.0, 2.0), "parquet": Took(1.0, 2.0), "rows": Took(8.0, 8.0), "sealed": Took(2.0, 4.0),
+               "closed": Took(1.0, 1.0)}
+    taken = {f"{query}.{kind}": took for query in (*pipeline_sealed.QUERIES, "light_all")
+             for kind, took in seconds.items()}
+    ratios = pipeline.ratios({name: one.wall_s for name, one in taken.items()})
+    assert (ratios["noop_of_parquet"], ratios["light_of_parquet"], ratios["full_of_rows"]) == (0.5, 0.5, 4.0)
+    sealed = pipeline_sealed.ratios(taken)
+    assert sorted(sealed) == ["full", "full_closed", "light", "light_closed", "noop", "noop_closed"]
+    assert (sealed["noop"], sealed["noop_closed"]) == ({"wall": 0.5, "cpu": 0.5}, {"wall": 1.0, "cpu": 2.0})
+
+
+@pytest.mark.nightly
+def test_a_small_store_is_read_in_every_way_in_spark() -> None:
+    figures = pipeline.of_stores("smallest")
+    queries = {f"{query}.{kind}" for query in ("noop", "full", "light") for kind in ("parquet", "sealed", "closed")}
+    assert queries | {"noop.source", "full.rows", "light_all.source", "scan", "cat", "latency"} <= figures.keys()
+    assert all(figures[name]["rows_s"] > 0 for name in queries)
+    assert figures["latency"]["messages"] >= 0
+
+
+@pytest.mark.nightly
+def test_a_small_class_is_graded_and_audited_in_spark() -> None:
+    figures = pipeline.of_a_class("smallest")
+    grading = figures["grading"]
+    assert (grading["attempts"], grading["differences"]) == (2, 0)
+    assert (grading["forged_named"], grading["edited_named"]) == (grading["forged"], grading["edited"]) == (10, 1)
+    assert figures["delivery_audit"]["1"]["s_a_student"] > 0
