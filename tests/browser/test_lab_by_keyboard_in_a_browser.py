@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from sandbox.labs.catalogue import LABS
+from tests.browser.axe import faults_at_both_widths
 from tests.browser.conftest import Site
 from tests.browser.keyboard import Keyboard
 from tests.browser.lab_hands import KeyboardHands
@@ -30,3 +31,5 @@ def test_a_lab_is_played_by_keyboard_from_its_link_to_its_receipt(site: Site, sl
     expect(panel.locator("#lab-done")).to_contain_text("100 of 100")
     expect(panel.locator(".dots .met")).to_have_count(len(LABS[slug].steps))
     expect(panel.locator("footer")).to_contain_text("Answer received")
+    if slug == CHEAPEST:
+        assert faults_at_both_widths(hands.page) == []  # of a lab that is done

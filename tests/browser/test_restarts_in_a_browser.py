@@ -40,6 +40,8 @@ def test_a_page_of_someone_who_may_only_watch_says_asleep_until_someone_wakes_it
     watching = browser.new_context().new_page()
     watching.goto(page.url)
     expect(watching.locator("#conn")).to_contain_text("Connected")
+    for control in ("#add", ".cons [data-act=CrashActor]"):
+        expect(watching.locator(control).first).to_be_disabled()
     address = page.url
     page.goto("about:blank")
     seen = newest(watching)
