@@ -92,9 +92,13 @@ class Site:
         self._started: list[str] = []
 
     def start(self, template: str) -> str:
-        """A new sandbox from the first page; opens its Board."""
-        self.page.goto(f"{self.base_url}/")
-        self.page.locator(f"button.card[name=template][value={template}]").click()
+        """Start a sandbox with the form of the first page, without drawing that page; open its Board."""
+        if not self._headers()["X-CSRFToken"]:
+            self.page.request.get(f"{self.base_url}/")
+        new = f"{self.base_url}/new/"
+        made = self.page.request.post(new, form={"template": template}, headers=self._headers(), max_redirects=0)
+        assert made.status == 302, made.text()
+        self.page.goto(f"{self.base_url}{made.headers['location']}")
         return self.adopt()
 
     def adopt(self) -> str:
@@ -106,14 +110,17 @@ class Site:
         return self.slug
 
     def end(self) -> None:
-        """Its own sandboxes go: one that runs on unwatched takes time from the tests after it."""
+        """Delete its own sandboxes: one that runs on unwatched takes time from the tests after it."""
         shared = [slug for slug, _ in self._kept.values()]
-        cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies(self.base_url)}
-        headers = {"X-CSRFToken": cookies.get("csrftoken", ""), "Origin": self.base_url, "Referer": self.base_url}
         for slug in self._started:
             if slug not in shared:
                 address = f"{self.base_url}/s/{slug}/keep/delete/"
-                self.page.request.post(address, headers=headers, max_redirects=0)
+                self.page.request.post(address, headers=self._headers(), max_redirects=0)
+
+    def _headers(self) -> dict[str, str]:
+        """Those of a form posted beside the page."""
+        cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies(self.base_url)}
+        return {"X-CSRFToken": cookies.get("csrftoken", ""), "Origin": self.base_url, "Referer": self.base_url}
 
     def visit(self, template: str, path: str = "") -> Page:
         """A sandbox tests share because they leave it as it is."""

@@ -6,7 +6,7 @@ Whatever comes between, the step is met once, each answer is received once, and 
 import json
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from sandbox.control.actions import StartConsumer
 from sandbox.journal.events import ActionTaken, PredictionGiven, StepMet
@@ -26,11 +26,14 @@ def hands(site: Site) -> KeyboardHands:
 
 
 def in_mid_step(site: Site) -> KeyboardHands:
-    """The prediction of the first step is given, and all members it asks for are started; the queues are not divided
-    for long enough yet."""
+    """Begin a lab whose first step is predicted, and all members it asks for are started.
+
+    Time is stopped: the queues have not been assigned for long enough yet.
+    """
     hands = begin(site, LAB)
     n = hands.numbers
     hands.predict(n["idle"])
+    hands.stop()
     hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
     assert hands.attempt.phase == "do"
     return hands
@@ -65,7 +68,7 @@ def answered(hands: KeyboardHands) -> list[str]:
 def test_a_reload_at_twenty_times_the_speed_a_double_enter_and_a_second_tab_change_nothing(
     hands: KeyboardHands
 ) -> None:
-    hands.pace(20)
+    assert hands.site.act(action="SetRate", rate="20") == 204
     hands.page.reload()
     hands.site.wait_connected()
     expect(hands.panel.locator(".seal strong")).to_have_text(str(hands.numbers["idle"]))
@@ -95,6 +98,7 @@ def test_a_reload_at_twenty_times_the_speed_a_double_enter_and_a_second_tab_chan
 def test_a_closed_laptop_loses_no_step_and_no_answer(site: Site, wire: Wire) -> None:
     """For a minute of the sandbox, in which the step happens."""
     hands = in_mid_step(site)
+    hands.pace(1)
     close(hands, wire)
     held = hands.page.evaluate("queueviz.clock.now()")
     assert site.act(action="SetRate", rate="20") == 204  # beside the page, which hears nothing
@@ -122,6 +126,7 @@ def test_an_answer_whose_receipt_was_lost_is_kept_over_a_reload_and_goes_out_wit
 ) -> None:
     hands.see()
     page = hands.page
+    assert_fetches_nothing(hands)
 
     def lose(route: Route) -> None:
         if route.request.method != "POST":
@@ -148,6 +153,25 @@ def test_an_answer_whose_receipt_was_lost_is_kept_over_a_reload_and_goes_out_wit
     assert keys == [kept["key"]]
 
 
+def assert_fetches_nothing(hands: KeyboardHands) -> None:
+    """While time is stopped: a panel is fetched only where something has changed."""
+    fetched: list[str] = []
+    path = hands.page.url.partition("?")[0]
+
+    def note(request: Request) -> None:
+        if request.url.startswith(path):
+            fetched.append(request.url)
+
+    hands.page.on("request", note)
+    for _ in range(SETTLES):
+        fetched.clear()
+        hands.site.hear_three_beats()
+        if not fetched:
+            break
+    hands.page.remove_listener("request", note)
+    assert fetched == []
+
+
 def close(hands: KeyboardHands, wire: Wire) -> None:
     hands.page.context.set_offline(True)
     wire.cut()
@@ -158,21 +182,6 @@ def open_again(hands: KeyboardHands, wire: Wire) -> None:
     hands.page.context.set_offline(False)
     wire.mend()
     hands.site.wait_connected()
-
-
-def test_a_panel_is_fetched_only_where_something_has_changed(hands: KeyboardHands) -> None:
-    hands.stop()
-    fetched: list[str] = []
-    path = hands.page.url.partition("?")[0]
-    hands.page.on("request", lambda request: fetched.append(request.url) if request.url.startswith(path) else None)
-    for _ in range(SETTLES):
-        fetched.clear()
-        hands.site.hear_three_beats()
-        if not fetched:
-            break
-    assert fetched == []
-    hands.see()
-    assert fetched, "met by itself, once time goes on"
 
 
 def test_a_kill_of_the_server_keeps_step_seal_and_receipts(page: Page, own_server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Audit, History and Pipeline in a browser: from a count to its event, one curve from the past into the present."""
+"""Audit, History and Pipeline in a browser: one curve from the past into the present, runs without a page load."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import faults_at_both_widths
-from tests.browser.conftest import PATIENCE_MS, Site
+from tests.browser.conftest import Site
 from tests.web.pipeline_results import leave
 
 LINE = {"group": "order-svc", "topic": "orders"}
@@ -54,19 +54,6 @@ def test_axe_finds_nothing_on_the_pipelines_pages(found: Site, path: str, ready:
     found.open(path)
     found.page.locator(ready).first.wait_for()
     assert faults_at_both_widths(found.page) == []
-
-
-def test_a_count_leads_to_its_messages_and_they_to_their_event(found: Site) -> None:
-    page = found.open("audit/")
-    page.locator(".verdicts td.v-lost a").first.click()
-    page.wait_for_url("**verdict=lost*")
-    expect(page.locator("#messages tbody tr")).to_have_count(10)
-    page.locator("#messages tbody tr .num a").first.click()
-    page.wait_for_url("**/journal/?at=*")
-    event = page.locator("#journal li[aria-current=true]")
-    expect(event).to_be_in_viewport(timeout=PATIENCE_MS)
-    assert event.get_attribute("id") == f"e{page.url.rpartition('=')[2]}"
-    assert page.locator("#journal li").count() > 60, "with what lies around it"
 
 
 def test_the_present_goes_on_behind_the_past_and_its_lines_are_read_with_the_keyboard(found: Site) -> None:

@@ -18,6 +18,7 @@ def newest(site: Site, kept: Kept) -> int:
     """The number of the newest event, some hundred after a crash."""
     if A_RUN not in kept:
         site.start("orders")
+        assert site.act(action="SetRate", rate="20") == 204
         site.until("queueviz.live.seq > 600")
         assert site.act(action="CrashActor", actor="A") == 204
         site.until("queueviz.live.seq > 1200")

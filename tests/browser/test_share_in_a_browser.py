@@ -26,9 +26,12 @@ def link(site: Site, kept: Kept) -> str:
     """Of a range in which a member crashes; opened at its beginning, with a note behind the crash."""
     if SHARED not in kept:
         site.start("orders")
-        site.until("queueviz.live.seq > 500")
+        site.until("queueviz.live.seq > 400")
+        site.stand_still()  # well before event 700
         assert site.act(action="CrashActor", actor="A") == 204
+        assert site.act(action="SetRate", rate="20") == 204
         site.until("queueviz.live.seq > 900")
+        assert site.act(action="SetRate", rate="1") == 204
         kept[SHARED] = (site.slug, site.page.context.cookies())
     site.visit(SHARED)
     page = site.page
