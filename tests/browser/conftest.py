@@ -177,10 +177,10 @@ class Site:
         topic = next(topic for topic in snapshot["topics"] if topic["topic"] == "orders")
         return {f"{queue['broker']}:{queue['queue_id']}": queue["max"] for queue in topic["queues"]}
 
-    def until(self, expression: str, arg: object = None) -> Any:
+    def until(self, expression: str, arg: object = None, within_ms: float = PATIENCE_MS) -> Any:
         """Wait until the expression is true in the page; with an argument it is a function of it."""
         function = expression if arg is not None else f"() => {expression}"  # a bare text would need `eval`
-        return self.page.wait_for_function(function, arg=arg, timeout=PATIENCE_MS)
+        return self.page.wait_for_function(function, arg=arg, timeout=within_ms)
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import Route, expect
 
-from tests.browser.axe import faults_at_both_widths
-from tests.browser.conftest import PATIENCE_MS, Site
+from tests.browser.axe import faults
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 
 
 def first_message(site: Site) -> None:
@@ -86,4 +86,6 @@ def test_fields_and_bytes_of_a_message_light_each_other_up_and_consuming_once_be
     expect(page.locator(".recordfields tr[data-part='0']")).to_have_class("d0 lit")
     page.get_by_role("button", name="Consume once").click()
     expect(page.locator(".lifeline [data-what=once]")).to_contain_text("success", timeout=PATIENCE_MS)
-    assert faults_at_both_widths(page) == []
+    for viewport in (DESKTOP, PHONE):
+        page.set_viewport_size(viewport)
+        assert faults(page) == []

@@ -26,7 +26,7 @@ def link(site: Site, kept: Kept) -> str:
     """Of a range in which a member crashes; opened at its beginning, with a note behind the crash."""
     if SHARED not in kept:
         site.start("orders")
-        site.until("queueviz.live.seq > 400")
+        site.until("queueviz.live.seq > 400", within_ms=3 * PATIENCE_MS)
         site.stand_still()  # well before event 700
         assert site.act(action="CrashActor", actor="A") == 204
         assert site.act(action="SetRate", rate="20") == 204
