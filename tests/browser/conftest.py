@@ -28,6 +28,7 @@ ACCOUNT = f"""
 from django.contrib.auth import get_user_model
 get_user_model().objects.create_superuser("{TEACHER}", "teacher@example.org", "{PASSWORD}")
 """
+FIRST_START_S = 180.0  # of a new data home on a machine that others use
 STILL = 4  # so many snapshots alike, each a turn of the engine
 
 
@@ -298,6 +299,6 @@ def own_server(base_url: str, home: Path, tmp_path: Path) -> Iterator[Server]:
     """A server to stop and kill; the static files are the shared one's."""
     (tmp_path / "home").mkdir()
     shutil.copytree(home / "static", tmp_path / "home" / "static")
-    server = Server(tmp_path / "home").start()
+    server = Server(tmp_path / "home").start(within_s=FIRST_START_S)
     yield server
     server.end()
