@@ -148,7 +148,7 @@ def test_two_runs_are_looked_at_at_one_time_since_the_action(site: Site, newest:
     page.locator("input[value=StopActor]").check()
     page.locator("main form button").first.click()
     since = page.locator("#since")
-    expect(since).to_have_text("+90.0 s since the action")
+    expect(since).to_have_text("+90.0 s since the action", timeout=LONG_MS)  # two processes play first
     before, after = page.locator(".side").all()
     page.locator("#line input").press("Home")
     expect(since).to_have_text(re.compile("^\u2212"))
