@@ -3,9 +3,9 @@
 
     script/test mutants [--count 50] [--seed 20261127] [--json FILE]
 
-The mutants are drawn by the seed from all functions of `sandbox` and `queueviz` except the Spark pipeline.  The tests are
-collected once.  Each mutant is a fork in which the function's code is replaced; the tests nearest to it by imports run
-until one fails or a budget of processor seconds is spent.  A kill counts only if the same test passes without the mutant.
+The mutants are drawn by the seed from all functions of `sandbox` and `queueviz` except the Spark pipeline.  The tests
+are collected once.  Each mutant is a fork in which the function's code is replaced; the tests nearest to it by imports
+run until one fails or a budget of processor seconds is spent.  A kill counts only if that test passes without it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,16 @@ LIMIT_S = 90  # processor seconds of a fork: more is an endless loop
 NOT_LOADED, HUNG = "not loaded", "hung"
 WALL_S = 300.0  # a mutant that waits for ever
 SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
 }
 
 
@@ -60,8 +68,12 @@ def sites(tree: ast.Module) -> list[Site]:
     def visit(node: ast.AST) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                result.extend(Site(child, inner, kind) for statement in child.body for inner in ast.walk(statement)
-                              if (kind := _kind(inner)))
+                result.extend(
+                    Site(child, inner, kind)
+                    for statement in child.body
+                    for inner in ast.walk(statement)
+                    if (kind := _kind(inner))
+                )
             else:
                 visit(child)
 
@@ -106,8 +118,12 @@ def change(site: Site) -> None:
 
 def draw(seed: int, count: int) -> list[tuple[Path, int]]:
     """Return files and the numbers of their sites: the same for the same sources, seed and count."""
-    files = [path for package in ("sandbox", "queueviz") for path in sorted((ROOT / package).rglob("*.py"))
-             if "migrations" not in path.parts and "pipeline" not in path.relative_to(ROOT).parts]
+    files = [
+        path
+        for package in ("sandbox", "queueviz")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if "migrations" not in path.parts and "pipeline" not in path.relative_to(ROOT).parts
+    ]
     pool = [(path, number) for path in files for number in range(len(sites(ast.parse(path.read_text()))))]
     return random.Random(seed).sample(pool, count)
 
@@ -126,9 +142,13 @@ def compiled(tree: ast.Module, path: Path, function: ast.FunctionDef | ast.Async
 
 def replace(path: Path, code: types.CodeType) -> int:
     """Give each live function of that place the new code; return how many there were."""
-    functions = [item for item in gc.get_objects() if isinstance(item, types.FunctionType)
-                 and (item.__code__.co_name, item.__code__.co_firstlineno) == (code.co_name, code.co_firstlineno)
-                 and Path(item.__code__.co_filename).resolve() == path]
+    functions = [
+        item
+        for item in gc.get_objects()
+        if isinstance(item, types.FunctionType)
+        and (item.__code__.co_name, item.__code__.co_firstlineno) == (code.co_name, code.co_firstlineno)
+        and Path(item.__code__.co_filename).resolve() == path
+    ]
     for function in functions:
         function.__code__ = code
     return len(functions)
@@ -159,8 +179,9 @@ class Mutants:
         for number, (path, site) in enumerate(self._drawn, 1):
             row = self._judge(path, site)
             self.rows.append(row)
-            print(f"\n{number}/{len(self._drawn)} {row['verdict']}: {row['file']}:{row['line']} {row['kind']}: {row['text']}"
-                  f"{' ← ' + row['killer'] if row['killer'] else ''}", flush=True)
+            place = f"{row['file']}:{row['line']} {row['kind']}: {row['text']}"
+            by = f" by {row['killer']}" if row["killer"] else ""
+            print(f"\n{number}/{len(self._drawn)} {row['verdict']}{by}: {place}", flush=True)
             if self._out:
                 self._out.write_text("".join(json.dumps(line) + "\n" for line in self.rows))
         return True
@@ -173,13 +194,22 @@ class Mutants:
         change(site)
         code = compiled(tree, path, site.function)
         relative = path.relative_to(ROOT).as_posix()
-        row = {"file": relative, "line": line, "function": site.function.name, "kind": site.kind,
-               "text": text.splitlines()[line - 1].strip()[:100], "verdict": "survived", "killer": ""}
+        row = {
+            "file": relative,
+            "line": line,
+            "function": site.function.name,
+            "kind": site.kind,
+            "text": text.splitlines()[line - 1].strip()[:100],
+            "verdict": "survived",
+            "killer": "",
+        }
         importlib.import_module(relative.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         near = distances(self._importers, relative)
         name = site.function.name.strip("_")
-        order = sorted((file for file in self._by_file if file in near),
-                       key=lambda file: (name not in self._texts[file], near[file], file))
+        order = sorted(
+            (file for file in self._by_file if file in near),
+            key=lambda file: (name not in self._texts[file], near[file], file),
+        )
         for folders in LAYERS.values():
             tests = [item for file in order if file.split("/")[1] in folders for item in self._by_file[file]]
             killer = self._killer(tests, path, code)
@@ -191,7 +221,7 @@ class Mutants:
         return row
 
     def _killer(self, tests: list[pytest.Item], path: Path, code: types.CodeType) -> str:
-        """Return the first test that fails with the mutant and not without it; the next one is tried in place of such a test."""
+        """Return the first test that fails with the mutant and passes without it."""
         tests = [item for item in tests if item.nodeid not in self._red]
         killer = _forked(lambda: self._play(tests) if replace(path, code) else NOT_LOADED)
         if killer in ("", HUNG, NOT_LOADED) or not self._fails_without(killer):
@@ -250,7 +280,10 @@ def main() -> int:
     os.chdir(ROOT)
     plugin = Mutants(draw(options.seed, options.count), options.json)
     folders = [f"tests/{folder}" for layer in LAYERS.values() for folder in layer]
-    pytest.main(["-s", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb", "no", "--show-capture", "no", *folders], plugins=[plugin])
+    pytest.main(
+        ["-s", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb", "no", "--show-capture", "no", *folders],
+        plugins=[plugin],
+    )
     killed = sum(row["verdict"] == "killed" for row in plugin.rows)
     print(f"\n{killed} of {len(plugin.rows)} mutants killed (seed {options.seed})")
     return 0 if plugin.rows else 1

@@ -37,9 +37,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> units.Units:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--wide", action="store_true", help="also what is marked wide or alone, which a plan plays by turns")
+    parser.addoption(
+        "--wide", action="store_true", help="also what is marked wide or alone, which a plan plays by turns"
+    )
     parser.addoption("--plan", type=Path, metavar="FILE", help="the units to play, as tests/stages.py writes them")
-    parser.addoption("--results", type=Path, metavar="FILE", help="where to write failed tests, and the seconds of each unit")
+    parser.addoption(
+        "--results", type=Path, metavar="FILE", help="where to write failed tests, and the seconds of each unit"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,7 +97,9 @@ class Results:
 
 def unit_of(item: pytest.Item) -> str:
     """Return the unit an item belongs to: its file, or what is marked in it."""
-    return plan.unit_of(item.nodeid.partition("::")[0], next((mark for mark in plan.MARKS if item.get_closest_marker(mark)), ""))
+    return plan.unit_of(
+        item.nodeid.partition("::")[0], next((mark for mark in plan.MARKS if item.get_closest_marker(mark)), "")
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

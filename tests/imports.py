@@ -13,7 +13,9 @@ Graph = Mapping[str, frozenset[str]]  # path → paths it imports, relative to t
 
 def read_graph(root: Path = ROOT) -> Graph:
     """Return the imports of each Python file of `PACKAGES`, also those inside of functions."""
-    paths = [path.relative_to(root).as_posix() for package in PACKAGES for path in sorted((root / package).rglob("*.py"))]
+    paths = [
+        path.relative_to(root).as_posix() for package in PACKAGES for path in sorted((root / package).rglob("*.py"))
+    ]
     files = frozenset(paths)
     return {path: frozenset(_imports(path, (root / path).read_text(), files)) for path in paths}
 

@@ -22,7 +22,7 @@ class Landing(NamedTuple):
 
 
 def landing(root: Path = ROOT) -> Landing:
-    """Return the landing of HEAD and the work tree; one without a base, which changed nothing, where there is no git."""
+    """Return the landing of HEAD and the work tree; without git one that has no base and changed nothing."""
     commits = [Commit(*line.split()) for line in _git(root, "log", "--first-parent", "--reverse", "--format=%h %ct")]
     commits = [Commit(commit.name, int(commit.time_s)) for commit in commits]
     if not commits:
@@ -33,7 +33,7 @@ def landing(root: Path = ROOT) -> Landing:
 
 
 def number_of(commits: list[Commit]) -> int:
-    """Return how many landings `commits`, oldest first, are: one begins with the first commit after LENGTH_S of the last.
+    """Return how many landings `commits` are, oldest first: one ends LENGTH_S after its first commit.
 
     >>> number_of([Commit("a", 0), Commit("b", 3_600), Commit("c", 10_801)])
     2
@@ -52,7 +52,9 @@ def base_of(commits: list[Commit]) -> str:
     'a'
     """
     last = commits[-1]
-    return next((commit.name for commit in reversed(commits) if last.time_s - commit.time_s > LENGTH_S), commits[0].name)
+    return next(
+        (commit.name for commit in reversed(commits) if last.time_s - commit.time_s > LENGTH_S), commits[0].name
+    )
 
 
 def _git(root: Path, *arguments: str) -> list[str]:

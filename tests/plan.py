@@ -1,8 +1,8 @@
 """Plan of a run: which of the dear tests it plays.  The same for a commit on every machine: nothing is timed here.
 
-Cheap tests are in every run.  Dear tests are counted in units: a file, or of a file what is marked `wide` or `alone`, or a
-file once more on PostgreSQL.  A run plays the units near the change, nearest first, up to a budget of seconds; a run of
-the ring also plays the next part of all units in the order of their names' checksums.  docs/testing.md has the picture.
+Cheap tests are in every run.  Dear tests are counted in units: a file, or of a file what is marked `wide` or `alone`,
+or a file once more on PostgreSQL.  A run plays the units near the change, nearest first, up to a budget of seconds; a
+run of the ring also plays the next part of all units in the order of their names' checksums: docs/testing.md.
 """
 
 import json
@@ -15,8 +15,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 SECONDS = Path(__file__).with_name("seconds.json")
 CHEAP = ("unit", "web", "house", "seed", "lti", "property", "drawings", "golden")  # folders that each run plays whole
-SMALLEST = ("tests/browser/test_smallest_walk_in_a_browser.py", "tests/pipeline/test_smallest_job.py",
-            "tests/server/test_smallest_start.py", "tests/sim/test_smallest_lab.py")  # of each dear kind, in each run
+SMALLEST = (
+    "tests/browser/test_smallest_walk_in_a_browser.py",
+    "tests/pipeline/test_smallest_job.py",
+    "tests/server/test_smallest_start.py",
+    "tests/sim/test_smallest_lab.py",
+)  # of each dear kind, in each run
 ON_REQUEST = ("robustness",)  # ten minutes of it are played by its own command alone
 POSTGRESQL = "postgresql:"  # begins the units that are files once more on PostgreSQL
 TWICE = ("web", "attacks")  # folders whose files are such units, too
@@ -92,15 +96,26 @@ def _units_of_file(path: str, text: str) -> Iterable[str]:
         return
     if folder != "databases":
         yield unit_of(path)
-    yield from (unit_of(path, mark) for mark in MARKS if re.search(rf"(?:^@|^pytestmark = |marks=|else )pytest\.mark\.{mark}\b|^from tests\.{mark} import", text, re.M))
+    yield from (
+        unit_of(path, mark)
+        for mark in MARKS
+        if re.search(
+            rf"(?:^@|^pytestmark = |marks=|else )pytest\.mark\.{mark}\b|^from tests\.{mark} import", text, re.M
+        )
+    )
     if folder in TWICE or folder == "databases":
         yield f"{POSTGRESQL}{path}"
 
 
-def near(units: Iterable[str], changed: Set[str], imports: Mapping[str, Set[str]], texts: Mapping[str, str]) -> list[list[str]]:
+def near(
+    units: Iterable[str], changed: Set[str], imports: Mapping[str, Set[str]], texts: Mapping[str, str]
+) -> list[list[str]]:
     """Return the units near changed paths: their own files, those one import away, those that name a changed page."""
-    words = {re.sub(r"^page_", "", PurePosixPath(path).stem) for path in changed
-             if path.startswith(("static/", "templates/", "queueviz/pages/", "sandbox/labs/"))} - {"__init__", "base"}
+    words = {
+        re.sub(r"^page_", "", PurePosixPath(path).stem)
+        for path in changed
+        if path.startswith(("static/", "templates/", "queueviz/pages/", "sandbox/labs/"))
+    } - {"__init__", "base"}
     named = re.compile(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b") if words else None
     rings: list[list[str]] = [[], [], []]  # an inner one is nearer
     for unit in units:
@@ -126,12 +141,15 @@ def choose(units: list[str], rings: list[list[str]], seconds: Seconds, number: i
         else:
             left_out.append(unit)
     part = turn(units, seconds, number, pace_s)
-    return Plan(tuple(chosen), tuple(unit for unit in part if unit not in chosen),
-                tuple(unit for unit in left_out if unit not in part))
+    return Plan(
+        tuple(chosen),
+        tuple(unit for unit in part if unit not in chosen),
+        tuple(unit for unit in left_out if unit not in part),
+    )
 
 
 def turn(units: list[str], seconds: Seconds, number: int, pace_s: float) -> list[str]:
-    """Return the part of the ring from `number` × PACE_S seconds on, `pace_s` long; units that begin in it are whole."""
+    """Return the units that begin in the part of the ring from `number` × PACE_S seconds on, `pace_s` long."""
     total_s = sum(seconds.get(unit, UNKNOWN_S) for unit in units)
     start_s, result = 0.0, []
     first_s = number * PACE_S % total_s if total_s else 0.0

@@ -2,8 +2,8 @@
 
     python -m tests.stages near|ring|whole|plan [--seconds]
 
-It says first what it plays and what near was left out, and last where the time went.  A red of the ring that is not near
-the change is played once more on the commit before the landing: what is red there, too, is reported and does not block.
+It says first what it plays and what near was left out, and last where the time went.  A red of the ring that is not
+near the change is played once on the commit before the landing: red there, too, it is reported and does not block.
 """
 
 import json
@@ -24,7 +24,7 @@ from tests.landings import Landing, landing
 from tests.plan import ROOT, STAGES, Plan, Seconds
 
 KINDS = ("near", "ring", "whole", "plan")
-NO_TESTS = 5  # pytest's exit code
+FAILED, NO_TESTS = 1, 5  # pytest's exit codes
 STEPS = "QUEUEVIZ_STEPS"  # a file of what came before, one "name wall_s processor_s" a line: script/step
 ALL_ARE_CHEAP = "tests"  # the stage that also plays all cheap files
 
@@ -67,7 +67,9 @@ def main(words: list[str]) -> int:
             steps.append(Step(stage, time.monotonic() - begun_s, _children_s() - processor_s))
     red = judge(results, chosen, now)
     if "--seconds" in options:
-        write_seconds({unit: spent for result in results.values() for unit, spent in result.seconds.items()}, seconds, speed)
+        write_seconds(
+            {unit: spent for result in results.values() for unit, spent in result.seconds.items()}, seconds, speed
+        )
     print("\n".join(table(steps, speed)))
     return red
 
@@ -87,22 +89,32 @@ def planned(kind: str, now: Landing, seconds: Seconds, speed: float) -> Plan:
 def read_imports(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the imports of test files; a `conftest.py` counts as imported by those in its folder."""
     graph = read_graph()
-    return {path: graph[path] | {f"{'/'.join(path.split('/')[:depth])}/conftest.py" for depth in range(2, path.count("/") + 1)}
-            for path in texts}
+    return {
+        path: graph[path]
+        | {f"{'/'.join(path.split('/')[:depth])}/conftest.py" for depth in range(2, path.count("/") + 1)}
+        for path in texts
+    }
 
 
 def header(kind: str, chosen: Plan, now: Landing, seconds: Seconds, speed: float) -> list[str]:
     """Return what is played and what is not, in sentences."""
+
     def sum_s(units: Iterable[str]) -> str:
         return f"{sum(seconds.get(unit, plan.UNKNOWN_S) for unit in units):.0f} s"
 
-    lines = [f"Landing {now.number} since {now.base or 'no commit'}: {len(now.changed)} files changed. Machine: {speed:.2f} times the speed of "
-             f"the one in tests/seconds.json. All cheap tests; {len(chosen.near)} units near the change ({sum_s(chosen.near)} of a worker); "
-             f"{len(chosen.ring)} of the ring ({sum_s(chosen.ring)})."]
+    lines = [
+        f"Landing {now.number} since {now.base or 'no commit'}: {len(now.changed)} files changed.",
+        f"Machine: {speed:.2f} times the speed of the one in tests/seconds.json.",
+        f"All cheap tests; {len(chosen.near)} units near the change ({sum_s(chosen.near)} of a worker); "
+        f"{len(chosen.ring)} of the ring ({sum_s(chosen.ring)}).",
+    ]
     lines += [f"  near: {unit}" for unit in chosen.near]
     if kind != "whole":
         lines += [f"  ring: {unit}" for unit in chosen.ring]
-    lines += [f"  near, but too dear for this run: {unit} ({sum_s([unit])}); script/test {plan.path_of(unit)}" for unit in chosen.left_out]
+    lines += [
+        f"  near, but too dear for this run: {unit} ({sum_s([unit])}); script/test {plan.path_of(unit)}"
+        for unit in chosen.left_out
+    ]
     return lines
 
 
@@ -110,7 +122,9 @@ def build_clients(chosen: Plan) -> "subprocess.Popen[bytes] | None":
     """Begin to build other people's clients, if a stage needs them, while the tests before it run."""
     if not any(plan.stage_of(unit) == "interop" for unit in (*chosen.near, *chosen.ring)):
         return None
-    return subprocess.Popen(["nice", "-n", "19", sys.executable, "-m", "tests.interop.prepare"], cwd=ROOT, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        ["nice", "-n", "19", sys.executable, "-m", "tests.interop.prepare"], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
 
 
 def play(stage: str, units: list[str]) -> Result:
@@ -118,39 +132,49 @@ def play(stage: str, units: list[str]) -> Result:
     how = STAGES[stage]
     with tempfile.TemporaryDirectory() as folder:
         order, answer = Path(folder, "plan.json"), Path(folder, "results.json")
-        order.write_text(json.dumps({"cheap": stage == ALL_ARE_CHEAP, "units": units, "prefix": plan.POSTGRESQL if stage == "postgresql" else ""}))
+        prefix = plan.POSTGRESQL if stage == "postgresql" else ""
+        order.write_text(json.dumps({"cheap": stage == ALL_ARE_CHEAP, "units": units, "prefix": prefix}))
         workers = int(os.environ.get("QUEUEVIZ_TEST_WORKERS", how.workers)) if how.workers == 3 else how.workers
-        command = [sys.executable, "-m", "pytest", "-n", str(workers), "-q", "--durations", "15", "--plan", str(order), "--results", str(answer), *how.arguments]
+        options = f"-n {workers} -q --durations 15 --plan {order} --results {answer}".split()
+        command = [sys.executable, "-m", "pytest", *options, *how.arguments]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
-        told: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failed": [], "seconds": {}}
-    return Result(code, told["failed"], {unit: spent * (3 / max(workers, 1) if stage in ("interop", "alone") else 1)
-                                         for unit, spent in told["seconds"].items()})
+        results: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failed": [], "seconds": {}}
+    scale = 3 / max(workers, 1) if stage in ("interop", "alone") else 1  # as if three workers had played it
+    return Result(code, results["failed"], {unit: spent * scale for unit, spent in results["seconds"].items()})
 
 
 def judge(results: dict[str, Result], chosen: Plan, now: Landing) -> int:
-    """Return 1 if a stage is red; a red of the ring alone does not count if it is red on the commit before the landing, too."""
+    """Return 1 if a stage is red; a red of the ring alone does not count if it was red before the landing, too."""
     red = 0
+    near = {plan.path_of(unit) for unit in chosen.near}
+    ring = {plan.path_of(unit) for unit in chosen.ring}
     for stage, result in results.items():
-        if result.code in (0, NO_TESTS if stage != ALL_ARE_CHEAP else 0):
+        if result.code == 0 or (result.code == NO_TESTS and stage != ALL_ARE_CHEAP):
             continue
-        paths = {plan.path_of(unit) for unit in chosen.ring if plan.stage_of(unit) == stage} - {plan.path_of(unit) for unit in chosen.near}
-        far = [test for test in result.failed if test.partition("::")[0] in paths and not plan.is_cheap(test.partition("::")[0])]
-        if result.code != 1 or len(far) < len(result.failed) or not far or not now.base:
+        far = [test for test in result.failed if path_of(test) in ring - near and not plan.is_cheap(path_of(test))]
+        before = failed_on(now.base, stage, far) if far and now.base else set()
+        for test in far:
+            if test in before:
+                ago = f"last green {last_green(test, now)} landings ago"
+                print(f"Red before this landing, too ({now.base}), not blocking; {ago}: {test}")
+            else:
+                print(f"Red, and not before this landing ({now.base}): {test}")
+        if result.code != FAILED or not result.failed or not before.issuperset(result.failed):
             red = 1
-        if far and now.base:
-            passed = sorted(set(far) - failed_on(now.base, stage, far))
-            print("\n".join([f"Red, and green before this landing ({now.base}): {test}" for test in passed]
-                            + [f"Red before this landing, too ({now.base}), not blocking; last green {last_green(test, now)} landings ago: {test}"
-                               for test in far if test not in passed]))
-            red = 1 if passed else red
     return red
+
+
+def path_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def last_green(test: str, now: Landing) -> int:
     """Return how many landings ago the ring last played the file of a test."""
     _, seconds = plan.read_seconds()
     units = plan.units_of(plan.read_texts())
-    return min(plan.landings_since(unit, units, seconds, now.number) for unit in units if plan.path_of(unit) == test.partition("::")[0])
+    return min(
+        plan.landings_since(unit, units, seconds, now.number) for unit in units if plan.path_of(unit) == path_of(test)
+    )
 
 
 def failed_on(base: str, stage: str, tests: list[str]) -> set[str]:
@@ -160,7 +184,11 @@ def failed_on(base: str, stage: str, tests: list[str]) -> set[str]:
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), base], cwd=ROOT, check=True)
         try:
             options = [word for word in STAGES[stage].arguments if not word.startswith("tests/") and word != "tests"]
-            subprocess.run([sys.executable, "-m", "pytest", "-q", "--wide", "--results", str(answer), *options, *tests], cwd=tree, check=False)
+            subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", "--wide", "--results", str(answer), *options, *tests],
+                cwd=tree,
+                check=False,
+            )
             return set(json.loads(answer.read_text())["failed"]) if answer.exists() else set()
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=False)
@@ -169,22 +197,32 @@ def failed_on(base: str, stage: str, tests: list[str]) -> set[str]:
 def read_steps() -> list[Step]:
     path = os.environ.get(STEPS)
     lines = Path(path).read_text().splitlines() if path and Path(path).exists() else []
-    return [Step(name, float(wall_s), float(processor_s)) for name, wall_s, processor_s in (line.rsplit(maxsplit=2) for line in lines)]
+    return [
+        Step(name, float(wall_s), float(processor_s))
+        for name, wall_s, processor_s in (line.rsplit(maxsplit=2) for line in lines)
+    ]
 
 
 def table(steps: list[Step], speed: float) -> list[str]:
     """Return where the time went."""
     rows = [*steps, Step("all", sum(step.wall_s for step in steps), sum(step.processor_s for step in steps))]
-    return ["", f"{'':14} {'wall':>8} {'processor':>10}",
-            *(f"{row.name:14} {row.wall_s / 60:4.0f}:{row.wall_s % 60:02.0f} {row.processor_s:8.0f} s" for row in rows),
-            f"machine: {speed:.2f} times the speed of the one in tests/seconds.json"]
+    return [
+        "",
+        f"{'':14} {'wall':>8} {'processor':>10}",
+        *(f"{row.name:14} {row.wall_s / 60:4.0f}:{row.wall_s % 60:02.0f} {row.processor_s:8.0f} s" for row in rows),
+        f"machine: {speed:.2f} times the speed of the one in tests/seconds.json",
+    ]
 
 
 def write_seconds(measured: dict[str, float], before: Seconds, speed: float) -> None:
     """Write tests/seconds.json: units that were not played keep theirs, units that are gone leave."""
     texts = plan.read_texts()
     known = {*plan.units_of(texts), *texts}
-    merged = {unit: round(spent * (speed if unit in measured else 1), 1) for unit, spent in sorted({**before, **measured}.items()) if unit in known}
+    merged = {
+        unit: round(spent * (speed if unit in measured else 1), 1)
+        for unit, spent in sorted({**before, **measured}.items())
+        if unit in known
+    }
     calibration_us, _ = plan.read_seconds()
     plan.SECONDS.write_text(json.dumps({"calibration_us": calibration_us, "seconds": merged}, indent=0) + "\n")
 

@@ -39,7 +39,7 @@ def test_ratios_are_those_of_rates_by_wall_and_by_processors() -> None:
     assert (sealed["noop"], sealed["noop_closed"]) == ({"wall": 0.5, "cpu": 0.5}, {"wall": 1.0, "cpu": 2.0})
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 def test_a_small_store_is_read_in_every_way_in_spark() -> None:
     figures = pipeline.of_stores("smallest")
     queries = {f"{query}.{kind}" for query in ("noop", "full", "light") for kind in ("parquet", "sealed", "closed")}
@@ -48,7 +48,7 @@ def test_a_small_store_is_read_in_every_way_in_spark() -> None:
     assert figures["latency"]["messages"] >= 0
 
 
-@pytest.mark.nightly
+@pytest.mark.wide
 def test_a_small_class_is_graded_and_audited_in_spark() -> None:
     figures = pipeline.of_a_class("smallest")
     grading = figures["grading"]

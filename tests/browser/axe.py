@@ -1,6 +1,7 @@
-"""What axe and a finger find wrong with a page, in both themes and at two widths.
+"""Violations of a page that axe reports, in both themes and at two widths, and targets too small for a finger.
 
-Themes differ in colours alone, so the second is asked for what depends on them: a whole look takes five times as long.
+Colours are half of the cost. Themes differ in colours alone, which do not depend on the width: they are checked in
+light on a desk and in dark on a phone, everything else in light at both widths.
 """
 
 from collections.abc import Sequence
@@ -14,42 +15,49 @@ OF_COLOURS = ("color-contrast", "link-in-text-block")
 _SCRIPT = Axe().axe_script
 
 
-def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Rule, and the places where it is broken, once nothing is pale because it is being computed anew.
+def violations(page: Page, rules: Sequence[str] = (), without: Sequence[str] = (), within: str = "html") -> list[str]:
+    """Return rule and place of each violation, once nothing is pale because it is being computed anew.
 
-    `rules`: these alone; none: all."""
+    Args:
+        rules: these alone; none: all.
+        without: rules to leave out.
+        within: selector of the part to check.
+    """
     page.wait_for_function("() => !document.querySelector('[aria-busy=true]')", timeout=PATIENCE_MS)
     if not page.evaluate("'axe' in window"):
         page.evaluate(_SCRIPT)
     options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
-    found = page.evaluate("(options) => axe.run(options).then((result) => result.violations)", options)
-    return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
+    options |= {"rules": {rule: {"enabled": False} for rule in without}}
+    script = "([within, options]) => axe.run(within, options).then((result) => result.violations)"
+    broken = page.evaluate(script, [within, options])
+    return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in broken for node in rule["nodes"]]
 
 
-def faults(page: Page) -> list[str]:
-    """Of the page as wide as it is: violations in either theme, and whether it is wider than the screen."""
+def faults(page: Page, within: str = "html") -> list[str]:
+    """Return the violations of the page as wide as it is, and whether it is wider than the screen."""
     width = (page.viewport_size or DESKTOP)["width"]
-    page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
-    found = []
-    for theme, rules in (("dark", OF_COLOURS), ("light", ())):
+    page.emulate_media(reduced_motion="reduce")  # a colour that changes is not a colour
+    runs = [("light", (), ())] if width == DESKTOP["width"] else [("dark", OF_COLOURS, ()), ("light", (), OF_COLOURS)]
+    broken = []
+    for theme, rules, without in runs:
         page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-        found += [f"{page.url}, {theme}, {width} px: {each}" for each in violations(page, rules)]
+        broken += [f"{page.url}, {theme}, {width} px: {each}" for each in violations(page, rules, without, within)]
     if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
-        found.append(f"{page.url} is wider than {width} px")
-    return found
+        broken.append(f"{page.url} is wider than {width} px")
+    return broken
 
 
-def faults_at_both_widths(page: Page) -> list[str]:
-    """And on a phone, targets that are too small."""
-    found = []
+def faults_at_both_widths(page: Page, within: str = "html") -> list[str]:
+    """Return the violations on a desk and on a phone; on the phone, targets that are too small, too."""
+    broken = []
     for viewport in (DESKTOP, PHONE):
         page.set_viewport_size(viewport)
-        found += faults(page)
-    return found + small_targets(page)
+        broken += faults(page, within)
+    return broken + small_targets(page)
 
 
 def small_targets(page: Page) -> list[str]:
-    """What can be touched and is smaller than 24 by 24 px; a link within a sentence may be (WCAG 2.2, 2.5.8)."""
+    """Return controls smaller than 24 by 24 px; a link within a sentence may be (WCAG 2.2, 2.5.8)."""
     return list(page.evaluate("""() => {
         const all = "a[href], button, input, select, textarea, summary, [role=slider], label:has(> input)";
         const within = (it) => getComputedStyle(it).display === "inline"

@@ -28,6 +28,7 @@ ACCOUNT = f"""
 from django.contrib.auth import get_user_model
 get_user_model().objects.create_superuser("{TEACHER}", "teacher@example.org", "{PASSWORD}")
 """
+FIRST_START_S = 180.0  # of a new data home on a machine that others use
 STILL = 4  # so many snapshots alike, each a turn of the engine
 
 
@@ -92,9 +93,13 @@ class Site:
         self._started: list[str] = []
 
     def start(self, template: str) -> str:
-        """A new sandbox from the first page; opens its Board."""
-        self.page.goto(f"{self.base_url}/")
-        self.page.locator(f"button.card[name=template][value={template}]").click()
+        """Start a sandbox with the form of the first page, without drawing that page; open its Board."""
+        if not self._headers()["X-CSRFToken"]:
+            self.page.request.get(f"{self.base_url}/")
+        new = f"{self.base_url}/new/"
+        made = self.page.request.post(new, form={"template": template}, headers=self._headers(), max_redirects=0)
+        assert made.status == 302, made.text()
+        self.page.goto(f"{self.base_url}{made.headers['location']}")
         return self.adopt()
 
     def adopt(self) -> str:
@@ -106,14 +111,17 @@ class Site:
         return self.slug
 
     def end(self) -> None:
-        """Its own sandboxes go: one that runs on unwatched takes time from the tests after it."""
+        """Delete its own sandboxes: one that runs on unwatched takes time from the tests after it."""
         shared = [slug for slug, _ in self._kept.values()]
-        cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies(self.base_url)}
-        headers = {"X-CSRFToken": cookies.get("csrftoken", ""), "Origin": self.base_url, "Referer": self.base_url}
         for slug in self._started:
             if slug not in shared:
                 address = f"{self.base_url}/s/{slug}/keep/delete/"
-                self.page.request.post(address, headers=headers, max_redirects=0)
+                self.page.request.post(address, headers=self._headers(), max_redirects=0)
+
+    def _headers(self) -> dict[str, str]:
+        """Those of a form posted beside the page."""
+        cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies(self.base_url)}
+        return {"X-CSRFToken": cookies.get("csrftoken", ""), "Origin": self.base_url, "Referer": self.base_url}
 
     def visit(self, template: str, path: str = "") -> Page:
         """A sandbox tests share because they leave it as it is."""
@@ -170,10 +178,10 @@ class Site:
         topic = next(topic for topic in snapshot["topics"] if topic["topic"] == "orders")
         return {f"{queue['broker']}:{queue['queue_id']}": queue["max"] for queue in topic["queues"]}
 
-    def until(self, expression: str, arg: object = None) -> Any:
+    def until(self, expression: str, arg: object = None, within_ms: float = PATIENCE_MS) -> Any:
         """Wait until the expression is true in the page; with an argument it is a function of it."""
         function = expression if arg is not None else f"() => {expression}"  # a bare text would need `eval`
-        return self.page.wait_for_function(function, arg=arg, timeout=PATIENCE_MS)
+        return self.page.wait_for_function(function, arg=arg, timeout=within_ms)
 
 
 @pytest.fixture
@@ -291,6 +299,6 @@ def own_server(base_url: str, home: Path, tmp_path: Path) -> Iterator[Server]:
     """A server to stop and kill; the static files are the shared one's."""
     (tmp_path / "home").mkdir()
     shutil.copytree(home / "static", tmp_path / "home" / "static")
-    server = Server(tmp_path / "home").start()
+    server = Server(tmp_path / "home").start(within_s=FIRST_START_S)
     yield server
     server.end()

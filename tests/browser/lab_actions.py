@@ -1,4 +1,4 @@
-"""The actions of the ten first labs, each by the form or button of the page that a student has for it, with keys."""
+"""Actions of labs, each by the form or button of the page that a student has for it, with keys."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,6 @@ from sandbox.control.actions import (
     ChangeActor,
     ChangeTopic,
     CrashActor,
-    ResendMessage,
     ResetOffsets,
     RestartActor,
     SendMessages,
@@ -123,21 +122,6 @@ def change_topic(ways: Ways, action: ChangeTopic) -> None:
     ways.back()
 
 
-def resend_message(ways: Ways, action: ResendMessage) -> None:
-    """The first message of its topic, found by time."""
-    ways.tab("messages")
-    ways.keys.choose(ways.page.locator("[name=ui-way][value=time]"))
-    form = ways.page.locator(".findform[data-way=time]")
-    ways.keys.pick(form.locator("[name=topic]"), action.topic)
-    ways.keys.push(form.locator(".btn.primary"))
-    ways.keys.push(ways.page.locator("#found a.opens").first)
-    ways.page.wait_for_url("**/messages/*/")
-    ways.site.wait_connected()
-    ways.keys.push(ways.page.locator("form:has([value=ResendMessage]) button"))
-    expect(ways.page.locator("form:has([value=ResendMessage]) button")).not_to_have_attribute("data-sent", "")
-    ways.back()
-
-
 def reset_offsets(ways: Ways, action: ResetOffsets) -> None:
     ways.keys.push(ways.page.locator(".ghead [data-reset]"))
     dialog = ways.page.locator("#resetdlg[open]")
@@ -156,5 +140,5 @@ def reset_offsets(ways: Ways, action: ResetOffsets) -> None:
 DONE: dict[type[Action], Callable[[Ways, Any], None]] = {
     CrashActor: press_card, StopActor: press_card, RestartActor: press_card, SendMessages: send_messages,
     StartConsumer: start_consumer, ChangeActor: change_actor, ChangeTopic: change_topic,
-    ResendMessage: resend_message, ResetOffsets: reset_offsets,
+    ResetOffsets: reset_offsets,
 }  # fmt: skip

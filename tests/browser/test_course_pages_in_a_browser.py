@@ -56,13 +56,9 @@ def test_the_pages_of_a_course_are_clean(site: Site, student: Site, course: str,
     site.page.goto(f"{course}results/")
     site.page.get_by_role("link", name="Otter", exact=True).click()
     expect(site.page.locator("#steps")).to_be_visible()
-    of_teacher = [f"{course}{path}" for path in OF_TEACHER]
-    assert not faults(site, [site.page.url, f"{site.base_url}/lti/platforms/", *of_teacher])
-    assert not faults(student, [*(f"{course}{path}" for path in OF_STUDENT), f"{site.base_url}/join/"])
-
-
-def test_the_page_an_lms_registers_at_is_clean(site: Site, course: str) -> None:
+    of_student = site.page.url
     site.page.goto(f"{site.base_url}/lti/platforms/")
     site.page.locator("button[value=invite]").click()
-    address = site.page.get_by_label("Registration link").input_value()
-    assert not faults(site, [address])
+    of_lms = [site.page.url, site.page.get_by_label("Registration link").input_value()]
+    assert not faults(site, [of_student, *of_lms, *(f"{course}{path}" for path in OF_TEACHER)])
+    assert not faults(student, [*(f"{course}{path}" for path in OF_STUDENT), f"{site.base_url}/join/"])

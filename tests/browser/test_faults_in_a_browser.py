@@ -1,11 +1,10 @@
-"""Faults from their dialog: on a desk, on a phone, and by the keyboard alone."""
+"""Faults from their dialog, by the keyboard alone."""
 
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.conftest import PATIENCE_MS, Site
 
 
 def opened(site: Site) -> Locator:
@@ -21,52 +20,6 @@ def closed(site: Site) -> None:
 
 def states(site: Site) -> dict[tuple[str, int], tuple[Any, Any]]:
     return {(row["broker"], row["broker_id"]): (row["role"], row["state"]) for row in site.snapshot()["brokers"]}
-
-
-def test_the_dialog_fits_and_has_no_violation_at_any_size_and_in_any_light(site: Site) -> None:
-    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
-    site.visit("cluster")
-    for name in ("fault", "strategy"):
-        for viewport in (DESKTOP, PHONE):
-            site.page.set_viewport_size(viewport)
-            site.page.evaluate("(name) => document.querySelector(`[data-ask=${name}]`).click()", name)
-            dialog = site.page.locator("#ask[open]")
-            dialog.get_by_role("heading").first.wait_for()
-            for fold in dialog.locator("summary").all():
-                fold.click()
-            assert dialog.evaluate("(it) => it.scrollWidth <= it.clientWidth"), (name, viewport["width"])
-            for theme in ("light", "dark"):
-                site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-                found = [(rule["id"], node["target"]) for rule in Axe().run(site.page).response["violations"]
-                         for node in rule["nodes"]]
-                assert found == [], (name, viewport["width"], theme)
-            site.page.keyboard.press("Escape")
-
-
-def test_a_link_is_cut_slowed_and_healed(site: Site) -> None:
-    site.start("cluster")
-    links = opened(site).get_by_role("form", name="Links", exact=True)
-    links.locator("[name=a]").select_option("broker-a")
-    links.locator("[name=b]").select_option("broker-b")
-    links.get_by_role("button", name="Cut the link").click()
-    refusal = site.page.locator("#ask .refusal")
-    expect(refusal).to_be_focused(timeout=PATIENCE_MS)
-    expect(refusal).to_contain_text("do not talk to each other")
-    links.locator("[name=b]").select_option("ns-1")
-    links.get_by_label("this way only").check()
-    links.get_by_role("button", name="Cut the link").click()
-    closed(site)
-    assert site.snapshot()["links"] == [{"a": "broker-a", "b": "ns-1", "state": "cut", "one_way": True, "delay_ms": 0}]
-    opened(site).get_by_role("button", name="Heal").click()
-    closed(site)
-    links = opened(site).get_by_role("form", name="Links", exact=True)
-    links.locator("[name=a]").select_option("shop")
-    links.locator("[name=b]").select_option("broker-b")
-    links.get_by_label("Delay, in ms").fill("250")
-    links.get_by_role("button", name="Slow it down").click()
-    closed(site)
-    [row] = site.snapshot()["links"]
-    assert (row["state"], row["delay_ms"]) == ("delayed", 250)
 
 
 def test_a_master_is_killed_and_its_slave_promoted_with_the_keyboard(site: Site) -> None:

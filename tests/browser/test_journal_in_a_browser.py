@@ -6,7 +6,6 @@ import orjson
 import pytest
 from playwright.sync_api import expect
 
-from sandbox.journal.event_filter import is_step
 from tests.browser.conftest import PATIENCE_MS, Kept, Site
 
 AFTER_A_CRASH = "orders, long after a crash"  # a sandbox these tests share
@@ -69,78 +68,57 @@ def test_two_marked_events_are_compared(site: Site, crash: int) -> None:
     expect(panel).to_be_hidden()
 
 
-def test_a_crash_of_long_ago_is_shown_searched_and_filtered(site: Site, crash: int) -> None:
-    page = site.open("journal/")
+def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(site: Site, crash: int) -> None:
+    page, state = site.open("journal/?search=zebra&causes=1"), site.page.locator("#j-state")
     row = page.locator(f"#e{crash}")
+    expect(state).to_have_text(
+        "No event fits: search “zebra”, only causes. This reaches back to the first event.", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Clear the filters").click()
     expect(row).to_contain_text("A crashed")
+    assert "zebra" not in page.url
     page.locator("#j-causes").check()
     expect(page.locator("#journal .k", has_text="member")).to_have_count(0)
     expect(row).to_be_visible()
     page.locator("#j-causes").uncheck()
     page.locator("#j-search").fill("crash")
-    expect(page.locator("#j-state")).to_contain_text("This reaches back to the first event.", timeout=PATIENCE_MS)
+    expect(state).to_contain_text("This reaches back to the first event.", timeout=PATIENCE_MS)
     assert all("crash" in line for line in page.locator("#journal .txt").all_inner_texts())
     expect(row).to_be_visible()
     assert "search=crash" in page.url
 
+    page.locator("#j-search").fill("MessagesConsumed")
+    expect(state).to_contain_text("No event fits", timeout=PATIENCE_MS)
+    page.get_by_label("also each message").check()
+    expect(page.locator("#journal li").first).to_contain_text('keys ["order-', timeout=PATIENCE_MS)
+    assert "messages=1" in page.url
 
-def test_the_panel_of_the_board_shows_the_newest_facts_not_the_newest_details(site: Site, crash: int) -> None:
-    lines = site.open().locator("#journal li:not(.gap)")
-    expect(lines).to_have_count(6)
 
-
-def test_every_link_to_a_cause_opens_its_row_however_old(site: Site, crash: int) -> None:
-    page = site.open(f"journal/#e{crash + BETWEEN // 2}")  # a detail between, which the list leaves out
+def test_every_link_to_a_cause_opens_its_row_however_old_and_older_events_come_by_the_page(
+    site: Site, crash: int
+) -> None:
+    page = site.open()
+    expect(page.locator("#journal li:not(.gap)")).to_have_count(6)  # of the Board: facts, not the newest details
+    site.open(f"journal/#e{crash + BETWEEN // 2}")  # a detail between, which the list leaves out
     page.wait_for_url(f"**/journal/?at={crash + BETWEEN // 2}")
     expect(page.locator("#journal li[aria-current=true]")).to_be_in_viewport()
-    page = site.open(f"journal/#e{crash}")
-    expect(page.locator(f"#e{crash}[aria-current=true]")).to_be_in_viewport()
+    page.goto("about:blank")
+    site.open(f"journal/#e{crash}")
+    row = page.locator(f"#e{crash}[aria-current=true]")
+    expect(row).to_be_in_viewport()
     page.locator(f'#journal a[href="#e{crash}"]').first.click()
-    expect(page.locator(f"#e{crash}[aria-current=true]")).to_be_in_viewport()
-
-
-def test_filters_that_hide_everything_are_named_and_can_be_cleared(site: Site, crash: int) -> None:
-    page = site.open("journal/?search=zebra&causes=1")
-    expect(page.locator("#j-state")).to_have_text(
-        "No event fits: search “zebra”, only causes. This reaches back to the first event.", timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Clear the filters").click()
-    expect(page.locator(f"#e{crash}")).to_be_visible()
-    assert "zebra" not in page.url
-
-
-def test_older_events_come_by_the_page_to_the_first(site: Site, crash: int) -> None:
-    page = site.open("journal/?steps=1")
+    expect(row).to_be_in_viewport()
+    site.open("journal/?steps=1")
     expect(page.locator("#journal li")).to_have_count(100)
     page.get_by_role("button", name="Older").click()
     expect(page.locator("#journal li")).to_have_count(200)
     expect(page.locator("#j-state")).to_contain_text("Shown back to event #")
 
 
-@pytest.mark.parametrize("width", [1440, 1920])
-def test_on_a_projector_no_cell_of_the_journal_touches_another(site: Site, crash: int, width: int) -> None:
-    site.page.set_viewport_size({"width": width, "height": width * 9 // 16})
+def test_on_a_projector_no_cell_of_the_journal_touches_another(site: Site, crash: int) -> None:
     page = site.open("journal/")
     expect(page.locator(f"#e{crash}")).to_be_visible()
     page.keyboard.press("p")
     expect(page.locator("html")).to_have_attribute("data-projector", "")
-    assert page.evaluate(OVERLAPS) == []
-
-
-def test_the_page_and_the_engine_agree_on_what_a_step_is(site: Site) -> None:
-    """`isStep` filters what arrives, `is_step` what is looked up."""
-    rows = [{"type": "QueueLocked", "how": how} for how in ("free", "renewed", "taken_over")]
-    rows += [{"type": "QueuesAssigned", "topic": topic, "added": added, "dropped": []}
-             for topic in ("orders", "%RETRY%g") for added in ([], ["broker-a:0"])]  # fmt: skip
-    rows += [{"type": kind} for kind in ("OffsetsPersisted", "LifecycleStep", "ActionTaken", "Keyframe")]
-    page = site.visit("orders", "journal/")
-    path = page.evaluate("performance.getEntriesByType('resource').find((e) => e.name.includes('journal_list')).name")
-    said = page.evaluate("async ([path, rows]) => rows.map((await import(path)).isStep)", [path, rows])
-    assert said == [is_step(row) for row in rows]
-
-
-def test_each_message_is_found_where_it_is_asked_for(site: Site, crash: int) -> None:
-    page = site.open("journal/?search=MessagesConsumed")
-    expect(page.locator("#j-state")).to_contain_text("No event fits", timeout=PATIENCE_MS)
-    page.get_by_label("also each message").check()
-    expect(page.locator("#journal li").first).to_contain_text('keys ["order-', timeout=PATIENCE_MS)
-    assert "messages=1" in page.url
+    for width in (1440, 1920):
+        page.set_viewport_size({"width": width, "height": width * 9 // 16})
+        assert page.evaluate(OVERLAPS) == [], width

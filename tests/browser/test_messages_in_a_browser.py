@@ -47,21 +47,6 @@ def test_rows_hold_still_under_the_keyboard_and_enter_opens_one(site: Site) -> N
     site.page.wait_for_url(re.compile(r"/messages/[0-9A-F]{32}/$"), timeout=PATIENCE_MS)
 
 
-def test_a_search_says_how_far_it_came_and_stands_in_the_address(site: Site) -> None:
-    site.visit("index", "messages/")
-    wait_for(site, STORED)
-    site.page.get_by_label("by time and tag").check()
-    finder = site.page.locator(".findform[data-way=time]")
-    finder.get_by_label("Tag").fill("paid")
-    finder.get_by_role("button", name="Find").click()
-    more = site.page.locator("#found .more").last
-    expect(more).to_contain_text("found 200", timeout=PATIENCE_MS)
-    assert site.page.locator("#found tr[data-key]").count() == 200
-    assert "s-by=time&s-topic=orders&s-tag=paid" in site.page.url
-    site.page.reload()
-    expect(site.page.locator("#found .more").last).to_contain_text("found 200", timeout=PATIENCE_MS)
-
-
 def test_a_search_that_was_stopped_keeps_what_it_found_and_can_go_on(site: Site) -> None:
     site.visit("index", "messages/")
     wait_for(site, STORED)
@@ -81,47 +66,26 @@ def test_a_search_that_was_stopped_keeps_what_it_found_and_can_go_on(site: Site)
     assert 0 < site.page.locator("#found tr[data-key]").count() < 200
     go.click()
     expect(site.page.locator("#found .more").last).to_contain_text("found 200", timeout=PATIENCE_MS)
+    site.page.reload()  # the search stands in the address
+    expect(site.page.locator("#found .more").last).to_contain_text("found 200", timeout=PATIENCE_MS)
+    assert site.page.locator("#found tr[data-key]").count() == 200
 
 
-def test_what_cannot_be_found_is_said_beside_the_field(site: Site) -> None:
-    site.visit("index", "messages/")
-    site.page.get_by_label("by place").check()
-    finder = site.page.locator(".findform[data-way=place]")
-    finder.get_by_label("Offset").fill("99999")
-    finder.get_by_role("button", name="Find").click()
-    expect(finder.locator(".refusal")).to_contain_text("has no entry 99999", timeout=PATIENCE_MS)
-    expect(finder.get_by_label("Offset")).to_have_attribute("aria-invalid", "true")
-    site.page.get_by_label("by time and tag").check()
-    finder = site.page.locator(".findform[data-way=time]")
-    finder.get_by_label("From").fill("yesterday")
-    finder.get_by_role("button", name="Find").click()
-    expect(finder.locator(".refusal")).to_contain_text("yesterday is no time")
-
-
-def test_fields_and_bytes_of_a_message_light_each_other_up(site: Site) -> None:
-    site.visit("index", "messages/")
-    first_message(site)
-    body = site.page.locator(".recordfields tr", has=site.page.get_by_role("button", name="BODY", exact=True))
-    body.locator("button").focus()
-    lit = site.page.locator(".record .h .lit")
-    expect(lit.first).to_be_visible()
-    assert bytes.fromhex("".join(lit.all_text_contents())).decode() == site.page.locator(".bodytext").text_content()
-    site.page.locator(".record .h [data-in='0']").hover()
-    expect(site.page.locator(".recordfields tr[data-part='0']")).to_have_class("d0 lit")
-
-
-def test_consuming_once_becomes_a_row_of_its_life(site: Site) -> None:
+def test_fields_and_bytes_of_a_message_light_each_other_up_and_consuming_once_becomes_a_row(site: Site) -> None:
     site.start("orders")
     wait_for(site, RUNNING)
     site.open("messages/?topic=orders")
     first_message(site)
-    site.page.get_by_role("button", name="Consume once").click()
-    expect(site.page.locator(".lifeline [data-what=once]")).to_contain_text("success", timeout=PATIENCE_MS)
-
-
-def test_axe_finds_nothing_on_the_page_of_a_message(site: Site) -> None:
-    site.visit("index", "messages/")
-    first_message(site)
+    page = site.page
+    body = page.locator(".recordfields tr", has=page.get_by_role("button", name="BODY", exact=True))
+    body.locator("button").focus()
+    lit = page.locator(".record .h .lit")
+    expect(lit.first).to_be_visible()
+    assert bytes.fromhex("".join(lit.all_text_contents())).decode() == page.locator(".bodytext").text_content()
+    page.locator(".record .h [data-in='0']").hover()
+    expect(page.locator(".recordfields tr[data-part='0']")).to_have_class("d0 lit")
+    page.get_by_role("button", name="Consume once").click()
+    expect(page.locator(".lifeline [data-what=once]")).to_contain_text("success", timeout=PATIENCE_MS)
     for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)
-        assert faults(site.page) == []
+        page.set_viewport_size(viewport)
+        assert faults(page) == []

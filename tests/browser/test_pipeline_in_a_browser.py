@@ -1,4 +1,4 @@
-"""Audit, History and Pipeline in a browser: from a count to its event, one curve from the past into the present."""
+"""Audit, History and Pipeline in a browser: one curve from the past into the present, runs without a page load."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import faults, small_targets
-from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.axe import faults_at_both_widths
+from tests.browser.conftest import Site
 from tests.web.pipeline_results import leave
 
 LINE = {"group": "order-svc", "topic": "orders"}
@@ -51,46 +51,21 @@ def _history(slug: str, seq: int, end_ms: int) -> None:
                                              ("history/?span=15", ".hchart .line"),
                                              ("pipeline/?job=delivery_audit&table=summary", "#runs")])
 def test_axe_finds_nothing_on_the_pipelines_pages(found: Site, path: str, ready: str) -> None:
-    for viewport in (DESKTOP, PHONE):
-        found.page.set_viewport_size(viewport)
-        found.open(path)
-        found.page.locator(ready).first.wait_for()
-        assert faults(found.page) == []
-    assert small_targets(found.page) == []
+    found.open(path)
+    found.page.locator(ready).first.wait_for()
+    assert faults_at_both_widths(found.page) == []
 
 
-def test_a_count_leads_to_its_messages_and_they_to_their_event(found: Site) -> None:
-    page = found.open("audit/")
-    page.locator(".verdicts td.v-lost a").first.click()
-    page.wait_for_url("**verdict=lost*")
-    expect(page.locator("#messages tbody tr")).to_have_count(10)
-    page.locator("#messages tbody tr .num a").first.click()
-    page.wait_for_url("**/journal/?at=*")
-    event = page.locator("#journal li[aria-current=true]")
-    expect(event).to_be_in_viewport(timeout=PATIENCE_MS)
-    assert event.get_attribute("id") == f"e{page.url.rpartition('=')[2]}"
-    assert page.locator("#journal li").count() > 60, "with what lies around it"
-
-
-def test_the_present_goes_on_behind_the_past(found: Site) -> None:
+def test_the_present_goes_on_behind_the_past_and_its_lines_are_read_with_the_keyboard(found: Site) -> None:
     page = found.open("history/?span=15")
     assert page.evaluate("queueviz.config.history.at_ms.length") > 500
     seam_ms = page.evaluate("queueviz.config.history.at_ms.at(-1)")
     found.until("document.querySelector('.hchart .seam') !== null")
     before = page.evaluate("document.querySelector('.hchart .line').getAttribute('d').length")
     found.until("(before) => document.querySelector('.hchart .line').getAttribute('d').length > before + 20", before)
-    found.open()  # the Board goes on with what this page has seen, as this one does with what the Board has
-    key = f"queueviz:{found.slug}/order-svc/orders"
-    seen = page.evaluate("(key) => JSON.parse(sessionStorage.getItem(key))", key)
-    assert seen["second"] * 1_000 > seam_ms
-    assert any(value is not None for values in seen["series"].values() for value in values)
 
-
-def test_lines_are_read_with_the_keyboard_and_as_a_table(found: Site) -> None:
-    page = found.open("history/?span=15")
-    chart = page.locator("#h-chart")
     found.until("document.querySelectorAll('.hchart .line').length === 8")
-    chart.focus()
+    page.locator("#h-chart").focus()
     page.keyboard.press("Home")
     first = page.locator("#h-read").inner_text()
     page.keyboard.press("ArrowRight")
@@ -100,34 +75,37 @@ def test_lines_are_read_with_the_keyboard_and_as_a_table(found: Site) -> None:
     rows = page.locator("#twin tbody tr")
     expect(rows.first).to_be_visible()
     assert rows.count() == 60
-
-
-def test_a_pick_is_shown_at_once_and_stays_in_the_address(found: Site) -> None:
-    page = found.open("history/?span=15")
+    page.keyboard.press("Shift+T")
     page.locator("input[name=measure][value=flow]").check(force=True)
     page.wait_for_url("**measure=flow*")
     expect(page.locator("#h-legend li")).to_have_count(2)
     assert "span=15" in page.url
 
+    found.open()  # the Board goes on with what that page has seen, as that one does with what the Board has
+    key = f"queueviz:{found.slug}/order-svc/orders"
+    kept = page.evaluate("(key) => JSON.parse(sessionStorage.getItem(key))", key)
+    assert kept["second"] * 1_000 > seam_ms
+    assert any(value is not None for values in kept["series"].values() for value in values)
+
 
 def test_a_run_is_asked_for_and_cancelled_without_loading_the_page(found: Site) -> None:
     page = found.open("pipeline/")
     page.evaluate("document.body.dataset.same = 'yes'")
-    page.locator(".offer", has_text="Delivery audit").get_by_role("button").click()
+    offer = page.locator(".offer", has_text="Delivery audit").get_by_role("button")
+    offer.click()
     row = page.locator("#runs tbody tr").first
     expect(row.locator(".runstate")).to_have_text("waiting")
-    page.locator(".offer", has_text="Delivery audit").get_by_role("button").click()
+    offer.click()
     expect(page.locator("#run-answer .refusal")).to_contain_text("This job is waiting or at work already.")
     row.get_by_role("button", name="Cancel").click()
     expect(row.locator(".runstate")).to_have_text("cancelled")
     assert page.evaluate("document.body.dataset.same") == "yes"
 
-
-def test_the_audit_keeps_its_last_result_while_the_next_one_is_computed(found: Site) -> None:
-    page = found.open("audit/")
-    page.locator("#freshness button").click()
-    expect(page.locator("#freshness .computing")).to_be_visible()
-    expect(page.locator("#freshness")).to_contain_text("manage.py pipelineworker")
-    expect(page.locator(".verdicts tbody tr")).to_have_count(1)
-    page.locator("#freshness button", has_text="Cancel").click()
-    expect(page.locator("#freshness")).to_contain_text("The last run was cancelled.")
+    found.open("audit/")
+    freshness = page.locator("#freshness")
+    freshness.locator("button").click()
+    expect(freshness.locator(".computing")).to_be_visible()
+    expect(freshness).to_contain_text("manage.py pipelineworker")
+    expect(page.locator(".verdicts tbody tr")).to_have_count(1)  # the last result
+    freshness.locator("button", has_text="Cancel").click()
+    expect(freshness).to_contain_text("The last run was cancelled.")

@@ -93,37 +93,32 @@ def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, cours
     teacher.set_viewport_size(DESKTOP)
 
 
-def test_an_answer_that_is_chosen_and_not_sent_outlives_the_news_of_others(
+def test_a_chosen_answer_outlives_the_news_of_others_and_a_lab_s_page_shows_poll_and_pace(
     site: Site, phone: BrowserContext, course: str
 ) -> None:
-    student = joined(phone, site, course)
-    ask(site.page, course)
+    student, teacher = joined(phone, site, course), site.page
+    lab = phone.new_page()
+    lab.goto(course)
+    lab.locator(".worklist .primary").click()
+    lab.locator(".app[data-conn=connected]").wait_for()
+    line = lab.locator("#poll-line")
+    expect(line).to_be_hidden()
+    ask(teacher, course)
+    expect(line).to_be_visible()
+    expect(line).to_contain_text("How many messages come again?")
+
     student.locator(".choice").nth(1).click()
-    student.evaluate("document.body.dispatchEvent(new CustomEvent('queueviz:poll'))")
-    student.wait_for_load_state("networkidle")
+    with student.expect_response(lambda answer: "/poll/" in answer.url):
+        student.evaluate("document.body.dispatchEvent(new CustomEvent('queueviz:poll'))")
     expect(student.locator(".choice input").nth(1)).to_be_checked()
-    site.page.locator("#primary").click()
+    teacher.locator("#primary").click()
     student.locator("#poll[data-at='1/hidden']").wait_for()
     expect(student.get_by_text("You gave no answer.")).to_be_visible()
 
-
-def test_a_lab_s_page_shows_the_poll_and_the_pace_as_they_change(
-    site: Site, phone: BrowserContext, course: str
-) -> None:
-    student = joined(phone, site, course)
-    student.goto(course)
-    student.locator(".worklist .primary").click()
-    student.locator(".app[data-conn=connected]").wait_for()
-    line = student.locator("#poll-line")
-    expect(line).to_be_hidden()
-    ask(site.page, course)
-    expect(line).to_be_visible()
-    expect(line).to_contain_text("How many messages come again?")
-    teacher = site.page
     teacher.goto(f"{course}live/")
     teacher.locator("#pace select").select_option("0")
     teacher.locator("#pace .pacerow button").click()
-    expect(student.locator("#lab")).to_contain_text("Your teacher opens step 1.")
-    expect(student.locator("#lab [name=value]")).to_have_count(0)
+    expect(lab.locator("#lab")).to_contain_text("Your teacher opens step 1.")
+    expect(lab.locator("#lab [name=value]")).to_have_count(0)
     teacher.get_by_role("button", name="Open step 1").click()
-    expect(student.locator("#lab [name=value]").first).to_be_visible()
+    expect(lab.locator("#lab [name=value]").first).to_be_visible()

@@ -23,26 +23,25 @@ def test_a_silent_member_and_a_newcomer_claim_the_same_queues_until_it_goes_on(s
     expect(site.page.locator("#moves .both").first).to_contain_text("both had it for", timeout=PATIENCE_MS)
 
 
-def test_a_plan_changes_with_its_form_and_nothing_else_does(site: Site) -> None:
+def test_queues_are_walked_with_the_arrow_keys_and_a_plan_changes_with_its_form_alone(site: Site) -> None:
     site.start("orders")
-    site.open("rebalance/")
-    plan = site.page.locator("#plan")
-    expect(plan).to_contain_text("of 8 move", timeout=PATIENCE_MS)
-    site.page.get_by_role("spinbutton", name="Queues").fill("12")
-    site.page.get_by_role("combobox", name="Strategy").select_option("CONSISTENT_HASH")
-    expect(plan.locator(".hashring .node")).to_have_count(40, timeout=PATIENCE_MS)
-    expect(plan.locator(".hashring .tick")).to_have_count(12)
-    expect(site.page.locator("#lines .rline")).to_have_count(8)
-    plan.get_by_role("button", name="Apply this strategy to the group").click()
-    expect(site.page.locator(".waves")).to_contain_text("Another strategy", timeout=30_000)
-
-
-def test_queues_are_walked_with_the_arrow_keys_and_their_lanes_stand_out(site: Site) -> None:
-    site.visit("orders", "rebalance/")
-    expect(site.page.locator("#lines .badge")).to_have_count(8, timeout=PATIENCE_MS)
-    site.page.keyboard.press("ArrowDown")
-    site.page.keyboard.press("ArrowDown")
-    expect(site.page.locator("#lines .rline").nth(1)).to_be_focused()
+    page = site.open("rebalance/")
+    expect(page.locator("#lines .badge")).to_have_count(8)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#lines .rline").nth(1)).to_be_focused()
     site.until("document.querySelectorAll('#lanes.chosen .rl.near').length >= 1")
-    site.page.keyboard.press("Shift+T")
-    expect(site.page.locator("#twin tbody tr").first).to_contain_text("broker-a", timeout=PATIENCE_MS)
+    page.keyboard.press("Shift+T")
+    expect(page.locator("#twin tbody tr").first).to_contain_text("broker-a")
+    page.keyboard.press("Shift+T")
+
+    plan = page.locator("#plan")
+    expect(plan).to_contain_text("of 8 move")
+    page.get_by_role("spinbutton", name="Queues").fill("12")
+    page.get_by_role("combobox", name="Strategy").select_option("CONSISTENT_HASH")
+    expect(plan.locator(".hashring .node")).to_have_count(40)
+    expect(plan.locator(".hashring .tick")).to_have_count(12)
+    expect(page.locator("#lines .rline")).to_have_count(8)
+    assert site.act(action="SetRate", rate="4") == 204
+    plan.get_by_role("button", name="Apply this strategy to the group").click()
+    expect(page.locator(".waves")).to_contain_text("Another strategy")

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.axe import violations
@@ -28,45 +27,18 @@ def stop_everyone(site: Site) -> None:
     site.until("[...document.querySelectorAll('.cons .state')].every((s) => s.textContent.includes('Stopped'))")
 
 
-def test_a_reset_does_what_its_preview_showed(site: Site) -> None:
-    site.start("orders")
-    site.until(COMMITTED.format(least=3))
-    stop_everyone(site)
-    site.page.locator(".ghead [data-reset]").click()
-    site.page.get_by_role("radio", name="Earliest").check()
-    site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
-    promised = {row["queue"]: row["target"] for row in previewed(site)}
-    assert set(promised.values()) == {"0"}
-    button = site.page.locator("#rs-go")
-    expect(button).to_have_text("Reset 8 queues")
-    button.click()
-    expect(site.page.locator("#resetdlg")).to_be_hidden()
-    assert committed(site) == promised
-
-
-def test_skipping_needs_the_name_of_the_group(site: Site) -> None:
-    site.start("orders")
-    site.until(COMMITTED.format(least=1))
-    stop_everyone(site)
-    assert site.act(action="SendMessages", topic="orders", count="80") == 204
-    site.open("reset/?target=latest")
-    site.until("document.querySelector('.rs-sum') && Number(document.querySelector('.rs-sum').dataset.skipped) >= 80")
-    expect(site.page.locator("#rs-go")).to_be_disabled()
-    site.page.locator("#rs-typed").fill("order-svc")
-    expect(site.page.locator("#rs-go")).to_be_enabled()
-    site.stand_still()
-    site.page.locator("#rs-go").click()
-    site.page.wait_for_url("**/?group=order-svc**")
-    assert committed(site) == site.ends(site.snapshot())
-
-
-@pytest.mark.parametrize("path", ["", "reset/"])
-def test_what_cannot_be_read_is_said_beside_its_field_and_not_applied(site: Site, path: str) -> None:
-    """On the Board's dialog as on the page; `monday 5` and 31 February are dates to a browser, and no dates."""
-    page = site.visit("orders", path)
-    if not path:
-        page.locator(".ghead [data-reset]").click()
-    button, time = page.locator("#rs-go"), page.locator("#rs-time")
+def test_a_time_is_chosen_by_a_slider_and_an_unreadable_one_is_named_beside_its_field_and_not_applied(
+    site: Site
+) -> None:
+    """`monday 5` and 31 February are dates to a browser, and no dates."""
+    page = site.visit("orders", "reset/")
+    button, time, slider = page.locator("#rs-go"), page.locator("#rs-time"), page.locator("#rs-hist")
+    expect(button).to_be_enabled()
+    slider.focus()
+    before = time.input_value()
+    slider.press("ArrowRight")
+    site.until("(before) => document.querySelector('#rs-time').value !== before", before)
+    assert page.locator("#rs-form [name=value]").input_value().isdigit()
     expect(button).to_be_enabled()
     right = time.input_value()
     for wrong in ("yesterday", "monday 5", "2026-02-31 12:00:00", "1699999999", ""):
@@ -117,12 +89,10 @@ def test_a_change_takes_the_preview_away_until_its_own_has_come(site: Site) -> N
     site.until("JSON.parse(document.querySelector('#rs-data').textContent).value === '-7'")
 
 
-@pytest.mark.parametrize("path", ["", "reset/"])
-def test_the_price_stands_beside_the_button_on_a_phone(site: Site, path: str) -> None:
+def test_the_price_stands_beside_the_button_on_a_phone(site: Site) -> None:
     site.page.set_viewport_size(PHONE)
-    page = site.visit("orders", path)
-    if not path:
-        page.locator("body").press("r")
+    page = site.visit("orders")
+    page.locator("body").press("r")
     page.get_by_role("radio", name="Earliest").check()
     expect(page.locator("#rs-go")).to_be_enabled()
     price = page.locator("#rs-say")
@@ -134,17 +104,6 @@ def test_the_price_stands_beside_the_button_on_a_phone(site: Site, path: str) ->
     assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('#rs-say') !== null",
                          [box["x"] + 5, box["y"] + box["height"] / 2]), "nothing covers it"
     assert box["y"] + box["height"] <= PHONE["height"]
-
-
-def test_a_slider_and_the_keyboard_choose_the_same_moment(site: Site) -> None:
-    site.visit("orders", "reset/")
-    site.page.locator("#rs-data").wait_for(state="attached")
-    slider = site.page.locator("#rs-hist")
-    slider.focus()
-    before = site.page.locator("#rs-time").input_value()
-    slider.press("ArrowRight")
-    site.until("(before) => document.querySelector('#rs-time').value !== before", before)
-    assert site.page.locator("#rs-form [name=value]").input_value().isdigit()
 
 
 def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> None:
@@ -179,12 +138,19 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     expect(site.page.locator("#resetdlg")).to_be_hidden()
 
 
-def test_a_plan_that_no_longer_holds_is_refused_beside_the_new_one(site: Site) -> None:
+def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refused(site: Site) -> None:
     """What was promised is what is sent: here a promise the world does not keep."""
     site.start("orders")
+    assert site.act(action="SetRate", rate="4") == 204
     site.until(COMMITTED.format(least=3))
     stop_everyone(site)
+    assert site.act(action="SendMessages", topic="orders", count="80") == 204
     site.page.locator(".ghead [data-reset]").click()
+    site.page.locator("#resetdlg [name=target][value=latest]").check()
+    site.until("document.querySelector('.rs-sum') && Number(document.querySelector('.rs-sum').dataset.skipped) >= 80")
+    expect(site.page.locator("#rs-go")).to_be_disabled()
+    site.page.locator("#rs-typed").fill("order-svc")
+    expect(site.page.locator("#rs-go")).to_be_enabled()
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
     expect(site.page.locator("[name=method][value=online]")).to_be_disabled()

@@ -20,38 +20,35 @@ def goes_on(page: Page, after: int) -> None:
     expect(page.locator("#notice .banner:not(.tip):visible")).to_have_count(0)
 
 
-def test_an_open_page_goes_on_after_a_stop_and_after_a_kill_of_the_server(page: Page, own_server: Server) -> None:
-    site = Site(page, own_server.url, {})
-    site.start("orders")
-    for end in (own_server.stop, own_server.kill):
-        seen = newest(page)
-        end()
-        expect(page.locator("#conn")).to_contain_text("Offline")
-        expect(page.locator("#livepill")).to_contain_text("Not live")
-        own_server.start()
-        goes_on(page, seen)
-
-
-def test_a_page_of_someone_who_may_only_watch_says_asleep_until_someone_wakes_it(
+def test_an_open_page_goes_on_after_a_stop_and_a_kill_of_the_server_and_one_without_rights_says_asleep(
     page: Page, own_server: Server, browser: Browser
 ) -> None:
     site = Site(page, own_server.url, {})
     site.start("orders")
-    watching = browser.new_context().new_page()
-    watching.goto(page.url)
-    expect(watching.locator("#conn")).to_contain_text("Connected")
-    address = page.url
-    page.goto("about:blank")
-    seen = newest(watching)
-    own_server.kill()
+    seen = newest(page)
+    own_server.stop()
+    expect(page.locator("#conn")).to_contain_text("Offline")
+    expect(page.locator("#livepill")).to_contain_text("Not live")
     own_server.start()
-    expect(watching.locator("#conn")).to_contain_text("Asleep", timeout=2 * PATIENCE_MS)
-    expect(watching.locator("#livepill")).to_contain_text("Asleep")
-    expect(watching.locator("#notice .banner:visible")).to_contain_text("This sandbox is asleep")
-    expect(watching.locator("#notice .banner:visible button")).to_have_count(0)
-    page.goto(address)
-    goes_on(watching, seen)
-    watching.context.close()
+    goes_on(page, seen)
+
+    with browser.new_context() as visitors:
+        watching = visitors.new_page()
+        watching.goto(page.url)
+        expect(watching.locator("#conn")).to_contain_text("Connected")
+        for control in ("#add", ".cons [data-act=CrashActor]"):
+            expect(watching.locator(control).first).to_be_disabled()
+        address = page.url
+        page.goto("about:blank")
+        seen = newest(watching)
+        own_server.kill()
+        own_server.start()
+        expect(watching.locator("#conn")).to_contain_text("Asleep", timeout=2 * PATIENCE_MS)
+        expect(watching.locator("#livepill")).to_contain_text("Asleep")
+        expect(watching.locator("#notice .banner:visible")).to_contain_text("This sandbox is asleep")
+        expect(watching.locator("#notice .banner:visible button")).to_have_count(0)
+        page.goto(address)  # its owner wakes it
+        goes_on(watching, seen)
 
 
 def test_a_page_whose_sandbox_was_put_to_sleep_offers_to_wake_it(site: Site, browser: Browser) -> None:

@@ -26,9 +26,12 @@ def link(site: Site, kept: Kept) -> str:
     """Of a range in which a member crashes; opened at its beginning, with a note behind the crash."""
     if SHARED not in kept:
         site.start("orders")
-        site.until("queueviz.live.seq > 500")
+        site.until("queueviz.live.seq > 400", within_ms=3 * PATIENCE_MS)
+        site.stand_still()  # well before event 700
         assert site.act(action="CrashActor", actor="A") == 204
+        assert site.act(action="SetRate", rate="20") == 204
         site.until("queueviz.live.seq > 900")
+        assert site.act(action="SetRate", rate="1") == 204
         kept[SHARED] = (site.slug, site.page.context.cookies())
     site.visit(SHARED)
     page = site.page
@@ -53,7 +56,27 @@ def elsewhere(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         server.shutdown()
 
 
-def test_a_link_plays_its_range_and_stops_at_the_note(link: str, browser: Browser) -> None:
+def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
+    link: str, site: Site, browser: Browser
+) -> None:
+    page = site.page
+    first, last = (page.get_by_role("slider", name=name) for name in ("First event", "Last event"))
+    page.locator("[name=first]").fill("300")
+    page.locator("[name=last]").fill("900")
+    expect(last).to_have_attribute("aria-valuenow", "900")
+    first.press("ArrowRight")
+    expect(page.locator("[name=first]")).to_have_value("301")
+    last.press("PageDown")
+    mark = int(page.locator("[name=last]").input_value())
+    assert 301 < mark < 900
+    first.press("End")
+    expect(page.locator("[name=first]")).to_have_value(str(mark - 1))
+    first.press("Home")
+    page.get_by_role("button", name="Show it").click()
+    expect(page.locator("#preview .player .q")).to_have_count(8, timeout=3 * PATIENCE_MS)
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
     page = browser.new_page()
     page.goto(link)
     rows = page.locator(".player .q")
@@ -73,27 +96,6 @@ def test_a_link_plays_its_range_and_stops_at_the_note(link: str, browser: Browse
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.close()
-
-
-def test_the_range_is_chosen_by_keys_and_played_before_it_is_shared(link: str, site: Site) -> None:
-    page = site.page
-    first, last = (page.get_by_role("slider", name=name) for name in ("First event", "Last event"))
-    expect(first).to_have_attribute("aria-valuenow", page.locator("[name=first]").input_value())
-    page.locator("[name=first]").fill("300")
-    page.locator("[name=last]").fill("900")
-    expect(last).to_have_attribute("aria-valuenow", "900")
-    first.press("ArrowRight")
-    expect(page.locator("[name=first]")).to_have_value("301")
-    last.press("PageDown")
-    mark = int(page.locator("[name=last]").input_value())
-    assert 301 < mark < 900
-    first.press("End")
-    expect(page.locator("[name=first]")).to_have_value(str(mark - 1))
-    first.press("Home")
-    page.get_by_role("button", name="Show it").click()
-    expect(page.locator("#preview .player .q")).to_have_count(8, timeout=3 * PATIENCE_MS)
-    page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, browser: Browser) -> None:

@@ -5,33 +5,26 @@ from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE_MS, Site
 
 
-def test_a_message_of_the_tape_shows_its_bytes_and_its_place(site: Site) -> None:
-    site.visit("orders", "store/")
-    expect(site.page.locator("#entries button").first).to_be_visible(timeout=PATIENCE_MS)
-    site.page.locator("#entries button").first.click()
-    record = site.page.locator("#record")
-    expect(record).to_contain_text("PHYSICALOFFSET", timeout=PATIENCE_MS)
-    record.get_by_role("button", name="QUEUEOFFSET").click()
-    expect(record.locator("[data-in].lit").first).to_be_visible()
-    site.page.locator("#tape .unit").last.dispatch_event("click")
-    expect(record).to_contain_text("× 20", timeout=PATIENCE_MS)
-
-
-def test_the_line_of_the_log_grows_and_its_end_is_flushed_later(site: Site) -> None:
-    site.visit("orders", "store/")
-    end = site.page.locator("[data-row=figures] [data-f=max]")
-    expect(end).not_to_have_text("0", timeout=PATIENCE_MS)
+def test_the_log_grows_a_message_of_the_tape_shows_its_bytes_and_a_chosen_queue_stays(site: Site) -> None:
+    page = site.visit("orders", "store/")
+    end = page.locator("[data-row=figures] [data-f=max]")
+    expect(end).not_to_have_text("0")
     before = end.text_content()
     assert site.act(action="SendMessages", topic="orders", count="20") == 204
-    expect(end).not_to_have_text(before or "", timeout=PATIENCE_MS)
-    expect(site.page.locator("#span text.max")).to_contain_text("max")
+    expect(end).not_to_have_text(before or "")
+    expect(page.locator("#span text.max")).to_contain_text("max")
 
+    page.locator("#entries button").first.click()
+    record = page.locator("#record")
+    expect(record).to_contain_text("PHYSICALOFFSET")
+    record.get_by_role("button", name="QUEUEOFFSET").click()
+    expect(record.locator("[data-in].lit").first).to_be_visible()
+    page.locator("#tape .unit").last.dispatch_event("click")
+    expect(record).to_contain_text("× 20")
 
-def test_a_queue_is_chosen_and_the_address_remembers_it(site: Site) -> None:
-    site.visit("orders", "store/")
-    site.page.get_by_role("combobox", name="Queue").select_option("orders/2")
-    expect(site.page.locator("#entries-of")).to_have_text("orders/2")
-    assert "queue=orders%2F2" in site.page.url
+    page.get_by_role("combobox", name="Queue").select_option("orders/2")
+    expect(page.locator("#entries-of")).to_have_text("orders/2")
+    assert "queue=orders%2F2" in page.url
 
 
 def test_a_collision_is_walked_once_it_is_stored_whatever_the_form_says(site: Site) -> None:

@@ -1,9 +1,9 @@
 """Open transactions, found and ended by hand."""
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.axe import faults_at_both_widths
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, Site
 
 
 def test_a_transactional_producer_is_added_and_what_it_left_open_is_ended_by_hand(site: Site) -> None:
@@ -18,12 +18,7 @@ def test_a_transactional_producer_is_added_and_what_it_left_open_is_ended_by_han
     site.page.locator("[data-ask=transactions]").click()
     rows = site.page.locator("#ask [role=listitem]")
     expect(rows.first).to_be_visible(timeout=PATIENCE_MS)
-    for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)
-        for theme in ("light", "dark"):
-            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
-            assert [rule["id"] for rule in Axe().run(site.page).response["violations"]] == []
-        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert faults_at_both_widths(site.page, within="#ask") == []
     site.page.set_viewport_size(DESKTOP)
     ended = rows.first.get_attribute("id")
     rows.first.get_by_role("button", name="Roll back").click()
@@ -31,9 +26,3 @@ def test_a_transactional_producer_is_added_and_what_it_left_open_is_ended_by_han
     site.page.locator("[data-ask=transactions]").click()
     expect(rows.first).to_be_visible(timeout=PATIENCE_MS)
     expect(site.page.locator(f"#ask #{ended}")).to_have_count(0, timeout=PATIENCE_MS)
-
-
-def test_without_any_the_list_says_so(site: Site) -> None:
-    site.visit("orders")
-    site.page.locator("[data-ask=transactions]").click()
-    expect(site.page.get_by_text("No transaction is open.")).to_be_visible(timeout=PATIENCE_MS)

@@ -7,10 +7,15 @@ from tests.drawings.modules import Modules
 
 
 @pytest.fixture(scope="session")
-def modules() -> Iterator[Modules]:
-    node = shutil.which("node")
-    if node is None:
+def node() -> str:
+    executable = shutil.which("node")
+    if executable is None:
         pytest.skip("no Node.js on this machine")
+    return executable
+
+
+@pytest.fixture(scope="session")
+def modules(node: str) -> Iterator[Modules]:
     running = Modules(node)
     yield running
     running.end()

@@ -28,7 +28,13 @@ def run(home: Path, *, setup: int = 0, lint: int = 0, test: int = 0) -> "subproc
 def test_green_parts_are_green_and_their_seconds_reach_the_table(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == ["setup tests browser clients databases node", "lint ", "test ring", "set-up", "lint"]
+    assert done.stdout.splitlines() == [
+        "setup tests browser clients databases node",
+        "lint ",
+        "test ring",
+        "set-up",
+        "lint",
+    ]
 
 
 @pytest.mark.parametrize("red", ["lint", "test"])

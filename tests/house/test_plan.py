@@ -37,7 +37,7 @@ def test_what_is_near_is_played_before_the_ring_nearest_and_cheapest_first() -> 
 
 
 def test_what_near_has_no_room_for_is_not_left_out_when_its_turn_has_come() -> None:
-    seconds = {unit: 400.0 for unit in UNITS}
+    seconds = dict.fromkeys(UNITS, 400.0)
     turn = plan.turn(UNITS, seconds, 0, plan.PACE_S)
     chosen = plan.choose(UNITS, [turn, [UNITS[-1]]], seconds, 0, plan.PACE_S)
     assert chosen.near == (turn[0],)

@@ -25,7 +25,10 @@ def test_a_red_of_the_ring_that_was_red_before_does_not_block_and_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert judged(monkeypatch, FAR, before=(f"{FAR}::test_a",)) == 0
-    assert f"Red before this landing, too (abc123), not blocking; last green 3 landings ago: {FAR}::test_a" in capsys.readouterr().out
+    assert (
+        f"Red before this landing, too (abc123), not blocking; last green 3 landings ago: {FAR}::test_a"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("path", [NEAR, CHEAP])
@@ -41,5 +44,8 @@ def test_a_stage_that_ends_otherwise_is_red(monkeypatch: pytest.MonkeyPatch, cod
 def test_the_table_adds_up_what_came_before_and_the_stages() -> None:
     lines = stages.table([Step("set-up", 61.0, 30.0), Step("tests", 300.4, 590.0)], 0.5)
     assert [line.split() for line in lines[2:5]] == [
-        ["set-up", "1:01", "30", "s"], ["tests", "5:00", "590", "s"], ["all", "6:01", "620", "s"]]
+        ["set-up", "1:01", "30", "s"],
+        ["tests", "5:00", "590", "s"],
+        ["all", "6:01", "620", "s"],
+    ]
     assert lines[-1].startswith("machine: 0.50 times")

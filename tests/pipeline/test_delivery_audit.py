@@ -13,11 +13,11 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.pipeline.few import FEW_BYTES
 from sandbox.pipeline.sealed.reading import parts_of
 from sandbox.simulation.world import World
-from tests.wide import many
 from tests.golden.golden_stores import MANIFEST, queue_ends, rows
 from tests.pipeline.audits import Table, run_over, table
 from tests.pipeline.conftest import Run
 from tests.pipeline.worlds import Recorded, record
+from tests.wide import many
 
 pytestmark = pytest.mark.pipeline
 

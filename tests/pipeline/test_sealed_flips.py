@@ -8,12 +8,12 @@ import orjson
 import pytest
 
 from sandbox.pipeline.sealed.entries import entries_in
-from tests.wide import seeds
 from tests.pipeline.conftest import Run
 from tests.pipeline.sealed_reads import sealed
 from tests.pipeline.test_export import lines
 from tests.pipeline.test_seal_job import exported
 from tests.unit.store.test_verify import overwrite
+from tests.wide import seeds
 
 pytestmark = pytest.mark.pipeline
 

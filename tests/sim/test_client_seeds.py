@@ -11,8 +11,8 @@ from sandbox.client.push_consumer import PushConsumer
 from sandbox.kernel.errors import SandboxError
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
-from tests.wide import seeds
 from tests.sim.client_world import BROKER_ADDRESS, Work, World
+from tests.wide import seeds
 
 TROUBLED_S = 150
 SETTLE_S = 400  # a retried message may wait 10 s, a hung member's queues 130 s, a lock 60 s

@@ -19,8 +19,8 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.simulation.world import World
-from tests.wide import seeds
 from tests.sim.fault_stage import broker, caused_by, refusal
+from tests.wide import seeds
 
 GROUP = "order-svc"
 

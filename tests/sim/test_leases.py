@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
-from tests.wide import many
 from tests.sim.lease_engine import Rules
 from tests.sim.lease_world import LeaseWorld
+from tests.wide import many
 
 KNOWN_SEEDS = (
     67,  # a sandbox opened after 16 s: engines that wait for a lease to run out have to claim every second

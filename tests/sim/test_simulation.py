@@ -1,4 +1,4 @@
-"""Seeds against promises: fifteen, and 35 more marked wide; those that ever failed; what the command says about them."""
+"""Seeds against promises: fifteen, and 35 marked wide; those that ever failed; what the command says about them."""
 
 import json
 from io import StringIO

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
@@ -13,6 +14,7 @@ from queueviz.engines import MOST_ENGINES
 BENCHES = ("append", "tcp", "wire", "board", "class", "pipeline")
 MODULES = {"class": "classroom"}  # the others are modules of their own name
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
+MOST_IN_A_LESSON = 120  # places of a course
 MOST_RATE = 60
 OF_CLASS = ("students", "rate", "cores", "engines")
 QUICK = ("wire", "pipeline")
@@ -23,7 +25,8 @@ class Command(BaseCommand):
 
     help = ("Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against our "
             "broker and Apache's; needs Java, Maven), board (one reading, its bytes and those of a recording), class "
-            "(one watched sandbox for each student), pipeline (a store in Spark, beside Parquet).")
+            "(one watched sandbox for each student; with --lab a lesson with its teacher, cuts and a killed server, "
+            "with --burst as many answers within a second), pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -31,16 +34,21 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
         parser.add_argument("--quick", action="store_true", help=f"of {' and '.join(QUICK)}: less, for a first look")
         parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
+        parser.add_argument("--lab", metavar="N0", help="of class: played by the students of a course, by its script")
+        parser.add_argument("--burst", type=int, metavar="120", help="of class with --lab: answers within one second")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
         parser.add_argument("--cores", type=_numbers, metavar="1,2", help="of class: that the server may use")
         parser.add_argument("--engines", type=_numbers, metavar="0,1", help="of class: the server's processes")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
-            module = import_module(f"tests.bench.{MODULES.get(bench, bench)}")
+            module = import_module(f"tests.bench.{'lesson' if options['lab'] else MODULES.get(bench, bench)}")
         except ModuleNotFoundError as error:
             raise CommandError(f"The bench {bench} needs the development requirements: {error}.") from error
-        figures = module.run(**_arguments(bench, options))
+        if options["burst"] is not None and not options["lab"]:
+            raise CommandError("--burst is of class with --lab.")
+        arguments = _arguments(bench, options)
+        figures = _lesson(module, bench, options, **arguments) if options["lab"] else module.run(**arguments)
         if options["json"]:
             self.stdout.write(json.dumps(figures, default=str))
             return
@@ -61,6 +69,27 @@ def _arguments(bench: str, options: dict[str, Any]) -> dict[str, Any]:
         if any(not least <= number <= most for number in numbers):
             raise CommandError(f"--{name} takes numbers from {least} to {most}.")
     return {"rates" if name == "rate" else name: numbers for name, numbers in arguments.items()}
+
+
+def _lesson(module: ModuleType, bench: str, options: dict[str, Any], *, students: tuple[int, ...] = (60,),
+            engines: tuple[int, ...] = (0,), **others: Any) -> dict[str, Any]:
+    """Run one lesson, of one number of students."""
+    if bench != "class" or others or len(students) != 1 or len(engines) != 1:
+        raise CommandError("--lab is of class, with one number of --students and of --engines.")
+    try:
+        lab = module.lab_of(options["lab"]).slug
+    except KeyError:
+        raise CommandError(f"There is no lab {options['lab']}.") from None
+    burst = options["burst"]
+    if students[0] > MOST_IN_A_LESSON:
+        raise CommandError(f"--students takes numbers from 1 to {MOST_IN_A_LESSON} in a lesson.")
+    if burst is None:
+        figures: dict[str, Any] = module.run(lab, students[0], engines[0])
+    elif not 1 <= burst <= MOST_IN_A_LESSON:
+        raise CommandError(f"--burst takes numbers from 1 to {MOST_IN_A_LESSON}.")
+    else:
+        figures = module.burst(lab, burst, engines[0])
+    return figures
 
 
 def _numbers(text: str) -> tuple[int, ...]:

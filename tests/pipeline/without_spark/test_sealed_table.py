@@ -14,7 +14,6 @@ from sandbox.pipeline.sealed import entries, plan, table, writing
 from sandbox.pipeline.sealed.entries import entries_in, state_of
 from sandbox.pipeline.sentences import sentence_of
 from tests.golden.golden_stores import NAMES, unpack
-from tests.wide import many
 from tests.pipeline.damaged import LOG_BYTES, sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed, spoil
 from tests.pipeline.sealed_tables import counts, files_of, opened, scanned, sealed_ahead, sealed_files, tabled
@@ -22,6 +21,7 @@ from tests.pipeline.store_reads import Broker
 from tests.pipeline.without_spark.test_sealed import LOGS, STEPS, broker, killed_before, root
 from tests.small_disk import mounted
 from tests.unit.store.test_verify import overwrite
+from tests.wide import many
 
 errors = pytest.importorskip("pyiceberg.exceptions")
 

@@ -15,12 +15,12 @@ from sandbox.pipeline.audit.whole import audit
 from sandbox.simulation.run import run_seed
 from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk
-from tests.wide import seeds
 from tests.pipeline.store_reads import written
 from tests.seed.stage import files_of
 from tests.sim.store_world import StoreWorld, inbound
 from tests.sim.test_store_crashes import LATER_MS, life
 from tests.unit.store.stores import Stores, message
+from tests.wide import seeds
 
 SEEDS = seeds(3, 10)
 

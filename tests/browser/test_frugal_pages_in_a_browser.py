@@ -1,0 +1,64 @@
+"""The cost of a board: bytes of its first view, elements, and processor time of the script of a frame."""
+
+from math import inf
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site
+
+ROUNDS, FRAMES = 8, 30
+PAINTED = """(most) => new Promise((done) => {
+    let painted = 0, last = queueviz.painter.cost_ms;
+    const look = () => {
+        if (queueviz.painter.cost_ms !== last) [painted, last] = [painted + 1, queueviz.painter.cost_ms];
+        painted < most ? requestAnimationFrame(look) : done();
+    };
+    look();
+})"""
+
+
+def script_ms(page: Page, at_most: float) -> float:
+    """Return the processor time that scripts take of a painted frame.
+
+    Other work on the machine makes it longer, never shorter: the first round within the limit counts, or the best.
+    """
+    chromium = page.context.new_cdp_session(page)
+    chromium.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent_s() -> float:
+        metrics = chromium.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "ScriptDuration"))
+
+    best_ms = inf
+    for _ in range(ROUNDS):
+        before_s = spent_s()
+        page.evaluate(PAINTED, FRAMES)
+        best_ms = min(best_ms, (spent_s() - before_s) * 1000 / FRAMES)
+        if best_ms <= at_most:
+            break
+    return best_ms
+
+
+def test_the_first_view_and_each_frame_are_light(site: Site) -> None:
+    """On the wire: scripts, styles and fonts at most 120 kB, the page 20 kB; 4 ms a frame (product.md 6.4)."""
+    site.visit("orders")
+    script = """performance.getEntries().filter((entry) => entry.encodedBodySize)
+        .map((entry) => [new URL(entry.name).pathname, entry.encodedBodySize])"""
+    sizes = dict(site.page.evaluate(script))
+    static = {name: size for name, size in sizes.items() if name.startswith("/static/") and "uPlot" not in name}
+    page = sizes[site.page.evaluate("location.pathname")]
+    assert 20 * 1024 < sum(static.values()) <= 120 * 1024, static
+    assert page <= 20 * 1024
+    assert site.page.evaluate("document.querySelectorAll('*').length") <= 1_500
+    assert script_ms(site.page, at_most=4.0) <= 4.0
+
+
+def test_a_frame_of_ninety_six_queues_is_light(site: Site) -> None:
+    site.start("orders")  # on two brokers
+    assert site.act(action="CreateTopic", topic="wide", write_queues="48", read_queues="48") == 204
+    assert site.act(action="StartConsumer", group="wide-svc", copies="2", work_ms="100,300",
+                    subscriptions='[{"topic":"wide","expression":"*"}]') == 204  # fmt: skip
+    assert site.act(action="StartProducer", topic="wide", rate_per_s="200") == 204
+    site.open("?group=wide-svc")
+    expect(site.page.locator(".heat button")).to_have_count(96)
+    assert script_ms(site.page, at_most=8.0) <= 8.0
