@@ -175,7 +175,8 @@ class Mutants:
         self._texts = {path: (ROOT / path).read_text() for path in by_file}
         self._by_file, self._importers = by_file, importers(read_graph())
         first = next(item for item in session.items if item.get_closest_marker("django_db"))
-        first.config.hook.pytest_runtest_protocol(item=first, nextitem=session.items[-1])  # the database is made once
+        self._last = session.items[-1]  # named as the next one after each test, so that what a session has once stays
+        first.config.hook.pytest_runtest_protocol(item=first, nextitem=self._last)  # the database is made
         for number, (path, site) in enumerate(self._drawn, 1):
             row = self._judge(path, site)
             self.rows.append(row)
@@ -236,7 +237,7 @@ class Mutants:
         for item in tests:
             if time.process_time() - begun > BUDGET_S:
                 break
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=self._last)
             if self._failed:
                 return item.nodeid
         return ""

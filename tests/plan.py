@@ -1,6 +1,6 @@
-"""Plan of a run: which of the dear tests it plays.  The same for a commit on every machine: nothing is timed here.
+"""Plan of a run: which of the costly tests it plays.  The same for a commit on every machine: nothing is timed here.
 
-Cheap tests are in every run.  Dear tests are counted in units: a file, or of a file what is marked `wide` or `alone`,
+Cheap tests are in every run.  Costly tests are counted in units: a file, or of a file what is marked `wide` or `alone`,
 or a file once more on PostgreSQL.  A run plays the units near the change, nearest first, up to a budget of seconds; a
 run of the ring also plays the next part of all units in the order of their names' checksums: docs/testing.md.
 """
@@ -20,7 +20,7 @@ SMALLEST = (
     "tests/pipeline/test_smallest_job.py",
     "tests/server/test_smallest_start.py",
     "tests/sim/test_smallest_lab.py",
-)  # of each dear kind, in each run
+)  # of each costly kind, in each run
 ON_REQUEST = ("robustness",)  # ten minutes of it are played by its own command alone
 POSTGRESQL = "postgresql:"  # begins the units that are files once more on PostgreSQL
 TWICE = ("web", "attacks")  # folders whose files are such units, too
@@ -47,7 +47,7 @@ STAGES = {
 
 
 class Plan(NamedTuple):
-    """Units a run plays; `left_out` are near and too dear for the budget."""
+    """Units a run plays; `left_out` are near and too costly for the budget."""
 
     near: tuple[str, ...]
     ring: tuple[str, ...]
@@ -85,7 +85,7 @@ def is_cheap(unit: str) -> bool:
 
 
 def units_of(texts: Mapping[str, str]) -> list[str]:
-    """Return all dear units of test files, given path → text, in the order of the ring."""
+    """Return all costly units of test files, given path → text, in the order of the ring."""
     units = [unit for path, text in texts.items() for unit in _units_of_file(path, text) if not is_cheap(unit)]
     return sorted(units, key=lambda unit: zlib.crc32(unit.encode()))
 

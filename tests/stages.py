@@ -112,7 +112,7 @@ def header(kind: str, chosen: Plan, now: Landing, seconds: Seconds, speed: float
     if kind != "whole":
         lines += [f"  ring: {unit}" for unit in chosen.ring]
     lines += [
-        f"  near, but too dear for this run: {unit} ({sum_s([unit])}); script/test {plan.path_of(unit)}"
+        f"  near, but too costly for this run: {unit} ({sum_s([unit])}); script/test {plan.path_of(unit)}"
         for unit in chosen.left_out
     ]
     return lines

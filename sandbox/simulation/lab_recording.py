@@ -117,6 +117,7 @@ def record_lab(lab: Lab, engine: str, progress: Progress = lambda share: None) -
         player = LabPlayer(recorded, lab)
         with suppress(LastStep):
             lab.solve(player)
+        recorded.go_on(PACE_MS / 1000)  # the event that met the last step is in it, too
         if (left_s := LEAST_S - recorded.lasts_ms / 1000) > 0:
             recorded.go_on(left_s)
         about = About(engine, lab.template, lab.preset, SEED, PACE_MS)

@@ -74,6 +74,7 @@ class Loop:
 
         self.call(stop)
         self._thread.join(10)
+        self.loop.close()
 
 
 class Lesson:
@@ -133,6 +134,8 @@ class Lesson:
     def end(self) -> None:
         """Journals are read after it; once is enough."""
         self.loop.end()
+        for browser in (self.teacher, *(student.browser for student in self.students)):
+            browser.http.close()
         if self.server.process is not None and self.server.process.poll() is None:
             self.server.end()
 

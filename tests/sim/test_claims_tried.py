@@ -18,7 +18,7 @@ from sandbox.simulation.try_claim import basis_of, shorten, try_claim, try_seed
 from tests.sim.recorded_stage import SLUG, Recorded
 
 SEEDS = 6
-ALL_SEEDS = 200
+ALL_SEEDS = 60
 
 
 def consumed(offset: int, client_id: str, at_ms: int, *, began_ms: int = 0, key: str = "k",

@@ -1,4 +1,4 @@
-"""Which dear tests a run plays, with units and seconds that are made up."""
+"""Which costly tests a run plays, with units and seconds that are made up."""
 
 import random
 import zlib
