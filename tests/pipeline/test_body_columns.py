@@ -15,7 +15,7 @@ from sandbox.pipeline.results import manifest_of
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run, Told
 from tests.pipeline.store_reads import written
-from tests.pipeline.without_spark.test_bodies import SCHEMA
+from tests.pipeline.without_spark.test_bodies_decoded import SCHEMA
 from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline
