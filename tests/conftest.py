@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
@@ -77,15 +78,16 @@ class Results:
     """What failed and what it cost, for the run that started this one."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._failed, self._seconds = path, [], defaultdict(float)
-        self._failed: list[str]
-        self._seconds: defaultdict[str, float]
+        self._path = path
+        self._failed: list[str] = []
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         unit = next((value for name, value in report.user_properties if name == "unit"), "")
         self._seconds[unit] += report.duration
         if report.failed:
             self._failed.append(report.nodeid)
+            print(f"\nRed: {report.nodeid}", file=sys.stderr)  # at once: the summary is minutes away
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
