@@ -71,13 +71,13 @@ def fidelity(site: Site) -> None:
 PAGES = (board, orderly, locks, index, reset, landing, fidelity)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.__name__ for page in PAGES])
-def test_shots(site: Site, request: pytest.FixtureRequest, page: Callable[[Site], None]) -> None:
+@pytest.mark.parametrize("prepare", PAGES, ids=[prepare.__name__ for prepare in PAGES])
+def test_shots(site: Site, request: pytest.FixtureRequest, prepare: Callable[[Site], None]) -> None:
     """Skipped without a folder for the pictures."""
     folder = request.config.getoption("--shots")
     if folder is None:
         pytest.skip("no --shots")
-    page(site)
+    prepare(site)
     Path(folder).mkdir(parents=True, exist_ok=True)
     for viewport, size in ((DESKTOP, ""), (PHONE, "-phone")):
         site.page.set_viewport_size(viewport)
@@ -85,4 +85,4 @@ def test_shots(site: Site, request: pytest.FixtureRequest, page: Callable[[Site]
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
             site.page.evaluate("document.fonts.ready")
             site.page.evaluate("new Promise((done) => setTimeout(done, 400))")  # colours and charts settle
-            site.page.screenshot(path=Path(folder) / f"{page.__name__}{size}-{theme}.png")
+            site.page.screenshot(path=Path(folder) / f"{prepare.__name__}{size}-{theme}.png")

@@ -47,8 +47,11 @@ export const page = startShell({
 });
 const { clock, config, painter } = page;
 let explaining = null; // not part of the first view
-const explain = ({ target }) => (explaining ??= import("./explain.js").then(({ setUpExplanations }) => setUpExplanations(config, target)));
-for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, explain, { once: true });
+const explain = ({ target }) =>
+  (explaining ??= import("./explain.js")
+    .then(({ setUpExplanations }) => setUpExplanations(config, target))
+    .catch(() => (explaining = null))); // the server cannot be reached: the next event tries again
+for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, explain);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
 const recent = async () => {
   const answer = await fetch(`${config.api}/ask/recent-lag?${asked}`);
@@ -66,7 +69,12 @@ let strips = null; // the window all strips share
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 const forecast = new Forecast({ config, lanes, cards });
 rows.selected = config.sel ?? null;
-rows.box.addEventListener("pointerover", async () => (await import("./strip_peek.js")).setUpPeek({ rows, config, board: () => board, window: () => strips.size }), { once: true });
+let peeking = null; // as `explaining`
+const peek = () =>
+  (peeking ??= import("./strip_peek.js")
+    .then(({ setUpPeek }) => setUpPeek({ rows, config, board: () => board, window: () => strips.size }))
+    .catch(() => (peeking = null)));
+rows.box.addEventListener("pointerover", peek);
 
 if (config.channels.board) show(page, config.channels.board, paint);
 if (config.channels.store) show(page, config.channels.store, (data) => {
