@@ -180,9 +180,9 @@ class Mutants:
         for number, (path, site) in enumerate(self._drawn, 1):
             row = self._judge(path, site)
             self.rows.append(row)
-            place = f"{row['file']}:{row['line']} {row['kind']}: {row['text']}"
+            mutant = f"{row['file']}:{row['line']} {row['kind']}: {row['text']}"
             by = f" by {row['killer']}" if row["killer"] else ""
-            print(f"\n{number}/{len(self._drawn)} {row['verdict']}{by}: {place}", flush=True)
+            print(f"\n{number}/{len(self._drawn)} {row['verdict']}{by}: {mutant}", flush=True)
             if self._out:
                 self._out.write_text("".join(json.dumps(line) + "\n" for line in self.rows))
         return True

@@ -1,4 +1,4 @@
-"""What holds for all tests: marks name claims there are, a plan chooses, what is long begins first."""
+"""Hooks of all tests: marks name claims there are, a plan chooses, what is long begins first."""
 
 import json
 import os

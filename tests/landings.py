@@ -23,8 +23,8 @@ class Landing(NamedTuple):
 
 def landing(root: Path = ROOT) -> Landing:
     """Return the landing of HEAD and the work tree; without git one that has no base and changed nothing."""
-    commits = [Commit(*line.split()) for line in _git(root, "log", "--first-parent", "--reverse", "--format=%h %ct")]
-    commits = [Commit(commit.name, int(commit.time_s)) for commit in commits]
+    lines = _git(root, "log", "--first-parent", "--reverse", "--format=%h %ct")
+    commits = [Commit(name, int(time_s)) for name, time_s in map(str.split, lines)]
     if not commits:
         return Landing(0, "", frozenset())
     base = base_of(commits)

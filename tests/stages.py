@@ -65,7 +65,7 @@ def main(words: list[str]) -> int:
             begun_s, processor_s = time.monotonic(), _children_s()
             results[stage] = play(stage, units)
             steps.append(Step(stage, time.monotonic() - begun_s, _children_s() - processor_s))
-    red = judge(results, chosen, now)
+    red = judge(results, chosen, "" if kind == "whole" else now.base, now.number)  # before a release all reds count
     if "--seconds" in options:
         write_seconds(
             {unit: spent for result in results.values() for unit, spent in result.seconds.items()}, seconds, speed
@@ -143,8 +143,8 @@ def play(stage: str, units: list[str]) -> Result:
     return Result(code, results["failed"], {unit: spent * scale for unit, spent in results["seconds"].items()})
 
 
-def judge(results: dict[str, Result], chosen: Plan, now: Landing) -> int:
-    """Return 1 if a stage is red; a red of the ring alone does not count if it was red before the landing, too."""
+def judge(results: dict[str, Result], chosen: Plan, base: str, number: int) -> int:
+    """Return 1 if a stage is red; a red of the ring alone that is red on the base, too, does not count."""
     red = 0
     near = {plan.path_of(unit) for unit in chosen.near}
     ring = {plan.path_of(unit) for unit in chosen.ring}
@@ -152,13 +152,13 @@ def judge(results: dict[str, Result], chosen: Plan, now: Landing) -> int:
         if result.code == 0 or (result.code == NO_TESTS and stage != ALL_ARE_CHEAP):
             continue
         far = [test for test in result.failed if path_of(test) in ring - near and not plan.is_cheap(path_of(test))]
-        before = failed_on(now.base, stage, far) if far and now.base else set()
-        for test in far:
+        before = failed_on(base, stage, far) if far and base else set()
+        for test in far if base else ():
             if test in before:
-                ago = f"last green {last_green(test, now)} landings ago"
-                print(f"Red before this landing, too ({now.base}), not blocking; {ago}: {test}")
+                ago = f"last green {last_green(test, number)} landings ago"
+                print(f"Red before this landing, too ({base}), not blocking; {ago}: {test}")
             else:
-                print(f"Red, and not before this landing ({now.base}): {test}")
+                print(f"Red, and not before this landing ({base}): {test}")
         if result.code != FAILED or not result.failed or not before.issuperset(result.failed):
             red = 1
     return red
@@ -168,12 +168,12 @@ def path_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def last_green(test: str, now: Landing) -> int:
+def last_green(test: str, number: int) -> int:
     """Return how many landings ago the ring last played the file of a test."""
     _, seconds = plan.read_seconds()
     units = plan.units_of(plan.read_texts())
     return min(
-        plan.landings_since(unit, units, seconds, now.number) for unit in units if plan.path_of(unit) == path_of(test)
+        plan.landings_since(unit, units, seconds, number) for unit in units if plan.path_of(unit) == path_of(test)
     )
 
 

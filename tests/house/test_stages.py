@@ -3,18 +3,18 @@
 import pytest
 
 from tests import plan, stages
-from tests.landings import Landing
 from tests.stages import Result, Step
 
 NEAR, FAR, CHEAP = "tests/browser/test_near.py", "tests/sim/test_far.py", "tests/web/test_cheap.py"
-NOW = Landing(7, "abc123", frozenset())
 CHOSEN = plan.Plan((NEAR,), (FAR,), ())
 
 
-def judged(monkeypatch: pytest.MonkeyPatch, *failed: str, before: tuple[str, ...] = (), code: int = 1) -> int:
+def judged(
+    monkeypatch: pytest.MonkeyPatch, *failed: str, before: tuple[str, ...] = (), code: int = 1, base: str = "abc123"
+) -> int:
     monkeypatch.setattr(stages, "failed_on", lambda base, stage, tests: set(before) & set(tests))
-    monkeypatch.setattr(stages, "last_green", lambda test, now: 3)
-    return stages.judge({"tests": Result(code, [f"{path}::test_a" for path in failed], {})}, CHOSEN, NOW)
+    monkeypatch.setattr(stages, "last_green", lambda test, number: 3)
+    return stages.judge({"tests": Result(code, [f"{path}::test_a" for path in failed], {})}, CHOSEN, base, 7)
 
 
 def test_a_red_of_the_ring_is_red_when_it_was_green_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,6 +29,10 @@ def test_a_red_of_the_ring_that_was_red_before_does_not_block_and_is_reported(
         f"Red before this landing, too (abc123), not blocking; last green 3 landings ago: {FAR}::test_a"
         in capsys.readouterr().out
     )
+
+
+def test_before_a_release_no_red_is_excused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judged(monkeypatch, FAR, before=(f"{FAR}::test_a",), base="") == 1
 
 
 @pytest.mark.parametrize("path", [NEAR, CHEAP])
