@@ -78,26 +78,16 @@ def complaints(ended_run: Run, *rows: str) -> list[str]:
     return faults(by_row(claims, ended_run.outcomes), ledger(), ended_run)
 
 
-def test_marked_tests_run_and_their_worst_moment_counts(tree: Path, alone: None) -> None:
-    found = run(tree, root=tree)
-    assert {one.id.removeprefix("test_small.py::"): one.outcome for one in found.outcomes} == ENDS
-    assert found.unread == []
-
-
-def test_in_parallel_it_is_the_same(tree: Path) -> None:
-    pytest.importorskip("xdist")
-    found = run(tree, root=tree)
-    assert {one.id.removeprefix("test_small.py::"): one.outcome for one in found.outcomes} == ENDS
-
-
 @pytest.mark.parametrize("in_parallel", [False, True])
-def test_a_module_no_one_can_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch, in_parallel: bool) -> None:
+def test_marked_tests_run_and_a_module_no_one_can_read_is_named(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, in_parallel: bool
+) -> None:
     if not in_parallel:
         monkeypatch.setattr(runner, "_in_parallel", list)
     (tree / "test_broken.py").write_text("import nothing_of_that_name\n")
     found = run(tree, root=tree)
+    assert {one.id.removeprefix("test_small.py::"): one.outcome for one in found.outcomes} == ENDS, "the worst moment"
     assert found.unread == ["test_broken.py"]
-    assert len(found.outcomes) == len(ENDS), "the others still run"
     assert "test_broken.py could not be collected: whatever it shows is not counted." in complaints(found, "0.1")
 
 
@@ -114,12 +104,18 @@ def test_json_lists_each_row_with_its_tests_and_nothing_else(tree: Path, alone: 
     assert (code, err) == (0, "")
 
 
-def test_without_rows_all_of_them_are_listed_and_what_is_missing_is_said(tree: Path, alone: None) -> None:
+def test_without_rows_all_of_them_are_listed_and_what_is_missing_is_said(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed, failed = (Outcome(f"test_small.py::{name}", rows, end) for name, rows, end in (
+        ("test_passes[1]", ("0.1", "D1"), "passed"), ("test_fails", ("0.2",), "failed")))
+    again = passed._replace(id="test_small.py::test_passes[2]")
+    monkeypatch.setattr(runner, "run", lambda *_, **__: Run([passed, again, failed], []))
     code, out, err = ended(tree)
     assert out.splitlines()[0] == f"0.1   {ledger()['0.1'].claim}"
     assert out.splitlines()[1].strip() == "passed  test_small.py::test_passes (2)", "one line for all parameters"
     assert len([line for line in out.splitlines() if line[0] != " "]) == len(ledger())
-    assert err.count("no test shows this row.") == len(ledger()) - 6
+    assert err.count("no test shows this row.") == len(ledger()) - 3
     assert "0.2: test_small.py::test_fails failed." in err
     assert code == 1
 
@@ -162,12 +158,7 @@ def test_a_run_that_breaks_off_is_no_result(tree: Path, alone: None) -> None:
         ended(tree, "--row", "0.1")
 
 
-@pytest.mark.parametrize("in_parallel", [False, True])
-def test_the_suite_itself_does_not_collect_a_mark_of_no_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_parallel: bool, capfd: Any
-) -> None:
-    if not in_parallel:
-        monkeypatch.setattr(runner, "_in_parallel", list)
+def test_the_suite_itself_does_not_collect_a_mark_of_no_row(tmp_path: Path, alone: None, capfd: Any) -> None:
     (tmp_path / "conftest.py").write_text((runner.HOUSE / "tests" / "conftest.py").read_text("utf-8"))
     (tmp_path / "test_odd.py").write_text('import pytest\n\n@pytest.mark.seed("9.9")\ndef test_odd(): pass\n')
     (tmp_path / "test_bare.py").write_text("import pytest\n\n@pytest.mark.seed()\ndef test_bare(): pass\n")
