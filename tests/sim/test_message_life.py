@@ -1,6 +1,5 @@
 """What a message's page shows: bytes, place, copies, deliveries, and what each group has made of it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,11 @@ from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import MessageConsumedOnce, MessageDeadLettered, MessagesStored
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, broker_address
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        yield made
+world = world_with({"orders": 1})
 
 
 def consumer(world: World, group: str = GROUP, *, expression: str = "*", work_ms: tuple[int, int] = (10, 10),

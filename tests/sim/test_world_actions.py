@@ -1,6 +1,5 @@
 """What people do to a sandbox, and what the world makes of it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +23,10 @@ from sandbox.journal.events import (
 )
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        yield made
+world = world_with({"orders": 4})
 
 
 def with_traffic(world: World, *, copies: int = 2, per_s: float = 10, **fields: Any) -> None:
