@@ -6,15 +6,16 @@ from urllib.parse import quote
 
 import pytest
 
-from sandbox.cluster.config import HostConfig
 from sandbox.cluster.frame_recorder import KEEP_S, ROWS_PER_S
 from sandbox.journal.events import CommandExchanged
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.frame import FrameDecoder
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.seed.stage import WireLog
 
 LINK = "A~broker-a"
+world = world_of("orders", seconds=3)
 
 
 def frames(world: World, link: str = LINK) -> list[dict[str, Any]]:
@@ -55,16 +56,14 @@ def test_nothing_is_heard_before_someone_looks_nor_ten_seconds_after(tmp_path: P
         assert frames(world) == []
 
 
-def test_the_links_are_the_open_connections_by_their_names(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        links = world.read("wire/").data["links"]
-        clients = ("A", "B", "C", *(actor.label for actor in world.cluster.actors.producers()))
-        servers = ("broker-a", "broker-b", "ns-1")
-        assert set(links) == {f"{a}~{b}" for a in clients for b in servers} | {"broker-a~ns-1", "broker-b~ns-1"}
-        assert {row["connections"] for row in links.values()} == {1}
-        assert {row["seen"] for row in links.values()} == {None}
-        assert world.cluster.network.tap is None
+def test_the_links_are_the_open_connections_by_their_names(world: World) -> None:
+    links = world.read("wire/").data["links"]
+    clients = ("A", "B", "C", *(actor.label for actor in world.cluster.actors.producers()))
+    servers = ("broker-a", "broker-b", "ns-1")
+    assert set(links) == {f"{a}~{b}" for a in clients for b in servers} | {"broker-a~ns-1", "broker-b~ns-1"}
+    assert {row["connections"] for row in links.values()} == {1}
+    assert {row["seen"] for row in links.values()} == {None}
+    assert world.cluster.network.tap is None
 
 
 def test_an_answer_is_joined_with_its_request(tmp_path: Path) -> None:
@@ -83,32 +82,28 @@ def test_an_answer_is_joined_with_its_request(tmp_path: Path) -> None:
             assert (request["code"], request["status"]) == (answer["code"], answer["status"])
 
 
-def test_the_bytes_are_the_frame_itself(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        frames(world)
-        world.run(5)
-        for frame in frames(world):
-            one = world.ask("frames", link=LINK, no=frame["no"])["frame"]
-            raw = bytes.fromhex(one["hex"])
-            assert len(raw) == one["bytes"] == one["kept"]
-            [command] = FrameDecoder().feed(raw)
-            assert (command.opaque, command.is_response) == (one["opaque"], one["kind"] == "answer")
-            assert one["fields"][0]["value"] == str(len(raw) - 4)
-            if one["body"] is not None:
-                assert raw[-one["body"]["bytes"]:] == command.body
+def test_the_bytes_are_the_frame_itself(world: World) -> None:
+    frames(world)
+    world.run(5)
+    for frame in frames(world):
+        one = world.ask("frames", link=LINK, no=frame["no"])["frame"]
+        raw = bytes.fromhex(one["hex"])
+        assert len(raw) == one["bytes"] == one["kept"]
+        [command] = FrameDecoder().feed(raw)
+        assert (command.opaque, command.is_response) == (one["opaque"], one["kind"] == "answer")
+        assert one["fields"][0]["value"] == str(len(raw) - 4)
+        if one["body"] is not None:
+            assert raw[-one["body"]["bytes"]:] == command.body
 
 
 @pytest.mark.seed("0.16")
-def test_an_answered_pull_shows_next_min_and_max_offset(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        look_for(world, 6)
-        pulls = [frame for frame in frames(world) if is_of(frame, "PULL_MESSAGE", answer=True) and frame["code"] == 0]
-        fields = {field["name"]: field["value"] for field in pulls[-1]["fields"]}
-        assert {"nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId"} <= set(fields)
-        records = pulls[-1]["body"]["records"]
-        assert int(fields["nextBeginOffset"]) == int(records[-1]["offset"]) + 1 <= int(fields["maxOffset"])
+def test_an_answered_pull_shows_next_min_and_max_offset(world: World) -> None:
+    look_for(world, 6)
+    pulls = [frame for frame in frames(world) if is_of(frame, "PULL_MESSAGE", answer=True) and frame["code"] == 0]
+    fields = {field["name"]: field["value"] for field in pulls[-1]["fields"]}
+    assert {"nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId"} <= set(fields)
+    records = pulls[-1]["body"]["records"]
+    assert int(fields["nextBeginOffset"]) == int(records[-1]["offset"]) + 1 <= int(fields["maxOffset"])
 
 
 def test_a_new_member_is_seen_asking_for_the_stored_offset(tmp_path: Path) -> None:
@@ -195,67 +190,59 @@ def test_a_moving_view_gets_twenty_rows_a_second_and_a_count(tmp_path: Path) -> 
             assert world.ask("frames", link="P~broker-a", no=int(no))["frame"]["no"] == int(no)
 
 
-def test_links_are_recorded_within_a_limit(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        links = list(world.read("wire/").data["links"])
-        most = world.cluster.limits.wire_links
-        assert len(links) > most
-        for link in links[:most]:
-            world.ask("frames", link=link)
-        with pytest.raises(ActionRefused) as refused:
-            world.ask("frames", link=links[most])
-        assert refused.value.status == 429
-        world.run(KEEP_S + 1.5)
+def test_links_are_recorded_within_a_limit(world: World) -> None:
+    links = list(world.read("wire/").data["links"])
+    most = world.cluster.limits.wire_links
+    assert len(links) > most
+    for link in links[:most]:
+        world.ask("frames", link=link)
+    with pytest.raises(ActionRefused) as refused:
         world.ask("frames", link=links[most])
+    assert refused.value.status == 429
+    world.run(KEEP_S + 1.5)
+    world.ask("frames", link=links[most])
 
 
-def test_who_listened_before_goes_on_hearing_and_is_alone_again_afterwards(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        log = WireLog(world)
-        tap = world.cluster.network.tap
-        frames(world)
-        world.run(3)
-        assert len(log.frames) > 0
-        assert frames(world) != []
-        world.run(KEEP_S + 1.5)
-        assert world.cluster.network.tap == tap
-        heard = len(log.frames)
-        world.run(3)
-        assert len(log.frames) > heard
+def test_who_listened_before_goes_on_hearing_and_is_alone_again_afterwards(world: World) -> None:
+    log = WireLog(world)
+    tap = world.cluster.network.tap
+    frames(world)
+    world.run(3)
+    assert len(log.frames) > 0
+    assert frames(world) != []
+    world.run(KEEP_S + 1.5)
+    assert world.cluster.network.tap == tap
+    heard = len(log.frames)
+    world.run(3)
+    assert len(log.frames) > heard
 
 
-def test_who_listens_later_replaces_us_only_until_the_next_look(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        frames(world)
-        log = WireLog(world)
-        before = len(frames(world))
-        world.run(3)
-        assert len(log.frames) > 0
-        assert len(frames(world)) > before
+def test_who_listens_later_replaces_us_only_until_the_next_look(world: World) -> None:
+    frames(world)
+    log = WireLog(world)
+    before = len(frames(world))
+    world.run(3)
+    assert len(log.frames) > 0
+    assert len(frames(world)) > before
 
 
-def test_two_taps_that_hand_on_to_each_other_hear_each_command_once(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        network = world.cluster.network
-        frames(world)
-        ours, heard = network.tap, []
+def test_two_taps_that_hand_on_to_each_other_hear_each_command_once(world: World) -> None:
+    network = world.cluster.network
+    frames(world)
+    ours, heard = network.tap, []
 
-        def handing_on(sender: str, receiver: str, command: Any) -> None:
-            heard.append(command)
-            assert ours is not None
-            ours(sender, receiver, command)
+    def handing_on(sender: str, receiver: str, command: Any) -> None:
+        heard.append(command)
+        assert ours is not None
+        ours(sender, receiver, command)
 
-        network.tap = handing_on
-        frames(world)
-        world.run(3)
-        assert heard
-        assert len({id(command) for command in heard}) == len(heard)
-        numbers = [frame["no"] for frame in frames(world)]
-        assert len(numbers) == len(set(numbers))
+    network.tap = handing_on
+    frames(world)
+    world.run(3)
+    assert heard
+    assert len({id(command) for command in heard}) == len(heard)
+    numbers = [frame["no"] for frame in frames(world)]
+    assert len(numbers) == len(set(numbers))
 
 
 def test_a_link_that_is_not_open_is_refused(tmp_path: Path) -> None:
@@ -265,13 +252,11 @@ def test_a_link_that_is_not_open_is_refused(tmp_path: Path) -> None:
     assert world.cluster.network.tap is None
 
 
-def test_the_journal_reports_each_command_once(tmp_path: Path) -> None:
-    with World(tmp_path, "orders", config=HostConfig()) as world:
-        world.run(3)
-        look_for(world, 5)
-        reported = [entry.event for entry in world.entries(CommandExchanged)]
-        assert all(isinstance(event, CommandExchanged) and event.link == LINK for event in reported)
-        assert len(reported) == read(world)["link"]["seen"]
-        answers = [event for event in reported if isinstance(event, CommandExchanged) and event.code is not None]
-        assert answers
-        assert {event.direction for event in answers if event.request_code == 11} == {"back"}
+def test_the_journal_reports_each_command_once(world: World) -> None:
+    look_for(world, 5)
+    reported = [entry.event for entry in world.entries(CommandExchanged)]
+    assert all(isinstance(event, CommandExchanged) and event.link == LINK for event in reported)
+    assert len(reported) == read(world)["link"]["seen"]
+    answers = [event for event in reported if isinstance(event, CommandExchanged) and event.code is not None]
+    assert answers
+    assert {event.direction for event in answers if event.request_code == 11} == {"back"}
