@@ -11,11 +11,12 @@ from sandbox.journal.events import CommandExchanged
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.frame import FrameDecoder
 from sandbox.simulation.world import World
-from tests.beginnings import world_of
+from tests.beginnings import world_of, world_with
 from tests.seed.stage import WireLog
 
 LINK = "A~broker-a"
 world = world_of("orders", seconds=3)
+quiet = world_with({"T": 1})  # no one is there
 
 
 def frames(world: World, link: str = LINK) -> list[dict[str, Any]]:
@@ -120,74 +121,64 @@ def test_a_new_member_is_seen_asking_for_the_stored_offset(tmp_path: Path) -> No
 
 
 @pytest.mark.seed("3.17")
-def test_a_send_is_shown_with_its_letters_spelled_out(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
-        world.act("StartProducer", actor="P", topic="T", rate_per_s=2)
-        world.run(2)
-        look_for(world, 3, "P~broker-a")
-        send = next(frame for frame in frames(world, "P~broker-a") if is_of(frame, "SEND_MESSAGE_V2", answer=False))
-        means = {field["means"]: field["value"] for field in send["fields"] if field["means"]}
-        assert (means["producerGroup"], means["topic"], means["queueId"]) == ("PG_P", "T", "0")
-        assert send["body"]["kind"] in ("text", "json")
-        assert send["status"] == "SUCCESS"
+def test_a_send_is_shown_with_its_letters_spelled_out(quiet: World) -> None:
+    quiet.act("StartProducer", actor="P", topic="T", rate_per_s=2)
+    quiet.run(2)
+    look_for(quiet, 3, "P~broker-a")
+    send = next(frame for frame in frames(quiet, "P~broker-a") if is_of(frame, "SEND_MESSAGE_V2", answer=False))
+    means = {field["means"]: field["value"] for field in send["fields"] if field["means"]}
+    assert (means["producerGroup"], means["topic"], means["queueId"]) == ("PG_P", "T", "0")
+    assert send["body"]["kind"] in ("text", "json")
+    assert send["status"] == "SUCCESS"
 
 
-def test_of_a_long_frame_only_the_head_is_kept(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
-        world.act("SendMessages", topic="T", count=1)
-        world.run(1)
-        frames(world, "console~broker-a")
-        world.act("SendMessages", topic="T", count=32, body_bytes=1_000, batch=True)
-        world.run(1)
-        send = next(frame for frame in frames(world, "console~broker-a") if frame["name"] == "SEND_BATCH_MESSAGE")
-        assert send["bytes"] > 32_000
-        assert send["kept"] == world.cluster.limits.wire_frame_bytes
-        assert (send["body"]["whole"], send["body"]["bytes"] > 32_000) == (False, True)
-        assert len(send["hex"]) == 2 * 512
+def test_of_a_long_frame_only_the_head_is_kept(quiet: World) -> None:
+    quiet.act("SendMessages", topic="T", count=1)
+    quiet.run(1)
+    frames(quiet, "console~broker-a")
+    quiet.act("SendMessages", topic="T", count=32, body_bytes=1_000, batch=True)
+    quiet.run(1)
+    send = next(frame for frame in frames(quiet, "console~broker-a") if frame["name"] == "SEND_BATCH_MESSAGE")
+    assert send["bytes"] > 32_000
+    assert send["kept"] == quiet.cluster.limits.wire_frame_bytes
+    assert (send["body"]["whole"], send["body"]["bytes"] > 32_000) == (False, True)
+    assert len(send["hex"]) == 2 * 512
 
 
 @pytest.mark.seed("3.18", "D1")
-def test_a_compressed_body_is_shown_as_it_was_before(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
-        world.act("StartProducer", actor="P", topic="T", rate_per_s=2, body_bytes=4_096)
-        world.run(2)
-        look_for(world, 2, "P~broker-a")
-        send = next(frame for frame in frames(world, "P~broker-a") if is_of(frame, "SEND_MESSAGE_V2", answer=False))
-        assert send["body"]["kind"] == "compressed"
-        assert send["body"]["bytes"] < 1_000
-        assert len(send["body"]["text"].rstrip("…")) == 4_000
+def test_a_compressed_body_is_shown_as_it_was_before(quiet: World) -> None:
+    quiet.act("StartProducer", actor="P", topic="T", rate_per_s=2, body_bytes=4_096)
+    quiet.run(2)
+    look_for(quiet, 2, "P~broker-a")
+    send = next(frame for frame in frames(quiet, "P~broker-a") if is_of(frame, "SEND_MESSAGE_V2", answer=False))
+    assert send["body"]["kind"] == "compressed"
+    assert send["body"]["bytes"] < 1_000
+    assert len(send["body"]["text"].rstrip("…")) == 4_000
 
 
-def test_only_the_last_fifty_are_kept(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
-        world.act("StartProducer", actor="P", topic="T", rate_per_s=60)
-        world.run(2)
-        look_for(world, 4, "P~broker-a")
-        kept = frames(world, "P~broker-a")
-        assert len(kept) == world.cluster.limits.wire_frames == 50
-        assert [frame["no"] for frame in kept] == list(range(kept[0]["no"], kept[0]["no"] + 50))
-        with pytest.raises(ActionRefused) as refused:
-            world.ask("frames", link="P~broker-a", no=1)
-        assert refused.value.status == 404
+def test_only_the_last_fifty_are_kept(quiet: World) -> None:
+    quiet.act("StartProducer", actor="P", topic="T", rate_per_s=60)
+    quiet.run(2)
+    look_for(quiet, 4, "P~broker-a")
+    kept = frames(quiet, "P~broker-a")
+    assert len(kept) == quiet.cluster.limits.wire_frames == 50
+    assert [frame["no"] for frame in kept] == list(range(kept[0]["no"], kept[0]["no"] + 50))
+    with pytest.raises(ActionRefused) as refused:
+        quiet.ask("frames", link="P~broker-a", no=1)
+    assert refused.value.status == 404
 
 
-def test_a_moving_view_gets_twenty_rows_a_second_and_a_count(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
-        world.act("StartProducer", actor="P", topic="T", rate_per_s=100)
-        world.run(2)
-        look_for(world, 5, "P~broker-a")
-        data = read(world, "P~broker-a")
-        link = data["link"]
-        assert link["seen"] > 900
-        assert link["seen"] - link["rest"] <= ROWS_PER_S * 6
-        numbers = list(data["frames"])
-        for no in numbers:  # what is shown can be opened
-            assert world.ask("frames", link="P~broker-a", no=int(no))["frame"]["no"] == int(no)
+def test_a_moving_view_gets_twenty_rows_a_second_and_a_count(quiet: World) -> None:
+    quiet.act("StartProducer", actor="P", topic="T", rate_per_s=100)
+    quiet.run(2)
+    look_for(quiet, 5, "P~broker-a")
+    data = read(quiet, "P~broker-a")
+    link = data["link"]
+    assert link["seen"] > 900
+    assert link["seen"] - link["rest"] <= ROWS_PER_S * 6
+    numbers = list(data["frames"])
+    for no in numbers:  # what is shown can be opened
+        assert quiet.ask("frames", link="P~broker-a", no=int(no))["frame"]["no"] == int(no)
 
 
 def test_links_are_recorded_within_a_limit(world: World) -> None:
