@@ -4,19 +4,14 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.test import Client
 
 from queueviz.lti import outgoing, scores
 from queueviz.models import Course, LtiContext, LtiPlatform
 from queueviz.pages import lti, lti_teaching
 from tests.lti.lms import CLIENT, CONTEXT, DEPLOYMENT, ISSUER, Lms, key_pair
-from tests.web.clusters import account, browser_of
-from tests.web.conftest import _plain_surroundings, port
-from tests.web.fake_port import FakePort
+from tests.web.conftest import _plain_surroundings, course, port, teacher
 
-__all__ = ["_plain_surroundings", "port"]
-
-LAB = "members-and-queues"
+__all__ = ["_plain_surroundings", "course", "port", "teacher"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,18 +36,6 @@ def lms(monkeypatch: pytest.MonkeyPatch) -> Lms:
     made = Lms()
     monkeypatch.setattr(outgoing, "adapter", lambda: made)
     return made
-
-
-@pytest.fixture
-def teacher(db: None, port: FakePort) -> Client:
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    made: Any = teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB, "pinned-offset"]})
-    assert made.status_code == 302, made.content
-    return Course.objects.get()
 
 
 @pytest.fixture

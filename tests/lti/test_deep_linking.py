@@ -8,8 +8,8 @@ from django.test import Client
 
 from queueviz.models import LtiContext, LtiPlatform
 from sandbox.labs.catalogue import LABS
-from tests.lti.conftest import LAB
 from tests.lti.lms import DEEP_LINK_RETURN, INSTRUCTOR, Lms
+from tests.web.courses import LAB
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from django.test import Client
 
 from queueviz.lti import cookies
 from queueviz.models import Enrolment, LtiContext, LtiLaunch, LtiPlatform, LtiSeat
-from tests.lti.conftest import LAB
 from tests.lti.lms import CLIENT, ISSUER, LEARNER, PUBLIC, Lms, key_pair, past
+from tests.web.courses import LAB
 
 pytestmark = pytest.mark.django_db
 CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"

@@ -8,9 +8,9 @@ from django.test import Client
 
 from queueviz.lti import registering
 from queueviz.models import LtiInvitation, LtiKey, LtiPlatform
-from tests.lti.conftest import LAB
 from tests.lti.lms import HOST, INSTRUCTOR, ISSUER, Lms
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB
 
 pytestmark = pytest.mark.django_db
 LTI = "https://purl.imsglobal.org/spec/lti-platform-configuration"

@@ -7,8 +7,8 @@ import requests
 from django.test import Client
 
 from queueviz.models import Enrolment, LtiContext
-from tests.lti.conftest import LAB
 from tests.lti.lms import INSTRUCTOR, LEARNER, ROSTER, Lms
+from tests.web.courses import LAB
 
 pytestmark = pytest.mark.django_db
 

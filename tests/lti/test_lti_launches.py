@@ -20,9 +20,9 @@ from queueviz.models import (
     Sandbox,
     Submission,
 )
-from tests.lti.conftest import LAB
 from tests.lti.lms import CONTEXT, INSTRUCTOR, LEARNER, LINE_ITEM, Lms
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB
 
 pytestmark = pytest.mark.django_db
 

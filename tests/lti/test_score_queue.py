@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from queueviz.lti import scores, sender
 from queueviz.models import Course, Enrolment, LtiContext, LtiPlatform, LtiScore, Submission
-from tests.lti.conftest import LAB
 from tests.lti.lms import LINE_ITEM, Lms
+from tests.web.courses import LAB
 
 pytestmark = pytest.mark.django_db
 

@@ -25,6 +25,7 @@ from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.pipeline.store_reads import streaming, written
+from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message
 
 MESSAGES = 240
@@ -108,7 +109,7 @@ def of_log(root: Path, chance: Chance) -> Damage:
     elif what == "cut":
         os.truncate(path, record.at + chance.below(record.size))
     elif what == "page":
-        _write(path, record.at // 512 * 512, bytes(512))
+        overwrite(path, record.at // 512 * 512, bytes(512))
     elif what == "swap":
         _swap(path, other)
     else:
@@ -126,9 +127,9 @@ def of_queues(root: Path, chance: Chance) -> Damage:
     if what == "flip":
         _flip(path, unit.at + chance.below(20), chance)
     elif what == "garbage":
-        _write(path, unit.at, struct.pack(">qiq", chance.below(1 << 62), chance.below(1 << 31), 0))
+        overwrite(path, unit.at, struct.pack(">qiq", chance.below(1 << 62), chance.below(1 << 31), 0))
     elif what == "zeros":
-        _write(path, unit.at, bytes(20 * (1 + chance.below(3))))
+        overwrite(path, unit.at, bytes(20 * (1 + chance.below(3))))
     elif what == "cut":
         os.truncate(path, unit.at + chance.below(20))
     elif what == "swap":
@@ -145,12 +146,12 @@ def of_index(root: Path, chance: Chance) -> Damage:
     what = chance.choice(["count", "entry", "slot", "cut", "rubbish"])
     entry = 40 + 4 * 25 + 20 * (1 + chance.below(98))
     if what == "count":
-        _write(path, 36, struct.pack(">i", chance.choice([-1, 0, 101, (1 << 31) - 1])))
+        overwrite(path, 36, struct.pack(">i", chance.choice([-1, 0, 101, (1 << 31) - 1])))
     elif what == "entry":
-        _write(path, entry, struct.pack(">iq", chance.below(1 << 31), chance.below(1 << 62)))
+        overwrite(path, entry, struct.pack(">iq", chance.below(1 << 31), chance.below(1 << 62)))
     elif what == "slot":
         used = [at for at in range(40, 140, 4) if any(path.read_bytes()[at : at + 4])]
-        _write(path, chance.choice(used), struct.pack(">i", 1 << 30))
+        overwrite(path, chance.choice(used), struct.pack(">i", 1 << 30))
     elif what == "cut":
         os.truncate(path, chance.below(40 + 4 * 25 + 20 * 100))
     else:
@@ -183,13 +184,7 @@ def of_small_files(root: Path, chance: Chance) -> Damage:
 
 
 def _flip(path: Path, at: int, chance: Chance) -> None:
-    _write(path, at, bytes([path.read_bytes()[at] ^ 1 << chance.below(8)]))
-
-
-def _write(path: Path, at: int, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(data)
+    overwrite(path, at, bytes([path.read_bytes()[at] ^ 1 << chance.below(8)]))
 
 
 def _swap(one: Path, other: Path) -> None:

@@ -13,7 +13,7 @@ from sandbox.pipeline.sealed.sealing import prepared
 from sandbox.pipeline.sealed.writing import Outcome, seal
 from sandbox.pipeline.sources.records import SCHEMA
 from sandbox.pipeline.sources.store import StoreSource
-from tests.unit.store.test_verify import overwrite
+from tests.unit.store.damage import overwrite
 
 Row = dict[str, Any]
 NO_SESSION: Any = None  # of what executes its tasks here

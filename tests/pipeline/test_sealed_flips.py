@@ -12,7 +12,7 @@ from tests.pipeline.conftest import Run
 from tests.pipeline.sealed_reads import sealed
 from tests.pipeline.test_export import lines
 from tests.pipeline.test_seal_job import exported
-from tests.unit.store.test_verify import overwrite
+from tests.unit.store.damage import overwrite
 from tests.wide import seeds
 
 pytestmark = pytest.mark.pipeline

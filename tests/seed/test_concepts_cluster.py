@@ -1,24 +1,16 @@
 """Two name servers, two masters, one slave: who talks to whom, and what a failure takes away."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from sandbox.journal.events import MessagesConsumed, RouteChanged
 from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.seed.stage import WireLog, application, broker_address, prefix_of
 
 ROUTE, SEND, BEAT = RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.SEND_MESSAGE_V2, RequestCode.HEART_BEAT
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "cluster") as made:
-        made.run(15)
-        yield made
+world = world_of("cluster", seconds=15)
 
 
 @pytest.mark.seed("3.2", "D17")

@@ -1,6 +1,5 @@
 """Who reads which queues: the strategies, seen on real members and in the forecast the page shows."""
 
-from collections.abc import Iterator
 from hashlib import md5
 from pathlib import Path
 from typing import Any
@@ -9,15 +8,11 @@ import pytest
 
 from sandbox.journal.events import MessagesConsumed
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        yield made
+world = world_of("empty")
 
 
 def owned(world: World) -> dict[str, list[str]]:

@@ -1,8 +1,6 @@
 """The index file, from its header to a query by key and time."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from struct import unpack
 
 import pytest
@@ -11,21 +9,14 @@ from sandbox.message import record
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import QueryMessageHeader, SendHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.golden.independent_reader import hash_of, hash_of_key
 from tests.seed.stage import Caller, broker_address, files_of
 
 SLOTS, ENTRIES = 97, 400
 COLLIDING = ("Aa", "BB")  # Java's hashCode of both is 2112
 FOREVER = 1 << 62
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("ChangeBroker", broker="broker-a", changes={"index_slots": SLOTS, "index_entries": ENTRIES})
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
+world = world_with({"orders": 1}, changes={"index_slots": SLOTS, "index_entries": ENTRIES}, seconds=1)
 
 
 class RawIndex:

@@ -12,17 +12,13 @@ from sandbox.journal.events import MessagesConsumed, QueuesAssigned, TopicChange
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import SendHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.seed.stage import Caller, broker_address
 from tests.unit.broker.stage import Stage
 
 GROUP = "order-svc"
 EARLIEST = {"from_where": "CONSUME_FROM_FIRST_OFFSET", "work_ms": [1]}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        yield made
+world = world_of("empty")
 
 
 @pytest.fixture

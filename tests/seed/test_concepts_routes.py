@@ -1,8 +1,6 @@
 """How brokers are known: who registers when, who asks when, and what makes a group divide its queues again."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -23,19 +21,14 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY
 from sandbox.remoting.headers import RegisterBrokerHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import WireLog, application, broker_address
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC
 NOTICE = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        yield made
+world = world_with({"orders": 4})
 
 
 def settled(world: World, copies: int = 2) -> None:

@@ -1,6 +1,5 @@
 """The store directory: its files, their sizes, their records and entries, and what a reader does with them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from struct import unpack
 
@@ -20,19 +19,12 @@ from sandbox.simulation.world import World
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk, InlineFlusher
 from sandbox.store.message_store import MessageStore
+from tests.beginnings import world_with
 from tests.golden.independent_reader import IndependentReader, hash_of
 from tests.seed.stage import Caller, WireLog, broker_address, files_of
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        for topic in ("orders", "payments"):
-            made.act("CreateTopic", topic=topic, write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
+world = world_with({"orders": 2, "payments": 2}, seconds=1)
 
 
 def copied_out(world: World, to: Path) -> IndependentReader:

@@ -1,6 +1,5 @@
 """Where a group that has no offset yet begins, and what a member does when nobody can tell it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +9,15 @@ from sandbox.journal.events import MessagesConsumed, QueuesAssigned, QueueTaken
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import OffsetResponseHeader, QueryOffsetHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 ASK, MAX = RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.GET_MAX_OFFSET
 NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """Log files of 64 KiB; what is within 102 KiB of the log's end counts as in memory (40 % of 256)."""
-    with World(tmp_path, preset="teaching") as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
+# Log files of 64 KiB; what is within 102 KiB of the log's end counts as in memory (40 % of 256).
+world = world_with({"orders": 4}, seconds=1, preset="teaching")
 
 
 def join(world: World, **fields: Any) -> None:

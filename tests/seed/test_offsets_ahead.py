@@ -1,8 +1,6 @@
 """Pulling runs ahead of what is committed, until flow control holds it back and a backlog grows."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,6 +9,7 @@ from sandbox.journal.events import FlowControlChanged, MessagesConsumed, Message
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import WireLog
 
 GROUP = "order-svc"
@@ -26,14 +25,8 @@ class Pull(NamedTuple):
     commit_offset: int
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """The thresholds of its preset are RocketMQ's own: 1 000 messages, a span of 2 000."""
-    with World(tmp_path) as made:  # with queue files so long that no pull ends at one
-        made.act("ChangeBroker", broker="broker-a", changes={"consume_queue_file_entries": 20_000})
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
+# The thresholds of its preset are RocketMQ's own: 1 000 messages, a span of 2 000.  No pull ends at a queue file's end.
+world = world_with({"orders": 1}, changes={"consume_queue_file_entries": 20_000}, seconds=1)
 
 
 def member(world: World, **fields: Any) -> None:

@@ -1,7 +1,6 @@
 """What offsets look like on disk: log files, records, queue entries, and what retention takes away."""
 
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 from struct import unpack
 
@@ -12,6 +11,7 @@ from sandbox.kernel.calendar_text import hour_of_day
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import QueryMessageHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.golden.golden_stores import rows
 from tests.golden.golden_stores import unpack as unpack_store
 from tests.seed.stage import Caller, broker_address, disk_of, files_of
@@ -21,15 +21,7 @@ FILE_BYTES = 64 * 1024
 BODY = b"x" * 536  # a record of 655 bytes: a hundred fill a log file, and what is left takes no other
 FIRST_QUEUE_FILE = "consumequeue/orders/{}/" + "0" * 20
 HOUR_S = 3_600
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("ChangeBroker", broker="broker-a", changes={"commit_log_file_bytes": FILE_BYTES})
-        made.act("CreateTopic", topic="orders", write_queues=3, read_queues=3)
-        made.run(1)
-        yield made
+world = world_with({"orders": 3}, changes={"commit_log_file_bytes": FILE_BYTES}, seconds=1)
 
 
 def log_files(world: World) -> dict[str, int]:

@@ -1,8 +1,5 @@
 """Offsets of queues: how they count, where a queue begins and ends, and what an offset outside of it is answered."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from sandbox.journal.events import MessagesConsumed, OffsetCommitted, OffsetMoved, QueueDropped, QueueTaken
@@ -10,20 +7,13 @@ from sandbox.remoting.bodies import ConsumeStats, TopicStats
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import ConsumeStatsHeader, PullHeader, PullResponseHeader, TopicHeader, UpdateOffsetHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, WireLog, broker_address
 
 GROUP = "order-svc"
 FILE_BYTES = 64 * 1024
 BODY = b"x" * 536  # a record of 655 bytes: a hundred fill a log file, and what is left takes no other
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("ChangeBroker", broker="broker-a", changes={"commit_log_file_bytes": FILE_BYTES})
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
+world = world_with({"orders": 2}, changes={"commit_log_file_bytes": FILE_BYTES}, seconds=1)
 
 
 def lose_the_first_hundred(world: World, caller: Caller) -> None:

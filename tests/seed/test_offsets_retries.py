@@ -1,8 +1,6 @@
 """A message that fails: pulling goes on, the message comes back by the retry topic, and in the end it is buried."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,20 +10,13 @@ from sandbox.kernel.loose_json import loads
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, PullResponseHeader, SendBackHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, WireLog, broker_address, files_of
 
 GROUP = "order-svc"
 RETRIES, DEAD = "%RETRY%order-svc", "%DLQ%order-svc"
 DELAYS_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1_200, 1_800, 3_600, 7_200)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.act("CreateTopic", topic="payments", write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
+world = world_with({"orders": 2, "payments": 2}, seconds=1)
 
 
 def member(world: World, *topics: str, **fields: Any) -> None:

@@ -1,7 +1,5 @@
 """Where a member begins: what it asks the broker, and what counts when nobody has stored an offset."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, QueueHeader, SearchOffsetHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, Frame, WireLog, application, broker_address
 
 GROUP = "order-svc"
@@ -23,16 +22,7 @@ LAST, FIRST, BY_TIME = "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", 
 QUERY, MAX, SEARCH, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.GET_MAX_OFFSET,
                             RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, RequestCode.PULL_MESSAGE)
 MINUTE_S = 60
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("ChangeBroker", broker="broker-a", changes={"memory_bytes": 64 * 1024})
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.act("CreateTopic", topic="others", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
+world = world_with({"orders": 2, "others": 1}, changes={"memory_bytes": 64 * 1024}, seconds=1)
 
 
 def push_into_the_past(caller: Caller) -> None:

@@ -1,8 +1,6 @@
 """What the pull thread does: when the next pull goes out, what is in it, and what becomes of its answer."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import PullHeader
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, Frame, Listener, WireLog, application, broker_address, member
 
 PULL = RequestCode.PULL_MESSAGE
@@ -24,15 +23,7 @@ GROUP = "clerks"
 QUEUE = "orders/broker-a/0"
 COMMIT_FLAG, SUSPEND_FLAG, SUBSCRIPTION_FLAG = 1, 2, 4
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("ChangeBroker", broker="broker-a", changes={"pull_threshold_for_queue": 10})
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
+world = world_with({"orders": 1}, changes={"pull_threshold_for_queue": 10}, seconds=1)
 
 
 def join(world: World, **fields: Any) -> None:

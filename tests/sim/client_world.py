@@ -4,8 +4,10 @@ Everything is the product's own code over a loopback network; only time and disk
 """
 
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol
+
+import pytest
 
 from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
@@ -55,8 +57,6 @@ class Files:
 
     def write(self, name: str, content: bytes) -> None:
         self.content[name] = content
-
-
 
 
 class Work:
@@ -205,3 +205,15 @@ class World:
 
 def owned(consumer: PushConsumer, topic: str = "T") -> list[int]:
     return [mq.queue_id for mq in sorted(consumer.process_queues) if mq.topic == topic]
+
+
+def client_world(**how: Any) -> Any:
+    """A fixture: a world made so."""
+
+    @pytest.fixture
+    def world() -> Iterator[World]:
+        made = World(**how)
+        yield made
+        made.loop.close()
+
+    return world

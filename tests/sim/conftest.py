@@ -1,20 +1,12 @@
 """The stage most tests of attached clusters play on."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.sim.attached_stage import Office
 
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """`orders`, after its first twenty seconds."""
-    with World(tmp_path, "orders") as made:
-        made.run(20)
-        yield made
+world = world_of("orders", seconds=20)
 
 
 @pytest.fixture

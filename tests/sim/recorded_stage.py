@@ -27,7 +27,7 @@ from sandbox.control.questions import (
     Transactions,
 )
 from sandbox.hosting.host import Host
-from sandbox.journal.segments import lines
+from sandbox.journal.segments import lines, rows_since
 from sandbox.kernel.clock import ScaledClock
 from sandbox.kernel.errors import ActionRefused
 from sandbox.sim.loop import SimLoop
@@ -138,6 +138,11 @@ class Recorded:
         if slot.sandbox is not None:
             slot.sandbox.cluster.journal_files.show()
         return list(lines(self.directory.with_name(slug) / "journal"))
+
+    def rows(self, slug: str = SLUG) -> list[dict[str, Any]]:
+        """The same, read."""
+        self.journal(slug)
+        return list(rows_since(self.directory.with_name(slug) / "journal", 0))
 
     def look(self) -> None:
         """As pages do: some channels, some questions, the journal."""

@@ -10,7 +10,6 @@ import pytest
 
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
-from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.replay import replay
 from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
@@ -23,11 +22,6 @@ def stage(tmp_path: Path) -> Iterator[Recorded]:
     stage = Recorded(tmp_path, "payments", seed=5, luck=3)
     yield stage
     stage.close()
-
-
-def rows(stage: Recorded, slug: str = SLUG) -> list[dict[str, Any]]:
-    stage.journal(slug)
-    return list(rows_since(stage.directory.with_name(slug) / "journal", 0))
 
 
 def branch(stage: Recorded, at: int, slug: str = "branch", **changes: Any) -> None:
@@ -46,7 +40,7 @@ def some_life(stage: Recorded, *, seed: int, actions: int = 8) -> None:
 
 
 def seq_of(stage: Recorded, action: str) -> int:
-    return next(row["seq"] for row in rows(stage) if row["type"] == "ActionTaken" and row["action"] == action)
+    return next(row["seq"] for row in stage.rows() if row["type"] == "ActionTaken" and row["action"] == action)
 
 
 def while_awake(found: list[dict[str, Any]]) -> list[int]:
@@ -63,10 +57,10 @@ def test_up_to_any_event_a_branch_is_its_parent(stage: Recorded) -> None:
     some_life(stage, seed=2, actions=4)
     written = stage.journal()
     chance = random.Random(7)
-    places = while_awake(rows(stage))
+    places = while_awake(stage.rows())
     for number in range(20):
         place = chance.choice(places)
-        at = rows(stage)[place]["seq"]
+        at = stage.rows()[place]["seq"]
         branch(stage, at, f"branch-{number}")
         assert stage.journal(f"branch-{number}")[: place + 1] == written[: place + 1]
         with suppress(ActionRefused):
@@ -78,18 +72,18 @@ def test_an_untouched_branch_goes_on_as_its_parent_for_ten_minutes(stage: Record
     stage.run(5)
     stage.act("CrashActor", actor="A")
     stage.run(5)
-    branch(stage, rows(stage)[-1]["seq"])
+    branch(stage, stage.rows()[-1]["seq"])
     stage.watch("branch")
     stage.run(TEN_MINUTES_S)
     parent, child = stage.journal(), stage.journal("branch")
     same = min(len(parent), len(child))
-    assert rows(stage)[same - 1]["at_ms"] - rows(stage)[0]["at_ms"] > (TEN_MINUTES_S - 5) * 1000
+    assert stage.rows()[same - 1]["at_ms"] - stage.rows()[0]["at_ms"] > (TEN_MINUTES_S - 5) * 1000
     assert child[:same] == parent[:same]
 
 
 def test_a_branch_can_be_executed_again_itself_over_its_own_actions_and_sleep(stage: Recorded) -> None:
     some_life(stage, seed=4)
-    branch(stage, rows(stage)[-1]["seq"])
+    branch(stage, stage.rows()[-1]["seq"])
     stage.run(3)
     action = parse_action({"action": "SetRate", "rate": 2})
     stage._on_loop(lambda: stage.host.awake("branch").act(action, "owner test"))
@@ -105,9 +99,9 @@ def test_a_branch_can_be_executed_again_itself_over_its_own_actions_and_sleep(st
 
 def test_a_branch_of_a_branch_is_executed_from_the_first_event_too(stage: Recorded) -> None:
     stage.run(6)
-    branch(stage, rows(stage)[-1]["seq"])
+    branch(stage, stage.rows()[-1]["seq"])
     stage.run(4)
-    order = BranchOrder(parent="branch", at=rows(stage, "branch")[-1]["seq"])
+    order = BranchOrder(parent="branch", at=stage.rows("branch")[-1]["seq"])
     stage.make("second", order)
     assert stage.journal("second")[: len(stage.journal("branch"))][:200] == stage.journal("branch")[:200]
     assert stage.host._registry.get("second").sandbox is not None
@@ -121,10 +115,10 @@ def test_one_action_left_out_or_changed_is_the_same_run_up_to_it(
     stage.run(4)
     stage.act("CreateTopic", topic="later")
     stage.run(4)
-    seq, last = seq_of(stage, "CrashActor"), rows(stage)[-1]
+    seq, last = seq_of(stage, "CrashActor"), stage.rows()[-1]
     change: Action | None = parse_action(instead) if instead is not None else None
     branch(stage, last["seq"], changes={seq: change})
-    parent, child = rows(stage), rows(stage, "branch")
+    parent, child = stage.rows(), stage.rows("branch")
     place = next(place for place, row in enumerate(parent) if row["seq"] == seq)
     assert child[:place] == parent[:place]
     done = [(row["action"], row["fields"].get("actor")) for row in child[place:] if row["type"] == "ActionTaken"]
@@ -136,7 +130,7 @@ def test_one_action_left_out_or_changed_is_the_same_run_up_to_it(
 
 def test_what_cannot_be_branched_is_refused_with_a_sentence(stage: Recorded) -> None:
     stage.run(3)
-    last = rows(stage)[-1]["seq"]
+    last = stage.rows()[-1]["seq"]
     template = seq_of(stage, "CreateTopic")
     for at, changes, sentence in ((last + 10_000, {}, "There is no event"), (last, {last + 1: None}, "is no action"),
                                   (last, {template: None}, "is no action"),
@@ -146,13 +140,13 @@ def test_what_cannot_be_branched_is_refused_with_a_sentence(stage: Recorded) -> 
     stage.kill()
     stage.wake()
     with pytest.raises(ActionRefused, match="cannot be executed again"):
-        branch(stage, rows(stage)[-1]["seq"])
+        branch(stage, stage.rows()[-1]["seq"])
     assert stage.host.status()["known"] == 1
 
 
 def test_a_branch_that_was_cancelled_or_interrupted_is_not_opened(stage: Recorded) -> None:
     stage.run(20)
-    order = BranchOrder(parent=SLUG, at=rows(stage)[-1]["seq"])
+    order = BranchOrder(parent=SLUG, at=stage.rows()[-1]["seq"])
     stage.machine.sim.run(stage.host.branches.begin("branch", order))
     with pytest.raises(ActionRefused, match="is being made"):
         stage.machine.sim.run(stage.host.wake("branch"))

@@ -1,7 +1,6 @@
 """Real clients with the real broker in virtual time: what a class watches on the board."""
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -25,16 +24,10 @@ from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import ResetOffsetHeader
-from tests.sim.client_world import BROKER, BROKER_ADDRESS, NAME_SERVER, Work, World, owned
+from tests.sim.client_world import BROKER, BROKER_ADDRESS, NAME_SERVER, Work, World, client_world, owned
 
 Q0 = MessageQueue("T", BROKER, 0)
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.loop.close()
+world = client_world()
 
 
 def start_reset(world: World, timestamp_ms: int) -> None:

@@ -1,7 +1,5 @@
 """When the shape changes under a running group: more queues, fewer queues, other subscriptions, shared processes."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sandbox.client.allocate import strategy
@@ -12,14 +10,9 @@ from sandbox.journal.events import MessagesFiltered, QueuesAssigned, SendFailed
 from sandbox.kernel.errors import SandboxError
 from sandbox.message.message import Message
 from sandbox.remoting.bodies import TopicConfig
-from tests.sim.client_world import BROKER_ADDRESS, Work, World, owned
+from tests.sim.client_world import BROKER_ADDRESS, Work, World, client_world, owned
 
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World(queues=4)
-    yield world
-    world.loop.close()
+world = client_world(queues=4)
 
 
 def test_new_queues_reach_consumers_with_the_route_poll_and_the_next_rebalance(world: World) -> None:

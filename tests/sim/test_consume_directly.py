@@ -1,7 +1,6 @@
 """An administrator has one member consume one message again."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,14 +10,9 @@ from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStat
 from sandbox.message.message import Message
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
-from tests.sim.client_world import BROKER_ADDRESS, Work, World
+from tests.sim.client_world import BROKER_ADDRESS, Work, World, client_world
 
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.loop.close()
+world = client_world()
 
 
 def ask(world: World, member: PushConsumer, message_id: str) -> RemotingCommand:

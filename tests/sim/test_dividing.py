@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
+world = world_with({"orders": 1})
 
 
 def owners(world: World) -> dict[str, list[str]]:
@@ -106,36 +108,30 @@ def test_a_producer_may_send_to_one_queue_only(tmp_path: Path) -> None:
         assert ends[0] == ends[1] == ends[3] == 0
 
 
-def test_a_row_keeps_the_moment_it_was_born(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        world.act("SendMessages", topic="orders", rows=[{"key": "old", "body": "x", "born_ms": 1_357_023_600_000}])
-        world.run(1)
-        found = world.ask("find-messages", topic="orders", key="old")["rows"]
-        assert [row["born_ms"] for row in found] == [1_357_023_600_000]
+def test_a_row_keeps_the_moment_it_was_born(world: World) -> None:
+    world.act("SendMessages", topic="orders", rows=[{"key": "old", "body": "x", "born_ms": 1_357_023_600_000}])
+    world.run(1)
+    found = world.ask("find-messages", topic="orders", key="old")["rows"]
+    assert [row["born_ms"] for row in found] == [1_357_023_600_000]
 
 
-def test_offsets_in_memory_are_forgotten_with_the_process(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, offset_store="memory", work_ms=[1],
-                  from_where="CONSUME_FROM_FIRST_OFFSET")
-        world.run(5)
-        world.act("SendMessages", topic="orders", count=20)
-        world.run(20)
-        row = world.read(f"board/{GROUP}/orders").data["queues"]["broker-a:0"]
-        assert row["in_memory"] == "20"
-        assert world.read(f"board/{GROUP}/orders").data["header"]["redelivered_on_crash"] == 20
-        world.act("CrashActor", actor="A")
-        world.act("RestartActor", actor="A")
-        world.run(40)
-        assert world.read(f"board/{GROUP}/orders").data["header"]["delivered_again"] == 20
+def test_offsets_in_memory_are_forgotten_with_the_process(world: World) -> None:
+    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, offset_store="memory", work_ms=[1],
+              from_where="CONSUME_FROM_FIRST_OFFSET")
+    world.run(5)
+    world.act("SendMessages", topic="orders", count=20)
+    world.run(20)
+    row = world.read(f"board/{GROUP}/orders").data["queues"]["broker-a:0"]
+    assert row["in_memory"] == "20"
+    assert world.read(f"board/{GROUP}/orders").data["header"]["redelivered_on_crash"] == 20
+    world.act("CrashActor", actor="A")
+    world.act("RestartActor", actor="A")
+    world.run(40)
+    assert world.read(f"board/{GROUP}/orders").data["header"]["delivered_again"] == 20
 
 
-def test_one_more_like_the_others_keeps_what_was_asked_of_it(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, threads=3, fail_percent=5)
-        world.act("StartConsumer", group=GROUP, work_ms=[7], copies=2)
-        settings = [world.cluster.actors.get(label).settings for label in "BC"]
-        assert {(s.threads, s.fail_percent, s.work_ms) for s in settings} == {(3, 5.0, (7,))}
+def test_one_more_like_the_others_keeps_what_was_asked_of_it(world: World) -> None:
+    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, threads=3, fail_percent=5)
+    world.act("StartConsumer", group=GROUP, work_ms=[7], copies=2)
+    settings = [world.cluster.actors.get(label).settings for label in "BC"]
+    assert {(s.threads, s.fail_percent, s.work_ms) for s in settings} == {(3, 5.0, (7,))}

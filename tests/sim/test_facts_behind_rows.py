@@ -1,10 +1,5 @@
 """From what a board shows to the fact behind it."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from sandbox.journal.events import (
     MinOffsetMoved,
     OffsetsReset,
@@ -13,16 +8,11 @@ from sandbox.journal.events import (
     RouteChanged,
 )
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, preset="teaching") as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        yield made
+world = world_with({"orders": 2}, preset="teaching")
 
 
 def test_a_row_leads_to_the_last_fact_about_it(world: World) -> None:

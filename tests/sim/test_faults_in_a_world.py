@@ -19,17 +19,12 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.sim.fault_stage import broker, caused_by, refusal
 from tests.wide import seeds
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "orders", seed=3) as made:
-        made.run(40)
-        yield made
+world = world_of("orders", seconds=40, seed=3)
 
 
 @pytest.fixture

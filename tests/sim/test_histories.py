@@ -24,7 +24,7 @@ from sandbox.hosting.histories import COPYING, COPYING_S, FILES, RUN, SLUG, Hist
 from sandbox.hosting.rerun import Rerun
 from sandbox.hosting.stretches import line_of, recorded_until
 from sandbox.journal.event_filter import EventFilter
-from sandbox.journal.segments import lines, rows_since
+from sandbox.journal.segments import lines
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.history import LOCK_NAME, make_history, seed_of
 from sandbox.simulation.recipe import acts_of
@@ -67,13 +67,8 @@ def history_lines(home: Path) -> list[bytes]:
     return list(lines(place(home) / RUN / "journal"))
 
 
-def rows(stage: Recorded, slug: str = RECORDED) -> list[dict[str, Any]]:
-    stage.journal(slug)
-    return list(rows_since(stage.directory.with_name(slug) / "journal", 0))
-
-
 def begins_without(stage: Recorded, slug: str) -> bool:
-    return not any(row["type"] == "SandboxWoken" for row in rows(stage, slug))
+    return not any(row["type"] == "SandboxWoken" for row in stage.rows(slug))
 
 
 def what_is_left_over(home: Path) -> list[Path]:
@@ -84,9 +79,9 @@ def test_a_sandbox_begins_with_every_event_of_the_history_and_goes_on(stage: Rec
     before = history_lines(home)
     stage.run(5)
     assert stage.journal()[: len(before)] == before
-    woken = rows(stage)[len(before)]
+    woken = stage.rows()[len(before)]
     assert (woken["type"], woken["reason"], woken["seq"]) == ("SandboxWoken", "history", len(before))
-    stored = [row["first_offset"] for row in rows(stage)[len(before):] if row["type"] == "MessagesStored"]
+    stored = [row["first_offset"] for row in stage.rows()[len(before):] if row["type"] == "MessagesStored"]
     assert min(map(int, stored)) > 20, "offsets go on"
     assert what_is_left_over(home) == []
 
@@ -95,7 +90,7 @@ def test_the_history_is_what_a_sandbox_with_its_seed_would_have_done(home: Path,
     stage = Recorded(tmp_path / "other", TEMPLATE, seed=seed_of(TEMPLATE, "sandbox"), luck=8)
     stage.watch()
     stage.run(40)
-    wall_ms = next(row["wall_ms"] for row in rows(stage) if row["type"] == "ClockChanged")
+    wall_ms = next(row["wall_ms"] for row in stage.rows() if row["type"] == "ClockChanged")
     make_history(stage.directory.parents[1], TEMPLATE, "sandbox", HALF_A_MINUTE, ends_ms=wall_ms + 30_000)
     again = history_lines(stage.directory.parents[1])
     ended = next(number for number, line in enumerate(again) if b'"state":"stopping"' in line)
@@ -163,7 +158,7 @@ def test_what_comes_after_the_history_needs_no_execution_of_it(
     stage.run(3)
     stage.act("CrashActor", actor="B")
     stage.run(1)
-    recorded, found = recorded_until(stage.directory, int(rows(stage)[-1]["seq"]))
+    recorded, found = recorded_until(stage.directory, int(stage.rows()[-1]["seq"]))
     with Rerun(load_origin(stage.directory), recorded, found, home=home) as rerun:
         rerun.take_history(before_ms=ENDS_MS)
         assert rerun.compared == 0, "its end is asked for, too"
@@ -179,7 +174,7 @@ def test_a_recipe_of_it_is_the_same_run(stage: Recorded) -> None:
     stage.run(2)
     stage.act("CrashActor", actor="B")
     stage.run(2)
-    at = rows(stage)[-1]["seq"]
+    at = stage.rows()[-1]["seq"]
     limits = HALF_A_MINUTE.limits
     text = pack(stage.machine.sim.run(stage.host.branches.recipe(RECORDED, at)), limits)
     stage.make("again", unpack(text, limits))

@@ -1,22 +1,16 @@
 """Links that are cut or slowed: bytes vanish or take their time, and no one is notified."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sandbox.cluster import record as records
 from sandbox.journal.events import LinkChanged, MemberLeft, SendFailed
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.sim.fault_stage import broker, caused_by, refusal
 
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "orders", seed=3) as made:
-        made.run(40)
-        yield made
+world = world_of("orders", seconds=40, seed=3)
 
 
 def first_attempts_failed(world: World) -> set[str]:

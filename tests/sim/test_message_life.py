@@ -1,26 +1,18 @@
 """What a message's page shows: bytes, place, copies, deliveries, and what each group has made of it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import MessageConsumedOnce, MessageDeadLettered, MessagesStored
-from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, broker_address
+from tests.sim.fault_stage import refusal
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        yield made
+world = world_with({"orders": 1})
 
 
 def consumer(world: World, group: str = GROUP, *, expression: str = "*", work_ms: tuple[int, int] = (10, 10),
@@ -287,12 +279,6 @@ def place(world: World, key: str) -> dict[str, Any]:
     return {"topic": row["topic"], "broker": row["broker"], "queue_id": row["queue_id"], "offset": row["queue_offset"]}
 
 
-def refused(world: World, action: str, **fields: Any) -> ActionRefused:
-    with pytest.raises(ActionRefused) as found:
-        world.act(action, **fields)
-    return found.value
-
-
 def test_a_copy_is_a_new_message_with_the_same_body_keys_tags_and_user_properties(world: World) -> None:
     send(world, "k-0")
     first = record(world, "k-0")["message"]
@@ -358,16 +344,16 @@ def test_once_more_is_refused_for_a_message_that_is_gone_and_a_member_that_is_of
     send(world, "k-0", seconds=5)
     here = place(world, "k-0")
     gone = {**here, "offset": 99}
-    for refusal in (refused(world, "ResendMessage", **gone), refused(world, "ConsumeOnce", **gone, client_id="A")):
-        assert (refusal.status, refusal.field) == (404, "offset")
-    assert refused(world, "ConsumeOnce", **here, client_id="nobody").field == "client_id"
+    for refused in (refusal(world, "ResendMessage", **gone), refusal(world, "ConsumeOnce", **gone, client_id="A")):
+        assert (refused.status, refused.field) == (404, "offset")
+    assert refusal(world, "ConsumeOnce", **here, client_id="nobody").field == "client_id"
     world.act("StopActor", actor="A")
     world.run(5)
-    assert (offline := refused(world, "ConsumeOnce", **here, client_id="A")).status == 409
+    assert (offline := refusal(world, "ConsumeOnce", **here, client_id="A")).status == 409
     assert offline.field == "client_id"
     world.act("StartConsumer", actor="P", group="pullers", subscriptions=[["orders", "*"]], kind="pull")
     world.run(5)
-    assert "no listener" in refused(world, "ConsumeOnce", **here, client_id="P").args[0]
+    assert "no listener" in refusal(world, "ConsumeOnce", **here, client_id="P").args[0]
 
 
 def test_nothing_of_the_brokers_own_topics_is_sent_again(world: World) -> None:
@@ -375,4 +361,4 @@ def test_nothing_of_the_brokers_own_topics_is_sent_again(world: World) -> None:
     world.run(3)
     half = world.ask("find-messages", topic="RMQ_SYS_TRANS_OP_HALF_TOPIC")["rows"][0]
     here = {name: half[name] for name in ("topic", "broker", "queue_id")} | {"offset": half["queue_offset"]}
-    assert refused(world, "ResendMessage", **here).status == 409
+    assert refusal(world, "ResendMessage", **here).status == 409

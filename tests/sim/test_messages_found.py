@@ -1,6 +1,5 @@
 """Messages found by id, key, place and time, and followed as they arrive."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,13 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.message_tail import LOOKED_AT, ROWS_KEPT, ROWS_PER_S, TAILS
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.simulation.world import BEGIN_MS, World
+from tests.beginnings import world_with
 
 ROWS = [{"key": f"k-{number}", "tag": "paid" if number % 2 else "open", "body": f"message {number}"}
         for number in range(8)]
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        yield made
+world = world_with({"orders": 2})
 
 
 def send(world: World, **fields: Any) -> None:

@@ -1,6 +1,6 @@
 """An application's own offset store, and what is asked of it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 
@@ -14,7 +14,7 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import TopicGroupHeader
 from sandbox.transport.loopback import LoopbackNetwork
-from tests.sim.client_world import BROKER, Work, World
+from tests.sim.client_world import BROKER, Work, World, client_world
 
 EIGHT = {"load", "read_offset", "update_offset", "persist_all", "persist", "remove_offset", "clone_offset_table",
          "update_consume_offset_to_broker"}
@@ -61,11 +61,7 @@ class Ledger:
         self.called.append("update_consume_offset_to_broker")
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World(queues=4)
-    yield world
-    world.loop.close()
+world = client_world(queues=4)
 
 
 def sent_codes(world: World) -> list[int]:

@@ -1,7 +1,5 @@
 """Consuming by hand, with the real broker."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
@@ -11,16 +9,10 @@ from sandbox.kernel.errors import ClientError, SendTimeout
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode
 from sandbox.transport.loopback import LoopbackNetwork
-from tests.sim.client_world import BROKER, World
+from tests.sim.client_world import BROKER, World, client_world
 
 Q0 = MessageQueue("T", BROKER, 0)
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World(queues=2)
-    yield world
-    world.loop.close()
+world = client_world(queues=2)
 
 
 @pytest.fixture

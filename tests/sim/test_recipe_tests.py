@@ -21,8 +21,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]],
     stage.run(20)
     stage.act("CrashActor", actor="B")
     stage.run(15)
-    stage.journal()
-    rows = list(rows_since(stage.directory / "journal", 0))
+    rows = stage.rows()
     text = recipe(stage, rows[-1]["seq"])
     stage.close()
     return rows, text

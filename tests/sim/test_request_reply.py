@@ -1,7 +1,6 @@
 """Asking with a message and getting a reply, over a broker both know."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from sandbox.client.results import ConsumeConcurrentlyStatus
 from sandbox.kernel.errors import ClientError, SendTimeout
 from sandbox.message import properties as props
 from sandbox.message.message import Message
-from tests.sim.client_world import World
+from tests.sim.client_world import World, client_world
 
 REPLY_TOPIC = "DefaultCluster_REPLY_TOPIC"
 
@@ -36,11 +35,7 @@ class Answering:
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.loop.close()
+world = client_world()
 
 
 @pytest.fixture

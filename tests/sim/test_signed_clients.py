@@ -1,7 +1,5 @@
 """Clients that sign, at a broker that asks who they are."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sandbox.broker.acl_config import Account, AclConfig
@@ -15,18 +13,14 @@ from sandbox.kernel.errors import BrokerRefused
 from sandbox.message.message import Message
 from sandbox.remoting.bodies import Settings
 from sandbox.remoting.codes import RequestCode
-from tests.sim.client_world import BROKER_ADDRESS, NAME_SERVER, Work, World
+from tests.sim.client_world import BROKER_ADDRESS, NAME_SERVER, Work, World, client_world
 
 SECRET = "12345678"
 ACL = AclConfig((Account("the-shop", SECRET, topic_perms=("T=PUB|SUB",), group_perms=("G=SUB",)),
                  Account("a-visitor", SECRET, default_topic_perm="DENY", default_group_perm="DENY")))
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World(acl=ACL)
-    yield world
-    world.loop.close()
+world = client_world(acl=ACL)
 
 
 def test_a_client_with_the_key_sends_and_consumes_all_it_asks_for(world: World) -> None:

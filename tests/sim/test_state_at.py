@@ -13,9 +13,11 @@ from sandbox.queries.changes import changes_between
 from sandbox.queries.fold import GROUP_FIELDS, TOPIC_FIELDS
 from sandbox.queries.state_at import StateAt, state_at
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.sim.test_fold import untrue
 
 MOST = 10_000
+world = world_of("orders", seconds=12)
 
 
 def keyframe(seq: int) -> Entry:
@@ -84,55 +86,47 @@ def state_of(world: World, at: int | None, held_from_ms: int | None = None) -> S
     return state_at(world.cluster.directory / DIRECTORY, at, most=MOST, held_from_ms=held_from_ms)
 
 
-def test_an_event_of_the_past_shows_the_queues_as_they_were(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(12)
-        truth = world.snapshot()
-        world.run(30)
-        found = state_of(world, int(truth["seq"]))
-        assert untrue(found, truth) == []
-        assert found.seq == int(truth["seq"]) > found.keyframe
-        assert found.carried == {"topics": sorted(TOPIC_FIELDS), "groups/order-svc": sorted(GROUP_FIELDS)}
-        assert found.of_keyframe["topics"] == ["known_at_ms", "rate_per_s"]
-        assert "in_memory" in found.of_keyframe["groups/order-svc"]
-        assert "brokers" in found.of_keyframe["snapshot"]
+def test_an_event_of_the_past_shows_the_queues_as_they_were(world: World) -> None:
+    truth = world.snapshot()
+    world.run(30)
+    found = state_of(world, int(truth["seq"]))
+    assert untrue(found, truth) == []
+    assert found.seq == int(truth["seq"]) > found.keyframe
+    assert found.carried == {"topics": sorted(TOPIC_FIELDS), "groups/order-svc": sorted(GROUP_FIELDS)}
+    assert found.of_keyframe["topics"] == ["known_at_ms", "rate_per_s"]
+    assert "in_memory" in found.of_keyframe["groups/order-svc"]
+    assert "brokers" in found.of_keyframe["snapshot"]
 
 
-def test_at_a_keyframe_everything_is_of_that_moment(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(12)
-        world.cluster.journal_files.keyframe()
-        at = world.cluster.journal.next_seq - 1
-        world.run(5)
-        found = state_of(world, at)
-        assert found.of_keyframe == {}
-        assert found.seq == found.keyframe == at
+def test_at_a_keyframe_everything_is_of_that_moment(world: World) -> None:
+    world.cluster.journal_files.keyframe()
+    at = world.cluster.journal.next_seq - 1
+    world.run(5)
+    found = state_of(world, at)
+    assert found.of_keyframe == {}
+    assert found.seq == found.keyframe == at
 
 
-def test_what_the_valve_still_holds_back_is_not_said_to_be_known(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(12)
-        open_valve = state_of(world, None)
-        held = state_of(world, None, held_from_ms=open_valve.snapshot["at_ms"])
-        assert set(open_valve.carried["topics"]) - set(held.carried["topics"]) == {"max"}
-        assert last_seq(world.cluster.directory / DIRECTORY) == held.seq
+def test_what_the_valve_still_holds_back_is_not_said_to_be_known(world: World) -> None:
+    open_valve = state_of(world, None)
+    held = state_of(world, None, held_from_ms=open_valve.snapshot["at_ms"])
+    assert set(open_valve.carried["topics"]) - set(held.carried["topics"]) == {"max"}
+    assert last_seq(world.cluster.directory / DIRECTORY) == held.seq
 
 
-def test_what_changed_between_two_events_is_a_table(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(12)
-        before = state_of(world, None)
-        assert changes_between(before, before).rows == []
-        world.run(5)
-        world.act("CreateTopic", topic="late", write_queues=1, read_queues=1)
-        world.cluster.journal_files.keyframe()
-        after = state_of(world, None)
-        found = changes_between(before, after).rows
-        came = [change for change in found if change.field is None]
-        assert [(change.place, change.before, change.after) for change in came] == [("topics/late", None, "late")]
-        moved = next(change for change in found if change.place == "topics/orders/queues/broker-a/0")
-        assert (moved.field, moved.exact) == ("max", True)
-        assert int(moved.before) < int(moved.after)
-        unsure = {change.field for change in found if change.place.startswith("groups/") and not change.exact}
-        assert "in_memory" in unsure
-        assert "committed" not in unsure
+def test_what_changed_between_two_events_is_a_table(world: World) -> None:
+    before = state_of(world, None)
+    assert changes_between(before, before).rows == []
+    world.run(5)
+    world.act("CreateTopic", topic="late", write_queues=1, read_queues=1)
+    world.cluster.journal_files.keyframe()
+    after = state_of(world, None)
+    found = changes_between(before, after).rows
+    came = [change for change in found if change.field is None]
+    assert [(change.place, change.before, change.after) for change in came] == [("topics/late", None, "late")]
+    moved = next(change for change in found if change.place == "topics/orders/queues/broker-a/0")
+    assert (moved.field, moved.exact) == ("max", True)
+    assert int(moved.before) < int(moved.after)
+    unsure = {change.field for change in found if change.place.startswith("groups/") and not change.exact}
+    assert "in_memory" in unsure
+    assert "committed" not in unsure

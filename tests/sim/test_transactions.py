@@ -1,7 +1,5 @@
 """Transactions in a whole sandbox: producers that decide or do not, brokers that ask, people who end them by hand."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,16 +14,11 @@ from sandbox.journal.events import (
 )
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 from tests.seed.stage import Caller, WireLog
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        yield made
+world = world_with({"orders": 4})
 
 
 def transactor(world: World, label: str = "shop", *, per_s: float = 5, **change: Any) -> None:

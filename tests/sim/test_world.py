@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from sandbox.journal.events import (
     SandboxWoken,
 )
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,10 +27,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        yield made
+world = world_of("empty")
 
 
 def flights(tmp_path: Path, home: Path, seed: int = 1) -> World:

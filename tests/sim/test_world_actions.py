@@ -1,6 +1,5 @@
 """What people do to a sandbox, and what the world makes of it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import (
-    ActionTaken,
     BrokerStopped,
     ClockChanged,
     DiskChanged,
@@ -22,17 +20,12 @@ from sandbox.journal.events import (
     RecoveryDone,
     SendFailed,
 )
-from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
+from tests.sim.fault_stage import refusal
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        yield made
+world = world_with({"orders": 4})
 
 
 def with_traffic(world: World, *, copies: int = 2, per_s: float = 10, **fields: Any) -> None:
@@ -42,14 +35,6 @@ def with_traffic(world: World, *, copies: int = 2, per_s: float = 10, **fields: 
 
 def stored(world: World) -> int:
     return sum(entry.event.count for entry in world.entries(MessagesStored))
-
-
-def refusal(world: World, action: str, **fields: Any) -> ActionRefused:
-    before = len(world.entries(ActionTaken))
-    with pytest.raises(ActionRefused) as refused:
-        world.act(action, **fields)
-    assert len(world.entries(ActionTaken)) == before, "a refused action is no action"
-    return refused.value
 
 
 def test_messages_are_sent_by_hand_to_a_queue_and_in_batches(world: World) -> None:
@@ -275,18 +260,16 @@ def test_producers_are_slowed_to_the_limit_and_none_fails(tmp_path: Path) -> Non
         assert len(world.entries(LimitReached)) == pytest.approx(20, abs=2)
 
 
-def test_a_burst_of_more_than_a_second_may_store_is_stored_whole_at_any_speed(tmp_path: Path) -> None:
-    with World(tmp_path) as world:
-        world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        world.act("SendMessages", topic="orders", count=1)
-        world.act("SendMessages", topic="orders", count=4_999)
-        world.run(5)
-        assert stored(world) == 5_000
-        world.act("SetRate", rate=0.1)
-        world.act("SendMessages", topic="orders", count=4_000)
-        world.run(20)
-        assert stored(world) == 9_000
-        assert not world.entries(SendFailed)
+def test_a_burst_of_more_than_a_second_may_store_is_stored_whole_at_any_speed(world: World) -> None:
+    world.act("SendMessages", topic="orders", count=1)
+    world.act("SendMessages", topic="orders", count=4_999)
+    world.run(5)
+    assert stored(world) == 5_000
+    world.act("SetRate", rate=0.1)
+    world.act("SendMessages", topic="orders", count=4_000)
+    world.run(20)
+    assert stored(world) == 9_000
+    assert not world.entries(SendFailed)
 
 
 def test_keyframes_come_with_growth_and_hold_the_snapshot(world: World) -> None:

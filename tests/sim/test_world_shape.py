@@ -1,6 +1,5 @@
 """Settings of brokers and groups, and questions about places."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,10 @@ from sandbox.journal.events import BrokerConfigChanged, GroupChanged, QueueTaken
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        yield made
+world = world_with({"orders": 2})
 
 
 def test_the_locks_life_changes_at_once_and_survives_a_restart_of_the_broker(world: World) -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sandbox.pipeline.results import Manifest, Table, publish
-from tests.web.test_courses import LAB
+from tests.web.courses import LAB
 
 COLUMNS = ("lab", "step", "met", "median_ms", "p90_ms", "hints", "hinted", "predicted", "wrong")
 STEPS = [dict(zip(COLUMNS, row, strict=True)) for row in (

@@ -8,12 +8,14 @@ import pytest
 from django.test import Client
 
 from queueviz import acting, api_replay, demo, engine, moments, recordings, replaying, sharing
-from queueviz.courses import broadcasts, joining, polling, presence
+from queueviz.courses import broadcasts, exporting, joining, polling, presence
 from queueviz.pages import accounts
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Job
 from tests import ports
+from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, course_of
 from tests.web.fake_port import FakePort
 from tests.web.fake_recordings import FakeRecordings
 from tests.web.stage import Stage
@@ -32,7 +34,7 @@ def _fresh_rates() -> None:
     """No one has done anything yet."""
     for rate in (moments.MOMENTS, acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS,
                  demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS, broadcasts.BROADCASTS, joining.GUESSES,
-                 joining.JOINS, joining.LOOKS, polling.VOTES, presence.HANDS):  # fmt: skip
+                 joining.JOINS, joining.LOOKS, polling.VOTES, presence.HANDS, exporting.EXPORTS):  # fmt: skip
         rate.forget()
 
 
@@ -63,6 +65,14 @@ def mine(visitor: Client) -> str:
     """The slug of a sandbox the visitor started."""
     answer = visitor.post("/new/", {"template": "orders"})
     return str(answer["Location"]).split("/")[2]
+
+
+@pytest.fixture
+def teacher(db: None, port: FakePort) -> Client:
+    return browser_of(account("teacher"))
+
+
+course = course_of(LAB, "pinned-offset")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from sandbox.pipeline.results import Manifest, Table, publish
 from sandbox.pipeline.running import end_of
 from sandbox.queries.snapshot.lab import lab_row
 from sandbox.simulation.lab_player import Played
-from tests.web.test_courses import begun, joined
+from tests.web.courses import begun, joined
 
 KINDS = {"STRING": pa.string(), "BIGINT": pa.int64(), "BOOLEAN": pa.bool_(), "ARRAY<BIGINT>": pa.list_(pa.int64())}
 

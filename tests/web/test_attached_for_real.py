@@ -8,12 +8,10 @@ from django.test import Client
 
 from queueviz.models import AuditRecord
 from tests.web.clusters import account, browser_of, cluster
+from tests.web.engine_calls import HTMX, JSON
 from tests.web.patience import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-JSON = "application/json"
-HTMX = {"HX-Request": "true"}
 
 
 class Played:

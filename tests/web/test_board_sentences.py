@@ -9,7 +9,7 @@ from django.test import Client
 
 from queueviz.boards.page import Place
 from queueviz.boards.side import side_queues
-from tests.web.test_with_the_engine import HTMX, start
+from tests.web.engine_calls import HTMX, start
 
 
 def test_dead_letters_are_counted_from_the_snapshot() -> None:

@@ -10,8 +10,8 @@ from queueviz.models import Sandbox
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import CrashActor
 from sandbox.kernel.errors import ActionRefused
+from tests.web.engine_calls import act, events, start
 from tests.web.fake_port import FakePort
-from tests.web.test_with_the_engine import act, events, start
 
 JSON = "application/json"
 

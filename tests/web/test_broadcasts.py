@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz.models import Course, Sandbox
+from queueviz.models import Sandbox
 from sandbox.kernel.errors import ActionRefused
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, begun, joined, new_course
 from tests.web.fake_port import FakePort
-from tests.web.test_courses import LAB, begun, joined
 
 pytestmark = pytest.mark.django_db
 
@@ -20,8 +20,7 @@ class Lesson:
     def __init__(self, port: FakePort) -> None:
         self.port = port
         self.teacher = browser_of(account("teacher"))
-        assert self.teacher.post("/c/new/", {"title": "101", "labs": [LAB]}).status_code == 302
-        self.course = Course.objects.get()
+        self.course = new_course(self.teacher, LAB, title="101")
         self.students = [joined(self.course, name) for name in ("Otter", "Lynx", "Wren")]
         self.sandboxes: list[Sandbox] = [begun(self.course, student) for student in self.students]
 

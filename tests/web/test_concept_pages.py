@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from queueviz.templatetags.pages import walk_end
+from tests.web.engine_calls import act, start
 from tests.web.markup import compact
 from tests.web.patience import until
-from tests.web.test_with_the_engine import act, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

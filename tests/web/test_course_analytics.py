@@ -11,21 +11,10 @@ from queueviz.models import Course
 from queueviz.runs import places
 from tests.web.analytics_results import TABLES, leave_analytics
 from tests.web.clusters import account, browser_of
-from tests.web.fake_port import FakePort
-from tests.web.test_courses import LAB, joined
+from tests.web.courses import LAB, course_of, joined
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def teacher(port: FakePort) -> Client:
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB]})
-    return Course.objects.get()
+course = course_of(LAB)
 
 
 def result(course: Course) -> Path:

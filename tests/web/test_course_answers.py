@@ -11,7 +11,8 @@ from django.utils import timezone
 from queueviz.courses import deadlines, joining
 from queueviz.models import Course, Enrolment, Submission
 from tests.web.clusters import account, browser_of
-from tests.web.test_with_the_engine import HTMX, events
+from tests.web.courses import course_of
+from tests.web.engine_calls import HTMX, events
 
 LAB = "members-and-queues"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,10 +23,7 @@ def teacher(real_engine: Any) -> Client:
     return browser_of(account("teacher"))
 
 
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB]})
-    return Course.objects.get()
+course = course_of(LAB)
 
 
 @pytest.fixture

@@ -11,23 +11,12 @@ from queueviz.courses import retention
 from queueviz.models import Course, Enrolment, Sandbox
 from queueviz.visitor import Visitor
 from sandbox.kernel.errors import EngineBusy
-from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, begun, course_of, joined
 from tests.web.fake_port import FakePort
-from tests.web.test_courses import LAB, begun, joined
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def teacher(port: FakePort) -> Client:
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB]})
-    return Course.objects.get()
+course = course_of(LAB)
 
 
 def is_over(course: Course, at: datetime) -> bool:

@@ -14,35 +14,10 @@ from queueviz.courses import joining
 from queueviz.models import Course, Enrolment, Sandbox, Submission
 from queueviz.visitor import Visitor
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, begun, joined
 from tests.web.fake_port import FakePort
 
-LAB = "members-and-queues"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def teacher(port: FakePort) -> Client:
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    made = teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB, "pinned-offset"]})
-    assert made.status_code == 302, made.content
-    return Course.objects.get()
-
-
-def joined(course: Course, pseudonym: str = "") -> Client:
-    browser = Client()
-    answer = browser.post("/join/", {"code": course.code, "pseudonym": pseudonym})
-    assert (answer.status_code, answer["Location"]) == (302, f"/c/{course.slug}/")
-    return browser
-
-
-def begun(course: Course, student: Client, lab: str = LAB) -> Sandbox:
-    answer = student.post(f"/c/{course.slug}/labs/{lab}/")
-    assert answer.status_code == 302, answer.content
-    return Sandbox.objects.get(slug=answer["Location"].split("/")[2])
 
 
 def status(browser: Client, sandbox: Sandbox) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.web.engine_calls import act, start
 from tests.web.markup import compact
 
-JSON = "application/json"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 BOARD = {"en": "master down: readable again when it returns", "zh-hans": "主节点宕机：恢复后才能再读"}
@@ -23,12 +23,10 @@ class Cluster:
 
     def __init__(self) -> None:
         self.client = Client()
-        self.slug = self.client.post("/api/sandboxes", {"template": "cluster"}, content_type=JSON).json()["slug"]
+        self.slug = start(self.client, "cluster")
 
     def act(self, action: str, **fields: Any) -> None:
-        answer = self.client.post(f"/api/sandboxes/{self.slug}/actions", {"action": action, **fields},
-                                  content_type=JSON)
-        assert answer.status_code < 300, answer.content
+        act(self.client, self.slug, action=action, **fields)
 
     def page(self, path: str, language: str = "en") -> str:
         answer = self.client.get(f"/s/{self.slug}/{path}", headers={"Accept-Language": language})

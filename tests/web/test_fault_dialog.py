@@ -11,10 +11,8 @@ from django.test import Client
 from queueviz.boards.faults import faults_of
 from queueviz.models import Grant, Sandbox
 from sandbox.control.actions import CutLink, DelayLink, ForceUnlock, SetStrategy, parse_action
+from tests.web.engine_calls import HTMX, start
 from tests.web.fake_port import FakePort
-
-JSON = "application/json"
-HTMX = {"HX-Request": "true"}
 
 
 class Form(NamedTuple):
@@ -77,12 +75,6 @@ def button(forms: list[Form], action: str, **fields: str) -> dict[str, str]:
     [form] = [form for form in forms if action in (*form.buttons, form.fields.get("action"))
               and all(form.fields.get(name) == value for name, value in fields.items())]
     return {**form.fields, "action": action}
-
-
-def start(client: Client, template: str) -> str:
-    answer = client.post("/api/sandboxes", {"template": template}, content_type=JSON)
-    assert answer.status_code == 201, answer.content
-    return str(answer.json()["slug"])
 
 
 def causes(client: Client, slug: str) -> list[tuple[str, str]]:

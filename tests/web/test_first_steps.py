@@ -8,7 +8,7 @@ from django.test import Client
 
 from queueviz.pages.first_steps import FIRST_STEPS
 from sandbox.cluster.templates import TEMPLATES
-from tests.web.test_with_the_engine import start
+from tests.web.engine_calls import start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,22 +17,10 @@ from queueviz.courses.grade_formats import exercism, folder_of, gradescope
 from queueviz.courses.grades import results_of
 from queueviz.models import Course, Grade, Regrade, Submission
 from tests.web.clusters import account, browser_of
-from tests.web.fake_port import FakePort
-from tests.web.test_courses import LAB, begun, joined
+from tests.web.courses import LAB, begun, joined
 
 pytestmark = pytest.mark.django_db
 AT_MS = 1_795_142_537_350  # 2026-11-20 02:42:17 UTC
-
-
-@pytest.fixture
-def teacher(port: FakePort) -> Client:
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB, "pinned-offset"]})
-    return Course.objects.get()
 
 
 def lab_row(met: int = 1, *, attempt: int = 1, score: int = 50, given: str = "2", lab: str = LAB,

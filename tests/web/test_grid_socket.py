@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from queueviz.models import Course, Enrolment, Sandbox
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, begun, joined, new_course
 from tests.web.fake_port import FakePort
 from tests.web.tabs import OWN, hear, opened, say
-from tests.web.test_courses import LAB, begun, joined
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,8 +24,7 @@ class Lesson:
     def __init__(self, port: FakePort) -> None:
         self.port = port
         self.teacher = browser_of(account("teacher"))
-        assert self.teacher.post("/c/new/", {"title": "101", "labs": [LAB]}).status_code == 302
-        self.course = Course.objects.get()
+        self.course = new_course(self.teacher, LAB, title="101")
         self.students = [joined(self.course, name) for name in ("Otter", "Lynx")]
         self.sandbox = begun(self.course, self.students[0])
         Enrolment.objects.update(seen_at=timezone.now())

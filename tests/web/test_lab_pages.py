@@ -17,7 +17,7 @@ from queueviz.pages.lab_panel import marked
 from sandbox.cluster import record as records
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
-from tests.web.test_with_the_engine import HTMX, act, events, start
+from tests.web.engine_calls import HTMX, act, events, start
 
 ROOT = Path(__file__).parents[2]
 LAB = "members-and-queues"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.web.test_with_the_engine import JSON, start
+from tests.web.engine_calls import JSON, start
 
 LAB = "members-and-queues"
 pytestmark = pytest.mark.django_db(transaction=True)

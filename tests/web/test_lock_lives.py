@@ -5,16 +5,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.web.engine_calls import HTMX, act, start
 from tests.web.test_fault_dialog import Forms
 
-JSON = "application/json"
-HTMX = {"HX-Request": "true"}
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def payments() -> tuple[Client, str]:
     client = Client()
-    return client, client.post("/api/sandboxes", {"template": "payments"}, content_type=JSON).json()["slug"]
+    return client, start(client, "payments")
 
 
 @pytest.mark.seed("4.31")
@@ -50,7 +49,7 @@ def test_the_dialog_sets_the_broker_s_number_and_the_client_s_two_apart(real_eng
             "changes.client_lock_max_live_ms": "12000"}
     assert client.post(f"/s/{slug}/actions/", form, headers=HTMX).status_code == 204
     assert lives() == usual | {"lock_max_live_ms": "45000"}, "members that run keep theirs"
-    client.post(f"/api/sandboxes/{slug}/actions", {"action": "RestartActor", "actor": "A"}, content_type=JSON)
+    act(client, slug, action="RestartActor", actor="A")
     assert lives() == {"lock_max_live_ms": "45000", "client_lock_interval_ms": "8000",
                        "client_lock_max_live_ms": "12000"}
     refused = client.post(f"/s/{slug}/actions/", form | {"changes.client_lock_interval_ms": "1"}, headers=HTMX)

@@ -9,9 +9,9 @@ from django.test import Client
 from queueviz import acting
 from queueviz.models import Course, Sandbox
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, begun, joined, new_course
+from tests.web.engine_calls import HTMX
 from tests.web.fake_port import FakePort
-from tests.web.test_courses import LAB, begun, joined
-from tests.web.test_with_the_engine import HTMX
 
 pytestmark = pytest.mark.django_db
 
@@ -19,8 +19,7 @@ pytestmark = pytest.mark.django_db
 class Paced:
     def __init__(self) -> None:
         self.teacher = browser_of(account("teacher"))
-        self.teacher.post("/c/new/", {"title": "101", "labs": [LAB, "pinned-offset"]})
-        self.course = Course.objects.get()
+        self.course = new_course(self.teacher, LAB, "pinned-offset", title="101")
         self.student = joined(self.course, "Otter")
         self.sandbox = begun(self.course, self.student)
 

@@ -13,8 +13,8 @@ from queueviz.models import Course, Poll, Vote
 from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused
 from tests.web.clusters import account, browser_of
+from tests.web.courses import joined, new_course
 from tests.web.fake_port import FakePort
-from tests.web.test_courses import joined
 
 pytestmark = pytest.mark.django_db
 
@@ -29,8 +29,7 @@ class Lesson:
 
     def __init__(self) -> None:
         self.teacher = browser_of(account("teacher"))
-        self.teacher.post("/c/new/", {"title": "101", "labs": ["orderly-lock", "lag-and-throughput"]})
-        self.course = Course.objects.get()
+        self.course = new_course(self.teacher, "orderly-lock", "lag-and-throughput", title="101")
         self.students = [joined(self.course, name) for name in ("Otter", "Lynx", "Newt", "Wren")]
         self.address = f"/c/{self.course.slug}/poll/"
 

@@ -5,7 +5,6 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from queueviz.courses import regrading
@@ -16,8 +15,7 @@ from queueviz.models import Course, Grade, Regrade, Submission
 from sandbox.journal.events import ActionTaken, Entry, LabFinished, LabStarted, PredictionGiven, StepMet
 from sandbox.labs.catalogue import LABS
 from sandbox.simulation.lab_player import Played, play
-from tests.web.clusters import account, browser_of
-from tests.web.fake_port import FakePort
+from tests.web.courses import course_of
 from tests.web.graded_course import Student, leave_graded, student_of, write_journal
 
 pytestmark = pytest.mark.django_db
@@ -35,15 +33,7 @@ def half(slug: str) -> Played:
     return play(LABS[slug], LABS[slug].wrong[0].play, 1)
 
 
-@pytest.fixture
-def teacher(port: FakePort) -> Client:
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB, SHORT]})
-    return Course.objects.get()
+course = course_of(LAB, SHORT)
 
 
 def again(course: Course) -> Regrade:

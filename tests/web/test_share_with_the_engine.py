@@ -10,9 +10,9 @@ from django.test import Client
 
 from queueviz import making
 from sandbox.recording.reader import Recording
+from tests.web.engine_calls import act, events, start
 from tests.web.patience import until
 from tests.web.test_share_page import FORM
-from tests.web.test_with_the_engine import act, events, start
 
 MAKING_S = 120.0  # on a machine with other work
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -11,28 +11,15 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz import engine, owners, sharing
-from queueviz.courses import exporting
 from queueviz.models import AuditRecord, Course, Enrolment, Grant, PipelineRun, Sandbox, Submission
 from queueviz.visitor import SESSIONS
 from sandbox.kernel.errors import EngineBusy
 from tests.web.clusters import account, browser_of
+from tests.web.courses import LAB, begun, joined
 from tests.web.fake_port import FakePort
-from tests.web.test_courses import LAB, begun, joined
 
 pytestmark = pytest.mark.django_db
 CONFIRMED = {"confirm": "delete"}
-
-
-@pytest.fixture
-def teacher(port: FakePort) -> Client:
-    exporting.EXPORTS.forget()
-    return browser_of(account("teacher"))
-
-
-@pytest.fixture
-def course(teacher: Client) -> Course:
-    teacher.post("/c/new/", {"title": "Messaging 101", "labs": [LAB, "pinned-offset"]})
-    return Course.objects.get()
 
 
 def opened(answer: Any) -> dict[str, bytes]:

@@ -10,9 +10,9 @@ from django.utils import translation
 from queueviz.boards import topology_plan as plan
 from queueviz.boards.topology_routes import tables
 from sandbox.control.readings import Reading
+from tests.web.engine_calls import act, start
 from tests.web.fake_port import FakePort
 from tests.web.patience import until
-from tests.web.test_with_the_engine import act, start
 
 NOW_MS = 1_795_142_537_350
 LIVES = {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000}

@@ -2,29 +2,18 @@
 
 from typing import Any
 
-import orjson
 import pytest
 from django.test import Client
 
+from tests.web.engine_calls import HTMX, act, events, start
 from tests.web.patience import until
 
-JSON = "application/json"
-HTMX = {"HX-Request": "true"}
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def act(client: Client, slug: str, **fields: Any) -> None:
-    answer = client.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON)
-    assert answer.status_code == 200, answer.content
-
-
-def events(client: Client, slug: str) -> list[dict[str, Any]]:
-    return [orjson.loads(line) for line in client.get(f"/api/sandboxes/{slug}/events").content.splitlines()]
 
 
 def test_open_transactions_are_listed_and_ended_by_hand(real_engine: Any) -> None:
     client = Client()
-    slug = client.post("/api/sandboxes", {"template": "empty"}, content_type=JSON).json()["slug"]
+    slug = start(client, "empty")
     act(client, slug, action="CreateTopic", topic="orders", write_queues=4, read_queues=4)
     assert "transactional" in client.get(f"/s/{slug}/part/ask/?form=producer").content.decode()
     act(client, slug, action="SetRate", rate=60)

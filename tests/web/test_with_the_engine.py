@@ -14,28 +14,9 @@ from queueviz import engine
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.pages import reading
+from tests.web.engine_calls import HTMX, JSON, act, events, start
 
-JSON = "application/json"
-HTMX = {"HX-Request": "true"}
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def start(client: Client, template: str) -> str:
-    answer = client.post("/api/sandboxes", {"template": template}, content_type=JSON)
-    assert answer.status_code == 201, answer.content
-    return str(answer.json()["slug"])
-
-
-def events(client: Client, slug: str, after: int = -1) -> list[dict[str, Any]]:
-    answer = client.get(f"/api/sandboxes/{slug}/events?after={after}")
-    assert answer.status_code == 200
-    return [orjson.loads(line) for line in answer.content.splitlines()]
-
-
-def act(client: Client, slug: str, **fields: Any) -> int:
-    answer = client.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON)
-    assert answer.status_code == 200, answer.content
-    return int(answer.json()["seq"])
 
 
 @pytest.mark.parametrize("template", ["empty", "flights", "orders", "payments", "cluster", "shrink", "index",

@@ -18,8 +18,8 @@ from sandbox.pipeline.sources.store import StoreSource
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_files import FileRun, OpenFiles
 from tests.pipeline.store_reads import streaming, written
+from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message
-from tests.unit.store.test_verify import overwrite
 
 COUNT = 900
 UNITS = f"consumequeue/orders/0/{0:020}"

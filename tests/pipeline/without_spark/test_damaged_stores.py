@@ -16,8 +16,8 @@ from sandbox.store.verify import verify
 from tests.golden.golden_stores import unpack
 from tests.pipeline.store_reads import written
 from tests.pipeline.without_spark.test_store_audit import FIRST, QUEUE, SECOND, Place, checked, places
+from tests.unit.store.damage import index_file, overwrite
 from tests.unit.store.stores import Stores, message
-from tests.unit.store.test_verify import index_file, overwrite
 
 FILE_BYTES = 1_048_576
 LAST = "9437184".zfill(20)

@@ -22,8 +22,8 @@ from tests.golden.golden_stores import NAMES, unpack
 from tests.pipeline.damaged import LOG_BYTES, damaged, sound
 from tests.pipeline.sealed_reads import NO_SESSION, files_in, rows_alone, rows_through, sealed, states
 from tests.pipeline.store_reads import Broker, written
+from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import message
-from tests.unit.store.test_verify import overwrite
 from tests.wide import many, seeds
 
 LOGS = 7

@@ -20,7 +20,7 @@ from tests.pipeline.sealed_tables import counts, files_of, opened, scanned, seal
 from tests.pipeline.store_reads import Broker
 from tests.pipeline.without_spark.test_sealed import LOGS, STEPS, broker, killed_before, root
 from tests.small_disk import mounted
-from tests.unit.store.test_verify import overwrite
+from tests.unit.store.damage import overwrite
 from tests.wide import many
 
 errors = pytest.importorskip("pyiceberg.exceptions")

@@ -12,7 +12,7 @@ from sandbox.pipeline.audit.whole import audit
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import keys_of
 from tests.golden.golden_stores import NAMES, unpack
-from tests.unit.store.test_verify import flip, index_file, overwrite
+from tests.unit.store.damage import flip, index_file, overwrite
 
 FIRST = "0".zfill(20)
 SECOND = "1048576".zfill(20)

@@ -11,8 +11,8 @@ from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sources.store import StoreSource
 from tests.golden.golden_stores import unpack
 from tests.pipeline.store_reads import Broker, streaming, written
+from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message
-from tests.unit.store.test_verify import overwrite
 
 QUEUES, EACH = 3, 25  # several files of a queue and of the log
 

@@ -1,18 +1,29 @@
-"""The stage most tests of the broker play on."""
+"""What most tests of the broker begin with."""
 
 import pytest
 
-from tests.unit.broker.stage import Client, Stage
+from tests.unit.broker.stage import Client, Stage, stage_with
+from tests.unit.broker.transactions import Transactor
+from tests.unit.broker.world import Time
+
+stage = stage_with(queues=4)
 
 
 @pytest.fixture
-def stage() -> Stage:
-    """A broker and a name server in virtual time, with the topic `orders`."""
-    stage = Stage()
-    stage.topic("orders")
-    return stage
+def client(stage: Stage) -> Client:
+    return stage.client()
 
 
 @pytest.fixture
 def admin(stage: Stage) -> Client:
     return stage.client()
+
+
+@pytest.fixture
+def shop(stage: Stage) -> Transactor:
+    return Transactor(stage)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.chance import Chance
@@ -171,3 +173,16 @@ def small_store(**changes: Any) -> MessageStoreConfig:
 def messages(answer: RemotingCommand) -> list[StoredMessage]:
     """The records a pull or query brought."""
     return list(record.decode_all(answer.body or b""))
+
+
+def stage_with(queues: int = 0, **config: Any) -> Any:
+    """A fixture: a stage whose topic `orders` has so many queues; without them there is no such topic."""
+
+    @pytest.fixture
+    def stage() -> Stage:
+        made = Stage(**config)
+        if queues:
+            made.topic("orders", queues)
+        return made
+
+    return stage

@@ -10,7 +10,7 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import SendHeader
 from sandbox.remoting.signature import sign
-from tests.unit.broker.stage import Client, Stage
+from tests.unit.broker.stage import Client, Stage, stage_with
 
 SECRET = "12345678"
 BOSS = Account("the-boss", SECRET, admin=True)
@@ -40,9 +40,7 @@ class Signed:
         return self.call(RequestCode.PULL_MESSAGE, self._client.pull_ext(group, topic, 0))
 
 
-@pytest.fixture
-def stage() -> Stage:
-    return Stage(acl=AclConfig((BOSS, SHOP)))
+stage = stage_with(acl=AclConfig((BOSS, SHOP)))
 
 
 @pytest.fixture

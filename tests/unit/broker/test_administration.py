@@ -23,11 +23,6 @@ from sandbox.remoting.json_body import loads
 from tests.unit.broker.stage import NAME_SERVER, Client, Stage, messages, small_store
 
 
-@pytest.fixture
-def admin(stage: Stage) -> Client:
-    return stage.client()
-
-
 def update_topic(client: Client, topic: str, queues: int = 4) -> RemotingCommand:
     return client.call(RequestCode.UPDATE_AND_CREATE_TOPIC, {
         "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues), "writeQueueNums": str(queues),

@@ -8,11 +8,6 @@ from tests.unit.broker.world import Time
 
 
 @pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
 def offsets(time: Time) -> ConsumerOffsetManager:
     return ConsumerOffsetManager("broker-a", time.journal)
 

@@ -1,21 +1,13 @@
 """Which topic a stored message counts for: RocketMQ counts where the record stands, and a delivery once more."""
 
-import pytest
-
 from sandbox.remoting.bodies import KVTable, StatsData
 from sandbox.remoting.codes import RequestCode
 from tests.unit.broker.slave_stage import MASTER, SlaveStage
-from tests.unit.broker.stage import Client, Stage, messages
+from tests.unit.broker.stage import Client, Stage, messages, stage_with
 from tests.unit.broker.transactions import COMMIT, GROUP, HALF, OP, ROLLBACK, Transactor, stored
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
-
-
-@pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders", 2)
-    return stage
+stage = stage_with(queues=2)
 
 
 def counted(stage: Stage, name: str, key: str = "DefaultCluster") -> int | None:

@@ -12,11 +12,6 @@ from sandbox.store.results import PutMessageStatus, PutResult
 from tests.unit.broker.stage import Client, Stage, messages
 
 
-@pytest.fixture
-def client(stage: Stage) -> Client:
-    return stage.client()
-
-
 def read(client: Client, topic: str, queue: int = 0) -> list[StoredMessage]:
     return messages(client.pull("reader", topic, 0, queue=queue))
 

@@ -11,23 +11,12 @@ from sandbox.message.filter import SQL92
 from sandbox.remoting.bodies import CheckClientBody, ConsumerData, HeartbeatData, SubscriptionData
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
-from tests.unit.broker.stage import Client, Stage, messages
+from tests.unit.broker.stage import Client, Stage, messages, stage_with
 from tests.unit.broker.world import Time
 
 FILE = "config/consumerFilter.json"
 DAY_S = 24 * 3_600
-
-
-@pytest.fixture
-def stage() -> Stage:
-    stage = Stage(property_filter=True)
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
-def client(stage: Stage) -> Client:
-    return stage.client()
+stage = stage_with(queues=4, property_filter=True)
 
 
 def sql(expression: str, *, topic: str = "orders", version: int = 1, kind: str = SQL92) -> SubscriptionData:

@@ -10,11 +10,6 @@ from tests.unit.broker.stage import Client, Stage, messages, small_store
 SEE = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 
-@pytest.fixture
-def client(stage: Stage) -> Client:
-    return stage.client()
-
-
 def fill(client: Client, count: int, *, tags: str = "") -> None:
     for n in range(count):
         client.send("orders", b"%d" % n, properties=f"TAGS\x01{tags}" if tags else "")

@@ -11,11 +11,6 @@ Q0, Q1 = MessageQueue("orders", "broker-a", 0), MessageQueue("orders", "broker-a
 
 
 @pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
 def locks(time: Time) -> RebalanceLockManager:
     return RebalanceLockManager(time.clock, time.journal)
 

@@ -6,15 +6,11 @@ from sandbox.message import properties as props
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import PushReplyHeader, SendHeader, SendResponseHeader
-from tests.unit.broker.stage import Client, Stage
+from tests.unit.broker.stage import Client, Stage, stage_with
 
 TOPIC = "DefaultCluster_REPLY_TOPIC"
 ASKER = "10.0.0.9@asker"
-
-
-@pytest.fixture
-def stage() -> Stage:
-    return Stage()
+stage = stage_with()
 
 
 @pytest.fixture

@@ -3,18 +3,12 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from sandbox.remoting.bodies import KVTable
 from sandbox.remoting.codes import RequestCode
-from tests.unit.broker.stage import Stage, small_store
+from tests.unit.broker.stage import Stage, small_store, stage_with
 
 RECORDED = Path(__file__).parents[2] / "golden" / "wire" / "json.jsonl"
-
-
-@pytest.fixture
-def stage() -> Stage:
-    return Stage()
+stage = stage_with()
 
 
 def figures(stage: Stage) -> dict[str, str]:

@@ -6,17 +6,9 @@ from sandbox.journal.events import BrokerConfigChanged
 from sandbox.remoting.bodies import Settings, TopicRouteData
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
-from tests.unit.broker.stage import NAME_SERVER, Client, Stage
+from tests.unit.broker.stage import NAME_SERVER, Client, Stage, stage_with
 
-
-@pytest.fixture
-def stage() -> Stage:
-    return Stage()
-
-
-@pytest.fixture
-def admin(stage: Stage) -> Client:
-    return stage.client()
+stage = stage_with()
 
 
 def read(admin: Client) -> dict[str, str]:

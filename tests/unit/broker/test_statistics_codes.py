@@ -16,16 +16,10 @@ from sandbox.remoting.bodies import (
     StatsSpan,
 )
 from sandbox.remoting.codes import RequestCode, ResponseCode
-from tests.unit.broker.stage import Client, Stage, messages
+from tests.unit.broker.stage import Client, Stage, messages, stage_with
 
 NEVER = 2**63 - 1
-
-
-@pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders", 2)
-    return stage
+stage = stage_with(queues=2)
 
 
 def counter(admin: Client, name: str, key: str) -> StatsData:

@@ -1,4 +1,7 @@
-"""The broker asks producers what became of their transactions."""
+"""The broker asks producers what became of their transactions.
+
+It has run for 0 s when a test begins, so checks run at 60, 120, … s.
+"""
 
 import pytest
 
@@ -17,19 +20,6 @@ from tests.unit.broker.transactions import (
     progress,
     stored,
 )
-
-
-@pytest.fixture
-def stage() -> Stage:
-    """The broker has run for 0 s when a test begins, so checks run at 60, 120, … s."""
-    stage = Stage()
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
-def shop(stage: Stage) -> Transactor:
-    return Transactor(stage)
 
 
 def test_a_half_message_is_asked_about_after_a_minute(shop: Transactor, stage: Stage) -> None:

@@ -11,11 +11,6 @@ from tests.unit.broker.stage import Stage, messages, small_store
 from tests.unit.broker.transactions import COMMIT, HALF, OP, ROLLBACK, UNKNOWN, Transactor, stored
 
 
-@pytest.fixture
-def shop(stage: Stage) -> Transactor:
-    return Transactor(stage)
-
-
 def test_a_half_message_stands_in_the_half_queue_and_not_in_its_topic(shop: Transactor, stage: Stage) -> None:
     answer = shop.prepare(queue=3)
     [half] = stored(stage, HALF)

@@ -2,8 +2,6 @@
 
 import zlib
 
-import pytest
-
 from sandbox.journal.events import BrokerRegistered, NameServerStopped, RouteChanged
 from sandbox.remoting.bodies import (
     ClusterInfo,
@@ -18,16 +16,6 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import RegisterBrokerHeader
 from tests.unit.broker.stage import BROKER, NAME_SERVER, Client, Stage
-
-
-@pytest.fixture
-def stage() -> Stage:
-    return Stage()
-
-
-@pytest.fixture
-def client(stage: Stage) -> Client:
-    return stage.client(address=NAME_SERVER)
 
 
 def route(client: Client, topic: str) -> RemotingCommand:

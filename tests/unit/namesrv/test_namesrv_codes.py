@@ -18,17 +18,7 @@ from sandbox.remoting.bodies.packed_registration import pack
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import RegisterBrokerHeader
-from tests.unit.broker.stage import BROKER, NAME_SERVER, Client, Stage
-
-
-@pytest.fixture
-def stage() -> Stage:
-    return Stage()
-
-
-@pytest.fixture
-def client(stage: Stage) -> Client:
-    return stage.client(address=NAME_SERVER)
+from tests.unit.broker.stage import BROKER, Client, Stage
 
 
 def topics(client: Client, code: int) -> list[str]:

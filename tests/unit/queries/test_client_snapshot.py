@@ -9,11 +9,13 @@ from sandbox.control.channel_names import ChannelUnknown
 from sandbox.journal.events import Entry, LockDenied, QueueTaken
 from sandbox.queries.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
 from sandbox.simulation.world import BEGIN_MS, World
+from tests.beginnings import world_of
 
 START = ["check config", "copy subscriptions", "load offsets", "start consume service", "register in instance",
          "start instance", "fetch routes", "check subscriptions at a broker", "heartbeat", "wake rebalance"]
 STOP = ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
         "stop timers", "close connections", "stop rebalance", "drop queues"]
+world = world_of("orders", seconds=3)
 
 
 def read(world: World, who: str) -> dict[str, Any]:
@@ -26,12 +28,10 @@ def steps(data: dict[str, Any], phase: str) -> list[str]:
 
 
 @pytest.mark.seed("1.14", "4.1")
-def test_a_start_is_reported_step_by_step_in_its_order(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        data = read(world, "A")
-        assert steps(data, "start") == START
-        assert [row["state"] for row in data["states"]] == ["starting", "running"]
+def test_a_start_is_reported_step_by_step_in_its_order(world: World) -> None:
+    data = read(world, "A")
+    assert steps(data, "start") == START
+    assert [row["state"] for row in data["states"]] == ["starting", "running"]
 
 
 @pytest.mark.seed("4.33")
@@ -47,16 +47,14 @@ def test_each_step_of_a_start_says_how_long_it_took(tmp_path: Path) -> None:
         assert rows["load offsets"]["took_ms"] == 0
 
 
-def test_a_clean_stop_is_reported_too_and_stays_when_the_process_is_gone(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        world.act("StopActor", actor="A")
-        world.run(3)
-        data = read(world, "A")
-        assert (data["client"]["state"], data["client"]["lives"]) == ("stopped", False)
-        assert steps(data, "stop") == STOP
-        assert data["timers"] == {}
-        assert data["queues"] == {}
+def test_a_clean_stop_is_reported_too_and_stays_when_the_process_is_gone(world: World) -> None:
+    world.act("StopActor", actor="A")
+    world.run(3)
+    data = read(world, "A")
+    assert (data["client"]["state"], data["client"]["lives"]) == ("stopped", False)
+    assert steps(data, "stop") == STOP
+    assert data["timers"] == {}
+    assert data["queues"] == {}
 
 
 @pytest.mark.seed("1.19", "4.8", "D19")
@@ -144,15 +142,13 @@ def test_a_member_without_a_route_waits_for_the_route(tmp_path: Path) -> None:
         assert waits["nowhere"]["again_ms"] == BEGIN_MS + 30_010
 
 
-def test_a_pull_that_fails_is_tried_again_after_a_second(tmp_path: Path) -> None:
-    with World(tmp_path, "orders") as world:
-        world.run(3)
-        world.act("KillBroker", broker="broker-b")
-        world.run(1.3)
-        waits = [row for row in read(world, "C")["waits"].values() if row["queue"] and "broker-b" in row["queue"]]
-        assert {row["why"] for row in waits} == {"pull_failed"}
-        now_ms = world.cluster.clock.now_ms()
-        assert all(0 < row["until_ms"] - now_ms <= 1_000 for row in waits)
+def test_a_pull_that_fails_is_tried_again_after_a_second(world: World) -> None:
+    world.act("KillBroker", broker="broker-b")
+    world.run(1.3)
+    waits = [row for row in read(world, "C")["waits"].values() if row["queue"] and "broker-b" in row["queue"]]
+    assert {row["why"] for row in waits} == {"pull_failed"}
+    now_ms = world.cluster.clock.now_ms()
+    assert all(0 < row["until_ms"] - now_ms <= 1_000 for row in waits)
 
 
 def test_a_crashed_member_shows_what_the_journal_said_last(tmp_path: Path) -> None:

@@ -1,20 +1,15 @@
 """What the Store page reads of a disk: files, marks, and how much of the log a power cut would leave."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        yield made
+world = world_with({"orders": 2})
 
 
 def disk(world: World) -> dict[str, Any]:

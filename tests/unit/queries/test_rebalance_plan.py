@@ -1,7 +1,5 @@
 """What if: the real strategies asked about members and queues that are not there, and the drawing they need."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,15 +7,10 @@ import pytest
 from sandbox.client.allocate.consistent_hash import ring_position
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 
 GROUP = "order-svc"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "orders") as made:  # two brokers with four queues each, members A, B, C
-        made.run(25)
-        yield made
+world = world_of("orders", seconds=25)  # two brokers with four queues each, members A, B, C
 
 
 def plan(world: World, **fields: Any) -> dict[str, Any]:

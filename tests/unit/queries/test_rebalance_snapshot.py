@@ -1,25 +1,16 @@
 """What the Rebalance page reads: each member's own lists, what it made of them, and where they do not fit together."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.simulation.world import World
+from tests.beginnings import world_with
 
 GROUP = "clerks"
 ORDERS = [["orders", "*"]]
 Rows = dict[str, dict[str, Any]]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """One broker, four queues, no one yet; no message ever, so that only members move."""
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
+world = world_with({"orders": 4}, seconds=1)  # no one yet; no message ever, so that only members move
 
 
 def join(world: World, copies: int = 1, **more: Any) -> None:

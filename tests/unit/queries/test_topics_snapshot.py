@@ -1,18 +1,13 @@
 """What the Topics page reads: who may write and read each queue, what waits there, and where a topic came from."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "orders") as made:  # two brokers
-        yield made
+world = world_of("orders")  # two brokers
 
 
 def topic(world: World, name: str) -> dict[str, Any]:

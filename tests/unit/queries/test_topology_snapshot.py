@@ -1,7 +1,5 @@
 """What the Topology page reads: who is there, who is connected, and what each name server believes of each broker."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -9,14 +7,10 @@ import pytest
 
 from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
+from tests.beginnings import world_of
 from tests.seed.stage import WireLog, application
 
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "cluster") as made:
-        made.run(40)
-        yield made
+world = world_of("cluster", seconds=40)
 
 
 def read(world: World) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import IndexFileReader
 from tests.golden.golden_stores import unpack
 from tests.golden.independent_reader import hash_of_key
+from tests.unit.store.damage import overwrite
 
 LOG, QUEUE = "commitlog/00000000000000000000", "consumequeue/GoldenBasic/0/00000000000000000000"
 HOLD = """
@@ -29,12 +30,6 @@ with open(sys.argv[1], "a+b") as file:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return unpack("basic-clean", tmp_path)
-
-
-def overwrite(path: Path, at: int, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(data)
 
 
 @pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), lambda path: path.write_text("x")])

@@ -10,6 +10,7 @@ from sandbox.store.findings import VerifyReport
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.golden.golden_stores import unpack
+from tests.unit.store.damage import flip, index_file, overwrite
 
 LOG = "commitlog/00000000000000000000"
 QUEUE = "consumequeue/GoldenBasic/0"
@@ -28,20 +29,6 @@ def checked(root: Path) -> VerifyReport:
 
 def codes(root: Path) -> list[tuple[str, str, int]]:
     return [(finding.code, finding.where, finding.position) for finding in checked(root).findings]
-
-
-def overwrite(path: Path, at: int, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(data)
-
-
-def flip(path: Path, at: int) -> None:
-    overwrite(path, at, bytes([path.read_bytes()[at] ^ 0x10]))
-
-
-def index_file(root: Path) -> Path:
-    return next((root / "index").iterdir())
 
 
 def test_a_flipped_bit_in_a_body_is_a_wrong_checksum_and_nothing_else(root: Path) -> None:

@@ -1,0 +1,17 @@
+"""Damage done to a store's files."""
+
+from pathlib import Path
+
+
+def overwrite(path: Path, at: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def flip(path: Path, at: int) -> None:
+    overwrite(path, at, bytes([path.read_bytes()[at] ^ 0x10]))
+
+
+def index_file(root: Path) -> Path:
+    return next((root / "index").iterdir())
