@@ -169,6 +169,8 @@ def test_the_own_pages_are_no_teacher_s_and_the_teacher_s_are_no_student_s(cours
 def test_a_deleted_course_takes_everything_with_it(course: Course, teacher: Client, port: FakePort) -> None:
     begun(course, joined(course, "Otter"))
     begun(course, joined(course, "Lynx"))
+    Sandbox.objects.create(slug="t1", name="of no student", course=course, visited_at=timezone.now())
+    port.sandboxes["t1"] = "asleep"
     owners.record(owners.Visitor(), "change", course.slug)
     assert "2 students, with every answer" in teacher.get(f"/c/{course.slug}/delete/").content.decode()
     assert teacher.post(f"/c/{course.slug}/delete/", CONFIRMED)["Location"] == "/c/new/"

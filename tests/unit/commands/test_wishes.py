@@ -21,6 +21,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
         made.act("StartConsumer", actor="A", group=GROUP, subscriptions=ORDERS)
         made.act("StartConsumer", actor="W", group="watchers", subscriptions=ORDERS, model="BROADCASTING")
+        made.act("StartConsumer", actor="L", group="pullers", subscriptions=ORDERS, kind="lite_pull")
         made.act("StartProducer", actor="shop", topic="orders", rate_per_s=1)
         made.act("StartProducer", actor="gates", topic="orders", feed="flights", speed=0)
         made.run(1)
@@ -62,6 +63,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     *(("StartConsumer", {"group": "g", "subscriptions": [["orders", "*"]], "from_where": f"CONSUME_FROM_{old}"},
        "from_where") for old in ("LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "MIN_OFFSET", "MAX_OFFSET")),
     ("ChangeActor", {"actor": "A", "expression": "||"}, "expression"),
+    ("ChangeActor", {"actor": "A", "work_ms": [1, 2, 3]}, "work_ms"),
+    ("ChangeActor", {"actor": "L", "fail_percent": 5}, "fail_percent"),
+    ("ChangeActor", {"actor": "L", "handler": "reject order-7"}, "handler"),
     ("ChangeActor", {"actor": "shop", "speed": 2}, "speed"),
     ("ChangeActor", {"actor": "gates", "rate_per_s": 2}, "rate_per_s"),
     ("SendMessages", {"topic": "orders", "rows": [{"body": "x"}], "count": 3}, "count"),
@@ -107,7 +111,7 @@ def test_what_cannot_be_done_as_asked_is_refused_with_a_sentence(world: World, a
     assert str(refusal.value).endswith("."), "a whole sentence"
     assert refusal.value.hint, "and what to do instead"
     assert len(world.entries(ActionTaken)) == before
-    assert len(world.cluster.actors.by_label) == 4
+    assert len(world.cluster.actors.by_label) == 5
 
 
 def test_a_group_that_is_not_there_cannot_be_changed(world: World) -> None:
@@ -122,3 +126,8 @@ def test_an_empty_key_ends_the_slow_one(world: World) -> None:
     assert actor.slow == Slow("order-7", 900)
     world.act("ChangeActor", actor="A", slow_key="")
     assert actor.slow is None
+
+
+@pytest.mark.parametrize("work_ms", [[7], [7, 9]])
+def test_work_takes_one_number_of_ms_or_from_and_to(world: World, work_ms: list[int]) -> None:
+    assert world.act("ChangeActor", actor="A", work_ms=work_ms)
