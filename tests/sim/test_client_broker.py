@@ -18,30 +18,12 @@ from sandbox.journal.events import (
     QueuesAssigned,
     QueueTaken,
     QueueUnlocked,
-    ResetStepDone,
 )
 from sandbox.message.queue import MessageQueue
-from sandbox.remoting.codes import RequestCode
-from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.headers import ResetOffsetHeader
 from tests.sim.client_world import BROKER, BROKER_ADDRESS, NAME_SERVER, Work, World, client_world, owned
 
 Q0 = MessageQueue("T", BROKER, 0)
 world = client_world()
-
-
-def start_reset(world: World, timestamp_ms: int) -> None:
-    """What an administrator's tool sends (request 222)."""
-    ext = ResetOffsetHeader("T", "G", timestamp_ms, True).to_ext()
-    command = RemotingCommand(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
-
-    async def ask() -> int:
-        tool = world.instance("tool")
-        answer = await tool.connections.invoke(BROKER_ADDRESS, command, 5_000)
-        tool.crash()
-        return answer.code
-
-    assert world.run(ask()) == 0
 
 
 # Sharing queues.
@@ -298,27 +280,6 @@ def test_the_first_retry_of_a_new_group_waits_for_the_route_of_its_retry_topic(w
     world.pass_s(60)
     tries = [at for at, key, *_ in work.begun if key == "bad"]
     assert 10 <= tries[1] - tries[0] <= 51  # 10 s delay, then the 30 s route poll and the 20 s rebalance
-
-
-# Resetting.
-
-
-def test_an_online_reset_moves_the_group_after_ten_seconds(world: World) -> None:
-    work = Work(world)
-    a, b = world.consumer("a", work), world.consumer("b", work)
-    world.send(40)
-    world.pass_s(20)
-    work.begun.clear()
-    reset_s = world.now_s
-    start_reset(world, 0)
-    world.pass_s(12)
-    assert {key for _, key, *_ in work.begun} == {f"k{i}" for i in range(40)}
-    assert min(at for at, *_ in work.begun) - reset_s == pytest.approx(10, abs=0.1)
-    steps = [event.step for event in world.events(ResetStepDone) if event.client_id == a.client_id]
-    assert steps == ["told", "dropped", "waiting", "resumed"]
-    assert sorted(owned(a) + owned(b)) == list(range(8))
-    world.pass_s(6)
-    assert all(world.broker.consumer_offsets.get("G", "T", i) == 5 for i in range(8))
 
 
 # Broadcasting.

@@ -1,4 +1,7 @@
-"""Resets of offsets: what was previewed is what happens, or the apply is refused."""
+"""Resets in sandboxes at work: what was previewed is what happens, or the apply is refused.
+
+What each wish does to a group in each state is in `test_reset_plans.py`.
+"""
 
 from pathlib import Path
 from random import Random
@@ -111,83 +114,3 @@ def test_messages_come_again_after_a_reset_to_the_earliest(tmp_path: Path) -> No
         header = world.read(f"board/{GROUP}/orders").data["header"]
         assert header["delivered_again"] == plan["delivered_again"]
         assert header["lag"] == "0"
-
-
-def test_an_undo_leads_back(tmp_path: Path) -> None:
-    with busy_world(tmp_path, 4) as world:
-        for label in ("A", "B"):
-            world.act("StopActor", actor=label)
-        world.run(2)
-        before = committed(world)
-        seq = world.act("ResetOffsets", group=GROUP, topic="orders", target="earliest", method="offline")
-        assert set(committed(world).values()) == {0}
-        world.act("UndoReset", reset_id=f"r{seq}")
-        assert committed(world) == before
-
-
-def test_skipping_messages_for_good_needs_the_name_of_the_group(tmp_path: Path) -> None:
-    with busy_world(tmp_path, 5) as world:
-        for label in ("A", "B"):
-            world.act("CrashActor", actor=label)
-        world.run(3)
-        wish = {"group": GROUP, "topic": "orders", "target": "latest", "method": "offline"}
-        with pytest.raises(ActionRefused) as refusal:
-            world.act("ResetOffsets", **wish)
-        assert (refusal.value.status, refusal.value.field) == (422, "confirm")
-        world.act("ResetOffsets", **wish, confirm=GROUP)
-
-
-def test_each_method_is_refused_when_it_cannot_work(tmp_path: Path) -> None:
-    with busy_world(tmp_path, 6) as world:
-        wish = {"group": GROUP, "topic": "orders", "target": "earliest"}
-        assert "online" in world.ask("plan-reset", **wish, method="offline")["refused"]["message"]
-        for label in ("A", "B"):
-            world.act("StopActor", actor=label)
-        world.run(1)
-        refused = world.ask("plan-reset", **wish, method="online")["refused"]
-        assert "206" in refused["message"]
-        with pytest.raises(ActionRefused) as refusal:
-            world.act("ResetOffsets", **wish, method="online")
-        assert refusal.value.status == 409
-        new_group = world.ask("plan-reset", group="nobody", topic="orders", target="latest", method="offline")
-        assert {row["committed"] for row in new_group["rows"]} == {None}
-
-
-@pytest.mark.parametrize("changed", [
-    {"value": -6}, {"target": "latest", "value": None}, {"queues": ["broker-a:1"]}, {"method": "offline"}])
-def test_an_apply_that_wishes_what_was_not_previewed_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
-    """Every target above lies where its preview said, or runs away: only the wish shows that it is another one."""
-    with busy_world(tmp_path, 8) as world:
-        if "method" in changed:
-            for label in ("A", "B"):
-                world.act("StopActor", actor=label)
-            world.run(1)
-        wish: dict[str, Any] = {"group": GROUP, "topic": "orders", "target": "shift", "value": -5, "method": "online"}
-        plan = world.ask("plan-reset", **wish)
-        shown = {"fingerprint": plan["fingerprint"], "confirm": GROUP,
-                 "expected": [{name: row[name] for name in ("queue", "committed", "target")} for row in plan["rows"]]}
-        refusal = refused(world, **{**wish, **changed}, **shown)
-        assert refusal is not None
-        assert (refusal.status, refusal.message) == (409, "The form was changed after this preview.")
-        assert refusal.details["rows"], "a refusal brings the new plan"
-        assert not world.entries(OffsetsReset)
-
-
-def test_the_order_in_which_queues_were_chosen_is_no_other_wish(tmp_path: Path) -> None:
-    with busy_world(tmp_path, 8) as world:
-        wish: dict[str, Any] = {"group": GROUP, "topic": "orders", "target": "earliest"}
-        plan = world.ask("plan-reset", **wish, queues=["broker-a:1", "broker-a:2"])
-        assert refused(world, **wish, queues=["broker-a:2", "broker-a:1"], fingerprint=plan["fingerprint"]) is None
-        assert world.entries(OffsetsReset)
-
-
-def test_a_commit_that_passes_the_target_stops_the_apply(tmp_path: Path) -> None:
-    with busy_world(tmp_path, 7) as world:
-        rows = world.ask("plan-reset", group=GROUP, topic="orders", target="latest")["rows"]
-        row = rows[0]
-        stale = [{"queue": row["queue"], "committed": "1", "target": "2"}]
-        with pytest.raises(ActionRefused) as refusal:
-            world.act("ResetOffsets", group=GROUP, topic="orders", target="shift", value=1, queues=[row["queue"]],
-                      expected=stale, confirm=GROUP)
-        assert refusal.value.status == 409
-        assert "passed" in refusal.value.message

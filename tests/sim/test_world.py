@@ -1,4 +1,4 @@
-"""A whole sandbox in virtual time: templates, members that come and go, resets, sleep and crash."""
+"""A whole sandbox in virtual time: templates, members that come and go, sleep and crash."""
 
 import os
 import subprocess

@@ -87,15 +87,6 @@ def test_a_refusal_of_the_engine_names_field_and_way_out(real_engine: Any) -> No
     assert "nobody" in answer.json()["error"]
 
 
-def test_a_plan_changes_nothing(real_engine: Any) -> None:
-    client = Client()
-    slug = start(client, "orders")
-    url = f"/api/sandboxes/{slug}/ask/plan-reset?group=order-svc&topic=orders&target=earliest&method=offline"
-    plan = client.get(url).json()
-    assert {row["queue"] for row in plan["rows"]} == {f"broker-{b}:{n}" for b in "ab" for n in range(4)}
-    assert not [row for row in events(client, slug) if row["type"] == "OffsetsReset"]
-
-
 def test_health_reports_what_the_engine_carries(real_engine: Any) -> None:
     client = Client()
     start(client, "empty")

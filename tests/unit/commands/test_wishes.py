@@ -96,7 +96,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("ChangeBroker", {"broker": "broker-a", "changes": {"colour": "red"}}, "colour"),
     ("ChangeBroker", {"broker": "broker-a", "changes": {"replication": "SYNC_MASTER"}}, "replication"),
     ("AgeFiles", {"broker": "broker-a", "hours": 0}, "hours"),
-    ("ResetOffsets", {"group": GROUP, "topic": "orders", "target": "earliest", "source_group": "g"}, "source_group"),
 ]
 
 
