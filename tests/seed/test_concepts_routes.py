@@ -59,7 +59,7 @@ def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobod
 
 
 @pytest.mark.seed("3.7")
-@pytest.mark.parametrize("wait_s", [1.0, 9.0, 17.0, 25.0])
+@pytest.mark.parametrize("wait_s", [1.0, 17.0])
 def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wait_s: float) -> None:
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=20)
     world.run(60 + wait_s)
