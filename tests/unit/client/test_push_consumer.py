@@ -192,8 +192,7 @@ def test_a_message_no_one_takes_back_is_consumed_again_here_after_five_seconds(c
     cluster.run(member.start())
     cluster.loop.run_for(10)
     (first, *_), (second, *_) = listener.seen
-    assert second - first == pytest.approx(5, abs=0.01)
-    assert len(cluster.requests(Code.SEND_MESSAGE_V2)) == 3, "sent to the retry topic three times in vain"
+    assert (second - first, len(cluster.requests(Code.SEND_MESSAGE_V2))) == (pytest.approx(5, abs=0.01), 3)
     assert member.offset_store.read_memory(MessageQueue("T", BROKER, 0)) == 1
 
 
@@ -348,14 +347,12 @@ def test_a_failure_in_order_blocks_the_queue_for_a_moment_and_comes_first_again(
     cluster.run(consumer(cluster, "a", listener, listener="orderly").start())
     cluster.loop.run_for(0.5)
     cluster.store("T", 1, b"beside")
-    cluster.loop.run_for(0.1)
-    assert listener.bodies() == [b"0", b"beside"], "another queue goes on"
     cluster.loop.run_for(5)
-    assert listener.bodies() == [b"0", b"beside", b"0", b"0", b"1", b"2"]
+    assert listener.bodies() == [b"0", b"beside", b"0", b"0", b"1", b"2"], "another queue goes on"
     times = [at for at, _, _, body in listener.seen if body == b"0"]
     assert times[1] - times[0] == pytest.approx(1, abs=0.01)
-    outcomes = [event.outcome for event in cluster.events(MessagesConsumed)]
-    assert outcomes == ["LATER", "SUCCESS", "FAILED", "SUCCESS", "SUCCESS", "SUCCESS"]
+    outcomes = ["LATER", "SUCCESS", "FAILED"] + ["SUCCESS"] * 3
+    assert [event.outcome for event in cluster.events(MessagesConsumed)] == outcomes
 
 
 def test_a_queue_locked_by_another_is_not_taken(cluster: FakeCluster) -> None:
