@@ -23,7 +23,7 @@ def queues(rows: list[list[Any]] | None) -> list[MessageQueue]:
 
 
 @pytest.mark.golden
-@pytest.mark.seed("3.39", "D34")
+@pytest.mark.seed("3.39", "D34", "3.40")
 @pytest.mark.parametrize("name", sorted(path.stem for path in VECTORS.glob("*.jsonl")))
 def test_every_member_gets_the_queues_java_gave_it(name: str) -> None:
     vectors = lines(name)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from sandbox.journal.events import MessagesConsumed, RouteChanged
 from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
 from tests.beginnings import world_of
@@ -94,48 +93,3 @@ def test_each_name_server_knows_everything_and_one_is_enough(world: World) -> No
     queues = {(row["broker"], row["queue_id"]) for group in world.snapshot()["groups"] if group["group"] == GROUP
               for row in group["queues"] if row["topic"] == "orders" and row["owner"] is not None}
     assert len(queues) == 12, "and whoever used the other one goes on to learn"
-
-
-@pytest.mark.seed("3.6", "D46")
-def test_a_silent_broker_is_forgotten_after_two_minutes(world: World) -> None:
-    last_ms = max(row["last_update_ms"] for row in world.snapshot()["name_servers"][0]["brokers"]
-                  if row["broker"] == "broker-b")
-    world.act("HangBroker", broker="broker-b")
-    since = world.cluster.journal.next_seq
-    world.run(135)
-    gone = [entry for entry in world.entries(RouteChanged, since=since) if entry.event.broker == "broker-b"]
-    assert {(entry.event.name_server, entry.event.why) for entry in gone} == {("ns-1", "expired"), ("ns-2", "expired")}
-    assert all(120_000 < entry.at_ms - last_ms <= 130_000 for entry in gone), "120 s, and a look every 10 s"
-    assert {row["brokerName"] for row in world.ask("route", topic="orders")["route"]["queueDatas"]} == {"broker-a"}
-
-
-@pytest.mark.seed("D46")
-@pytest.mark.parametrize(("end", "why"), [("KillBroker", "closed"), ("StopBroker", "unregistered")])
-def test_a_broker_that_dies_or_says_goodbye_is_forgotten_at_once(world: World, end: str, why: str) -> None:
-    since, began_ms = world.cluster.journal.next_seq, world.cluster.clock.now_ms()
-    world.act(end, broker="broker-b")
-    world.run(1)
-    gone = [entry for entry in world.entries(RouteChanged, since=since) if entry.event.broker == "broker-b"]
-    assert {(entry.event.name_server, entry.event.why) for entry in gone} == {("ns-1", why), ("ns-2", why)}
-    assert all(entry.at_ms - began_ms < 1_000 for entry in gone)
-
-
-@pytest.mark.seed("3.15")
-def test_without_a_slave_messages_wait_until_their_master_is_back(world: World) -> None:
-    world.act("ChangeActor", actor="shop", rate_per_s=0)
-    for label in [actor.label for actor in world.cluster.actors.consumers(GROUP)]:
-        world.act("StopActor", actor=label)
-    world.act("SendMessages", topic="orders", queue="broker-b:1", count=20, key="waits-{n}")
-    world.run(2)
-    world.act("KillBroker", broker="broker-b")
-    world.act("StartConsumer", actor="late", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1])
-
-    def consumed() -> int:
-        return sum(key.startswith("waits-") for entry in world.entries(MessagesConsumed)
-                   for key in entry.event.keys if entry.event.group == GROUP)
-
-    world.run(90)
-    assert consumed() == 0
-    world.act("StartBroker", broker="broker-b")
-    world.run(60)
-    assert consumed() == 20

@@ -69,7 +69,7 @@ def assert_by_route_then_timer(world: World, since: int, known_ms: int) -> None:
 
 
 @pytest.mark.seed("3.38", "4.5", "D25")
-@pytest.mark.parametrize("wait_s", [0, 9, 38, 67, 96])
+@pytest.mark.parametrize("wait_s", [0, 38, 67])
 def test_a_dead_broker_s_queues_leave_by_the_route_and_nobody_is_notified(pair: World, wait_s: float) -> None:
     """However the broker's death falls among the polls and rounds of its readers."""
     pair.run(wait_s)

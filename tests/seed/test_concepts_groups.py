@@ -26,7 +26,7 @@ def consumed(world: World, group: str = GROUP) -> Counter[str]:
                    if (entry.event.group, entry.event.outcome) == (group, "SUCCESS"))
 
 
-@pytest.mark.seed("1.6", "D32")
+@pytest.mark.seed("1.6", "D32", "1.27")
 def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> None:
     world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, work_ms=[1])
     world.run(25)
@@ -52,7 +52,7 @@ def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> 
     assert unasked == [], "the broker never begins to speak"
 
 
-@pytest.mark.seed("1.7", "3.34", "4.12")
+@pytest.mark.seed("1.7", "3.34", "4.12", "4.4")
 @pytest.mark.parametrize(("model", "times"), [("CLUSTERING", 1), ("BROADCASTING", 3)])
 def test_a_message_is_for_one_member_of_a_group_or_for_each(world: World, model: str, times: int) -> None:
     world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, copies=3, model=model, work_ms=[1])
@@ -69,6 +69,7 @@ def test_a_message_is_for_one_member_of_a_group_or_for_each(world: World, model:
 
 @pytest.mark.seed("0.5", "2.2", "3.35", "3.43")
 def test_progress_is_kept_by_the_broker_or_by_each_broadcasting_member(world: World) -> None:
+    wire = WireLog(world)
     world.act("StartConsumer", actor="shared", group=GROUP, subscriptions=ORDERS, work_ms=[1])
     world.act("StartConsumer", actor="each", group="radio", subscriptions=ORDERS, model="BROADCASTING", work_ms=[1])
     world.run(5)
@@ -77,6 +78,8 @@ def test_progress_is_kept_by_the_broker_or_by_each_broadcasting_member(world: Wo
     table = loads(files_of(world)["config/consumerOffset.json"])["offsetTable"]
     assert {str(queue): offset for queue, offset in table[f"orders@{GROUP}"].items()} == {str(n): 2 for n in range(4)}
     assert not any(name.endswith("@radio") for name in table), "a broadcasting group never appears there"
+    for code in (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET):
+        assert {(frame.command.ext or {})["consumerGroup"] for frame in wire.requests(code)} == {GROUP}
     own = list(world.sandbox.directory.glob("clients/**/offsets.json"))
     client_id = world.cluster.actors.get("each").client_id
     assert [path.parts[-3:] for path in own] == [(client_id, "radio", "offsets.json")]

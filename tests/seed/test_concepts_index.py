@@ -139,30 +139,6 @@ def test_times_of_entries_are_seconds_after_the_first_message_not_after_the_file
     assert query(world, "second", first_ms, first_ms + 20_000) == ["second"], "and is searched by its header's times"
 
 
-@pytest.mark.seed("3.32", "D28")
-def test_a_query_names_a_beginning_and_an_end(world: World) -> None:
-    begin_ms = world.cluster.clock.now_ms()
-    for n in range(6):
-        header = SendHeader("P", "orders", "TBW102", 4, 0, 0, begin_ms, 0, "KEYS\x01same")
-        caller = Caller(world, broker_address(world))
-        caller.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), f"m{n}".encode())
-        world.run(10)
-    assert query(world, "same") == [f"m{n}" for n in range(6)]
-    assert query(world, "same", begin_ms + 15_000, begin_ms + 35_000) == ["m2", "m3"], "a range, not the newest before"
-    assert query(world, "same", 0, begin_ms - 1_000) == []
-    assert query(world, "same", begin_ms + 3_600_000, FOREVER) == []
-    walk = world.ask("walk-index", topic="orders", key="same", from_ms=begin_ms + 3_600_000)
-    assert (walk["found"], walk["ended"]["code"]) == ([], "no_file_in_range")
-
-
-@pytest.mark.seed("3.32", "D28")
-def test_a_query_finds_no_more_than_64(world: World) -> None:
-    world.act("SendMessages", topic="orders", count=80, key="same")
-    world.run(2)
-    assert len(query(world, "same", count=1_000)) == 64
-    assert len(query(world, "same", count=10)) == 10
-
-
 @pytest.mark.seed("3.29", "D29")
 def test_a_message_without_keys_is_indexed_by_its_unique_key(world: World) -> None:
     send_raw(world, "none", properties="TAGS\x01A")

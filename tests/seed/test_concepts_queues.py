@@ -14,7 +14,6 @@ from sandbox.remoting.headers import SendHeader
 from sandbox.simulation.world import World
 from tests.beginnings import world_of
 from tests.seed.stage import Caller, broker_address
-from tests.unit.broker.stage import Stage
 
 GROUP = "order-svc"
 EARLIEST = {"from_where": "CONSUME_FROM_FIRST_OFFSET", "work_ms": [1]}
@@ -98,17 +97,6 @@ def test_a_client_that_asks_for_nothing_special_gets_four_queues(world: World) -
     world.run(2)
     assert routed(world, "fresh") == {"broker-a": (4, 4)}
     assert ends(world, "fresh") == [3, 3, 3, 3]
-
-
-@pytest.mark.seed("3.9")
-def test_without_automatic_creation_a_topic_must_be_made_first() -> None:
-    stage = Stage(auto_create_topic=False)
-    client = stage.client()
-    refused = client.send("fresh")
-    assert refused.code == ResponseCode.TOPIC_NOT_EXIST
-    assert "fresh" in (refused.remark or "")
-    stage.topic("fresh", queues=2)
-    assert client.send("fresh").code == ResponseCode.SUCCESS
 
 
 @pytest.mark.seed("3.10")

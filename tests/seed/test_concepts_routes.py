@@ -8,8 +8,6 @@ from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
 from sandbox.journal.events import (
-    BrokerRegistered,
-    BrokerStarted,
     MessagesConsumed,
     QueuesAssigned,
     RouteLearned,
@@ -18,7 +16,6 @@ from sandbox.journal.events import (
 from sandbox.message.message import Message
 from sandbox.remoting.bodies import RegisterBrokerBody
 from sandbox.remoting.codes import RequestCode
-from sandbox.remoting.command import FLAG_ONEWAY
 from sandbox.remoting.headers import RegisterBrokerHeader
 from sandbox.simulation.world import World
 from tests.beginnings import world_with
@@ -45,27 +42,6 @@ def owned(world: World) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.seed("3.5")
-def test_a_broker_registers_at_its_start_and_then_every_thirty_seconds(world: World) -> None:
-    wire = WireLog(world)
-    world.run(0.1)
-    started_ms = world.entries(BrokerStarted)[0].at_ms
-    seen: list[int] = []
-    for _ in range(131):
-        row = world.snapshot()["name_servers"][0]["brokers"][0]
-        if row["last_update_ms"] not in seen:
-            seen.append(row["last_update_ms"])
-        world.run(1)
-    rounds = [10_000, 40_000, 70_000, 100_000, 130_000]
-    told = [(entry.at_ms - started_ms, entry.event.changed) for entry in world.entries(BrokerRegistered)]
-    assert told[0] == (0, True), "once when it starts"
-    assert [ms for ms, changed in told if ms > 0 and not changed] == rounds
-    assert {0, *rounds} <= {ms - started_ms for ms in seen}, "and the name server notes each time"
-    frames = [frame for frame in wire.requests(RequestCode.REGISTER_BROKER) if not frame.command.flag & FLAG_ONEWAY]
-    assert [frame.at_ms - started_ms for frame in frames] == rounds, "what is one-way tells of a changed topic"
-    assert {frame.receiver for frame in frames} == set(world.cluster.nodes.addresses)
-
-
 @pytest.mark.seed("3.7")
 def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobody_unasked(world: World) -> None:
     settled(world, copies=1)
@@ -83,7 +59,7 @@ def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobod
 
 
 @pytest.mark.seed("3.7")
-@pytest.mark.parametrize("wait_s", [1.0, 9.0, 17.0, 25.0])
+@pytest.mark.parametrize("wait_s", [1.0, 17.0])
 def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wait_s: float) -> None:
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=20)
     world.run(60 + wait_s)
@@ -99,7 +75,7 @@ def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wai
     assert 0 < learned[0] <= 30_000
 
 
-@pytest.mark.seed("3.38", "4.5", "D25")
+@pytest.mark.seed("3.38", "4.5", "D25", "1.3")
 def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World) -> None:
     settled(world)
     wire = WireLog(world)

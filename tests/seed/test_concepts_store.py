@@ -13,7 +13,7 @@ from sandbox.message.message import InboundMessage
 from sandbox.message.msg_id import host_bytes
 from sandbox.message.string_hash import tags_code
 from sandbox.remoting.codes import RequestCode, ResponseCode
-from sandbox.remoting.headers import PullHeader, PullResponseHeader, UpdateOffsetHeader
+from sandbox.remoting.headers import PullHeader, UpdateOffsetHeader
 from sandbox.sim.loop import SimLoop
 from sandbox.simulation.world import World
 from sandbox.store.config import MessageStoreConfig
@@ -192,21 +192,3 @@ def test_the_committed_offset_is_the_next_message_and_nothing_is_added_to_it(wor
     consumed = [(offset, key) for entry in world.entries(MessagesConsumed) if entry.event.queue_id == 1
                 for offset, key in zip(entry.event.offsets, entry.event.keys, strict=True)]
     assert sorted(consumed) == [(n, f"m-{n + 1}") for n in range(5, 10)]
-
-
-@pytest.mark.seed("3.28")
-def test_a_pull_looks_at_no_more_than_800_entries_for_its_tag(world: World) -> None:
-    world.act("SendMessages", topic="orders", queue="broker-a:1", count=900, tag="plain", body_bytes=20)
-    world.run(5)
-    world.act("SendMessages", topic="orders", queue="broker-a:1", count=1, tag="vip")
-    world.run(1)
-    caller = Caller(world, broker_address(world))
-
-    def pull(offset: int) -> tuple[int, int, int]:
-        header = PullHeader(GROUP, "orders", 1, offset, 32, 4, 0, 0, "vip", 0, "TAG")
-        answer = caller.ask(RequestCode.PULL_MESSAGE, header.to_ext())
-        return answer.code, PullResponseHeader.from_ext(answer.ext or {}).next_offset, len(answer.body or b"")
-
-    assert pull(0) == (ResponseCode.PULL_RETRY_IMMEDIATELY, 800, 0)
-    code, next_offset, size = pull(800)
-    assert (code, next_offset, size > 0) == (ResponseCode.SUCCESS, 901, True)

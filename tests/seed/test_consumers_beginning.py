@@ -56,7 +56,7 @@ def stored(caller: Caller, queue_id: int, group: str = "nobody-yet") -> int | st
     return str(answer.remark)
 
 
-@pytest.mark.seed("1.10", "D15")
+@pytest.mark.seed("1.10", "D15", "0.37")
 def test_a_new_group_gets_the_old_messages_of_a_small_topic_and_only_new_ones_once_the_oldest_are_gone(
         world: World) -> None:
     """Both begin with LAST_OFFSET; of queue 0 the first log file goes, queue 1 stays as it is."""
@@ -118,7 +118,7 @@ def test_it_is_forty_percent_of_the_memory_that_decides_and_not_what_is_flushed(
         assert world.snapshot()["topics"][0]["queues"][0]["min"] == "0", "the minimum did not move"
 
 
-@pytest.mark.seed("1.12")
+@pytest.mark.seed("1.12", "D12", "0.37")
 def test_an_unknown_group_is_told_zero_or_not_found_and_a_known_one_its_record(world: World) -> None:
     caller = Caller(world, broker_address(world))
     assert [stored(caller, n) for n in range(4)] == [0, 0, 0, 0], "empty queues"

@@ -1,6 +1,5 @@
 """How far a group has got: who keeps it, when it is told, and what comes again when somebody dies."""
 
-from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -62,48 +61,6 @@ def test_every_group_gets_everything_at_its_own_pace(world: World) -> None:
     for group in (GROUP, "audit", "late"):
         assert sorted(offsets(world, group=group)) == list(range(20)), group
         assert again(world, group) == 0
-
-
-@pytest.mark.seed("1.9", "1.30")
-def test_whoever_is_killed_with_only_the_first_unfinished_gets_all_ten_again(world: World) -> None:
-    join(world)
-    world.act("ChangeActor", actor="A", slow_key="first", slow_ms=60_000)
-    world.run(12)
-    world.act("SendMessages", topic="orders", count=1, key="first")
-    world.act("SendMessages", topic="orders", count=9)
-    world.run(30)
-    assert sorted(offsets(world)) == list(range(1, 10)), "nine are done for long"
-    assert not committed(world), "but the offset says how far all are done"
-    world.act("CrashActor", actor="A")
-    since = world.cluster.journal.next_seq
-    world.act("ChangeActor", actor="A", slow_key="")
-    world.act("RestartActor", actor="A")
-    world.run(20)
-    assert sorted(offsets(world, since=since)) == list(range(10))
-    assert again(world) == 10
-    assert committed(world) == 10
-    world.act("CrashActor", actor="A")
-    since = world.cluster.journal.next_seq
-    world.act("RestartActor", actor="A")
-    world.run(20)
-    assert offsets(world, since=since) == [], "what is committed comes no more"
-    assert again(world) == 10
-
-
-@pytest.mark.seed("1.30")
-def test_a_kill_before_the_next_commit_makes_duplicates_and_the_page_counts_them(world: World) -> None:
-    join(world)
-    world.run(11)
-    world.act("SendMessages", topic="orders", count=20, key="m-{n}")
-    world.run(1)
-    assert len(offsets(world)) == 20
-    assert world.read(f"board/{GROUP}/orders").data["header"]["redelivered_on_crash"] == 20, "announced before"
-    assert again(world) == 0
-    world.act("CrashActor", actor="A")
-    world.act("RestartActor", actor="A")
-    world.run(10)
-    assert Counter(offsets(world)) == Counter(dict.fromkeys(range(20), 2)), "not once: at least once"
-    assert again(world) == 20
 
 
 @pytest.mark.seed("1.32", "D21")

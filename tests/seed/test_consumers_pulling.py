@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.journal.events import MessagesConsumed, PullAnswered, PullSuspended, QueueDropped, QueueTaken
+from sandbox.journal.events import MessagesConsumed, QueueDropped, QueueTaken
 from sandbox.remoting.codes import RequestCode, ResponseCode
-from sandbox.remoting.headers import PullHeader, PullResponseHeader, UpdateOffsetHeader
+from sandbox.remoting.headers import PullHeader, PullResponseHeader
 from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, broker_address, prefix_of
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
-PULL, COMMIT = RequestCode.PULL_MESSAGE, RequestCode.UPDATE_CONSUMER_OFFSET
+PULL = RequestCode.PULL_MESSAGE
 
 
 def join(world: World, **fields: Any) -> None:
@@ -88,38 +88,6 @@ def test_a_new_queue_gets_a_process_queue_and_a_pull(world: World) -> None:
         assert (first.header.max_messages, first.header.sys_flag & 2) == (32, 2), "at most 32, and it may be kept"
 
 
-@pytest.mark.seed("1.24", "4.26")
-def test_a_lost_queue_is_committed_once_more_and_pulled_no_more(world: World) -> None:
-    join(world)
-    world.run(12)
-    world.act("SendMessages", topic="orders", count=20)
-    world.run(1)
-    wire = WireLog(world)
-    joined_ms = world.cluster.clock.now_ms()
-    join(world)
-    world.run(1)
-    a = prefix_of(world, "A")
-    released = {header.queue_id: (frame.at_ms, header.commit_offset) for frame in wire.requests(COMMIT, sender=a)
-                if (header := UpdateOffsetHeader.from_ext(frame.command.ext or {})).topic == "orders"}
-    assert {queue_id: offset for queue_id, (_, offset) in released.items()} == {2: 5, 3: 5}, "what it had done, at once"
-    dropped = {entry.event.queue_id: entry for entry in world.entries(QueueDropped)}
-    assert {queue_id: (entry.event.reason, entry.event.offset) for queue_id, entry in dropped.items()} == {
-        2: ("rebalance", 5), 3: ("rebalance", 5)}
-    assert all(joined_ms <= released[queue_id][0] <= entry.at_ms for queue_id, entry in dropped.items())
-    assert {key for key in inspector(world, "A")["queues"] if key.startswith("orders")} == {
-        "orders/broker-a/0", "orders/broker-a/1"}
-    world.act("SendMessages", topic="orders", count=20)
-    world.run(60)
-    for queue_id in (2, 3):
-        assert [pull for pull in pulls(wire, a, queue_id) if pull.asked_ms > dropped[queue_id].at_ms] == []
-        commits = [frame for frame in wire.requests(COMMIT, sender=a) if frame.at_ms > dropped[queue_id].at_ms
-                   and UpdateOffsetHeader.from_ext(frame.command.ext or {}).queue_id == queue_id
-                   and UpdateOffsetHeader.from_ext(frame.command.ext or {}).topic == "orders"]
-        assert commits == []
-        assert pulls(wire, prefix_of(world, "B"), queue_id)[0].header.queue_offset == 5, "its successor goes on there"
-    assert pulls(wire, a, 0)[-1].asked_ms > joined_ms + 30_000
-
-
 @pytest.mark.seed("1.25", "2.12")
 @pytest.mark.parametrize(("age_s", "made_anew"), [(115, False), (125, True)])
 def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, age_s: float, made_anew: bool) -> None:
@@ -191,32 +159,7 @@ def test_a_lost_answer_costs_the_wait_for_it_and_the_pull_goes_on(world: World) 
     assert max(others) <= 20_000, "no other queue waited for it"
 
 
-@pytest.mark.seed("1.27")
-def test_a_pull_that_finds_something_is_answered_at_once_and_another_is_parked(world: World) -> None:
-    world.act("SendMessages", topic="orders", queue="broker-a:0", count=100)
-    world.run(2)
-    wire = WireLog(world)
-    join(world)
-    world.run(60)
-    asked = pulls(wire, prefix_of(world, "A"), 0)
-    found = [pull for pull in asked if pull.code == ResponseCode.SUCCESS]
-    assert [pull.next_offset for pull in found] == [32, 64, 96, 100]
-    assert {pull.answered_ms - pull.asked_ms for pull in found if pull.answered_ms is not None} == {0}
-    nothing = [pull for pull in asked if pull.code == ResponseCode.PULL_NOT_FOUND]
-    assert len(nothing) >= 2
-    assert all(15_000 <= pull.answered_ms - pull.asked_ms <= 20_000 for pull in nothing if pull.answered_ms is not None)
-    parked = {entry.at_ms for entry in world.entries(PullSuspended)
-              if (entry.event.topic, entry.event.queue_id) == ("orders", 0)}
-    assert parked == {pull.asked_ms for pull in asked if pull not in found}
-    held = {entry.event.held_ms for entry in world.entries(PullAnswered)
-            if (entry.event.topic, entry.event.queue_id) == ("orders", 0)}
-    assert held == {pull.answered_ms - pull.asked_ms for pull in asked if pull.answered_ms is not None}
-    world.act("SendMessages", topic="orders", queue="broker-a:0", count=1)
-    world.run(0.05)
-    assert pulls(wire, prefix_of(world, "A"), 0)[-2].code == ResponseCode.SUCCESS, "what it waited for wakes it"
-
-
-@pytest.mark.seed("4.15", "D38")
+@pytest.mark.seed("4.15", "D38", "4.14")
 def test_after_no_new_and_after_no_matched_message_the_next_pull_goes_out_at_once(world: World) -> None:
     """With a tag of which nothing comes: 19 when nothing at all came, 20 when others did."""
     join(world, subscriptions=[["orders", "red"]])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.journal.events import MembersNotified, QueuesAssigned, SubscriptionChanged
+from sandbox.journal.events import QueuesAssigned
 from sandbox.remoting.bodies import ConsumerData, HeartbeatData, SubscriptionData
-from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 
@@ -65,70 +65,6 @@ def test_without_notices_each_member_finds_out_by_itself_within_twenty_seconds(w
         assert {after - before for before, after in pairwise(own)} == {20_000}
     assert (len(first), len(second)) == (4, 5)
     assert not set(first) & set(second), "each by its own watch"
-
-
-@pytest.mark.seed("1.2")
-def test_four_queues_are_two_each_for_two_and_two_one_one_for_three(world: World) -> None:
-    join(world)
-    world.run(5)
-    assert owned(world) == {"A": [0, 1, 2, 3]}
-    join(world)
-    world.run(2)
-    assert owned(world) == {"A": [0, 1], "B": [2, 3]}
-    join(world)
-    world.run(2)
-    assert owned(world) == {"A": [0, 1], "B": [2], "C": [3]}
-
-
-@pytest.mark.seed("1.3")
-def test_the_others_divide_again_within_a_second_when_a_member_comes_or_goes(world: World) -> None:
-    join(world, copies=2)
-    world.run(45)
-    for change in (lambda: join(world), lambda: world.act("StopActor", actor="C"),
-                   lambda: world.act("CrashActor", actor="B")):
-        wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
-        change()
-        world.run(1)
-        notices = {frame.receiver.split(":")[0] + ":" for frame in wire.requests(NOTICE)}
-        assert prefix_of(world, "A") in notices
-        last = divisions(world, "A", began_ms)[-1].event
-        assert (last.trigger, len(last.queues)) == ("notified", len(owned(world)["A"]))
-    assert owned(world)["A"] == [0, 1, 2, 3]
-
-
-def beat(caller: Caller, *wanted: tuple[str, int]) -> None:
-    """One heartbeat of a member of nobody's making, with these versions of its subscriptions."""
-    subscriptions = tuple(SubscriptionData(topic, "*", sub_version=version) for topic, version in wanted)
-    data = HeartbeatData("10.0.9.9@raw", consumers=(ConsumerData(GROUP, subscriptions=subscriptions),))
-    assert caller.ask(RequestCode.HEART_BEAT, body=data.encode()).code == ResponseCode.SUCCESS
-
-
-@pytest.mark.seed("1.3", "D14")
-def test_a_newer_version_of_a_subscription_is_kept_and_notifies_nobody(world: World) -> None:
-    join(world)
-    world.run(30)
-    caller = Caller(world, broker_address(world))
-    wants = (("orders", 1), (f"%RETRY%{GROUP}", 1))
-
-    def notices_after(*wanted: tuple[str, int]) -> int:
-        wire, before = WireLog(world), len(world.entries(MembersNotified))
-        beat(caller, *wanted)
-        world.run(1)
-        assert len(world.entries(MembersNotified)) - before == bool(wire.requests(NOTICE))
-        return len(wire.requests(NOTICE))
-
-    assert notices_after(*wants) == 2, "a new connection: both members hear of it"
-    assert notices_after(*wants) == 0
-    newest = world.cluster.clock.now_ms() + 1_000_000
-    assert notices_after(("orders", newest), wants[1]) == 0, "a newer version alone is no news"
-    wire = WireLog(world)
-    world.run(21)
-    assert wire.requests(NOTICE) == []
-    assert notices_after(("orders", newest), wants[1], ("payments", 1)) == 2, "another topic is"
-    [added] = [entry.event for entry in world.entries(SubscriptionChanged) if entry.event.topic == "payments"]
-    assert added.replaced is None
-    listed = caller.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": GROUP})
-    assert str(newest).encode() in (listed.body or b""), "though the broker keeps it"
 
 
 @pytest.mark.seed("1.4")

@@ -71,7 +71,7 @@ def test_two_groups_of_one_instance_share_its_client_id_and_its_connections(worl
     assert world.cluster.actors.get("C").client_id != first, "another process has another id"
 
 
-@pytest.mark.seed("1.14")
+@pytest.mark.seed("1.14", "0.19")
 def test_a_start_goes_its_steps_in_order_and_asks_in_that_order(world: World) -> None:
     wire = WireLog(world)
     join(world)
@@ -142,7 +142,7 @@ def test_a_new_member_is_told_to_every_broker_at_once_and_divides_at_once(tmp_pa
         assert told == masters, "a process that only sends beats to masters alone"
 
 
-@pytest.mark.seed("1.33")
+@pytest.mark.seed("1.33", "D40")
 def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(world: World) -> None:
     join(world, from_where="CONSUME_FROM_FIRST_OFFSET")
     world.run(11)
@@ -172,26 +172,7 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
     assert [there for here, there in world.cluster.network.connections() if here.startswith(mine)] == []
 
 
-@pytest.mark.seed("1.33")
-def test_an_instance_ends_with_its_last_member(world: World) -> None:
-    join(world)
-    world.act("StartConsumer", group="audit", subscriptions=ORDERS, work_ms=[1], instance="A")
-    world.run(15)
-    mine = prefix_of(world, "A")
-    world.act("StopActor", actor="A")
-    world.run(1)
-    wire = WireLog(world)
-    world.run(60)
-    groups = {PullHeader.from_ext(frame.command.ext or {}).group for frame in wire.requests(PULL, sender=mine)}
-    assert groups == {"audit"}, "the other goes on pulling, committing and beating"
-    beats = [HeartbeatData.decode(frame.command.body) for frame in wire.requests(BEAT, sender=mine)]
-    assert [[data.group_name for data in beat.consumers] for beat in beats] == [["audit"], ["audit"]]
-    world.act("StopActor", actor="B")
-    world.run(1)
-    assert [there for here, there in world.cluster.network.connections() if here.startswith(mine)] == []
-
-
-@pytest.mark.seed("1.34")
+@pytest.mark.seed("1.34", "1.33")
 def test_the_last_stop_in_a_process_ends_its_services_one_by_one_and_an_earlier_stop_none(world: World) -> None:
     """Five services: the inner producer, pulling, the timers, the connections, the rebalance service."""
     join(world)

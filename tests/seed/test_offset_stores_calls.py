@@ -1,6 +1,5 @@
 """What each call of an offset store does, seen on the wire, in the files, and in what a member says of its memory."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from tests.seed.stage import Caller, WireLog, application, broker_address, membe
 from tests.seed.test_offset_stores_places import local_table
 
 QUEUE_COUNT = 2
-QUERY, COMMIT = RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET
+COMMIT = RequestCode.UPDATE_CONSUMER_OFFSET
 MINE = "10.0.9.8:"
 Q0, Q1 = (MessageQueue("orders", "broker-a", n) for n in (0, 1))
 
@@ -81,75 +80,6 @@ def test_a_smaller_offset_that_comes_late_is_ignored_where_only_increases_count(
     assert clerk.status("orders")[Q0] == left
     world.run(15)
     assert Caller(world, broker_address(world)).stored_offset("clerks", "orders", 0) == left
-
-
-@pytest.mark.seed("2.8")
-def test_what_was_read_from_the_broker_stays_in_memory_and_is_not_asked_for_again(world: World) -> None:
-    caller = Caller(world, broker_address(world))
-    caller.commit("readers", "orders", 0, 5)
-    reader, run = puller(world), world.environment.sim.run
-    assert reader.status("orders") == {}, "memory alone knows nothing"
-    wire = WireLog(world)
-
-    def asked() -> int:
-        return len(wire.requests(QUERY, sender=MINE))
-
-    assert (run(reader.consume_offset(Q0)), asked()) == (5, 1), "memory first, then the store"
-    assert (run(reader.consume_offset(Q0)), asked()) == (5, 1), "the second read needs no call"
-    assert reader.status("orders") == {Q0: 5}
-    caller.commit("readers", "orders", 0, 8)
-    assert (run(reader.consume_offset(Q0)), asked()) == (5, 1)
-    assert (run(reader.consume_offset(Q0, from_store=True)), asked()) == (8, 2), "the store says what is true now"
-    assert (run(reader.consume_offset(Q0)), asked()) == (8, 2), "and that overwrites memory"
-
-
-@pytest.mark.seed("2.8")
-def test_the_local_store_reads_its_file_once_and_keeps_the_value(world: World, tmp_path: Path) -> None:
-    files = ClientFiles(tmp_path)
-    name = "10.0.9.8@DEFAULT/readers/offsets.json"
-    reader, run = puller(world, files=files), world.environment.sim.run
-    line = '{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"orders"}:%d}}'
-    files.write(name, (line % 5).encode())
-    wire = WireLog(world)
-    assert run(reader.consume_offset(Q0)) == 5
-    files.write(name, (line % 8).encode())
-    assert run(reader.consume_offset(Q0)) == 5, "from memory"
-    assert run(reader.consume_offset(Q0, from_store=True)) == 8
-    assert run(reader.consume_offset(Q0)) == 8
-    assert wire.requests(QUERY, sender=MINE) == []
-
-
-def persist_all(world: World, reader: PullConsumer, queues: Iterable[MessageQueue]) -> None:
-    world.environment.sim.run(reader.offset_store.persist_all(queues, by="timer"))
-
-
-@pytest.mark.seed("2.9")
-def test_the_remote_store_sends_the_given_queues_and_forgets_the_others(world: World) -> None:
-    reader = puller(world)
-    for mq, offset in ((Q0, 5), (Q1, 6)):
-        reader.update_consume_offset(mq, offset)
-    wire = WireLog(world)
-    persist_all(world, reader, [])
-    assert reader.status("orders") == {Q0: 5, Q1: 6}
-    persist_all(world, reader, [Q0])
-    world.run(0.1)
-    assert committed(wire) == [("orders", 0, 5)], "an empty set told nobody anything"
-    assert reader.status("orders") == {Q0: 5}, "memory shrinks"
-    assert all(frame.command.is_oneway for frame in wire.requests(COMMIT, sender=MINE))
-    assert Caller(world, broker_address(world)).stored_offset("readers", "orders", 0) == 5
-
-
-@pytest.mark.seed("2.9")
-def test_the_local_store_writes_the_given_queues_beside_what_the_file_has(world: World, tmp_path: Path) -> None:
-    reader = puller(world, files=ClientFiles(tmp_path))
-    for mq, offset in ((Q0, 5), (Q1, 6)):
-        reader.update_consume_offset(mq, offset)
-    persist_all(world, reader, [Q0])
-    file = tmp_path / "10.0.9.8@DEFAULT" / "readers" / "offsets.json"
-    assert local_table(file.read_bytes()) == {Q0.key: 5}
-    assert reader.status("orders") == {Q0: 5, Q1: 6}, "nothing is forgotten"
-    persist_all(world, reader, [Q1])
-    assert local_table(file.read_bytes()) == {Q0.key: 5, Q1.key: 6}, "merged into the file"
 
 
 @pytest.mark.seed("2.10", "D22")

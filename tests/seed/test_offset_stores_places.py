@@ -7,28 +7,15 @@ from typing import Any
 import pytest
 
 from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
-from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.cluster.client_files import ClientFiles
 from sandbox.journal.events import OffsetsPersisted, QueueTaken
 from sandbox.kernel.loose_json import loads
 from sandbox.message.queue import MessageQueue
 from sandbox.simulation.world import World
 from tests.golden.golden_stores import MANIFEST
-from tests.seed.stage import Caller, Listener, application, broker_address, disk_of, files_of, member
+from tests.seed.stage import Caller, application, broker_address, files_of, member
 
 TABLE = "config/consumerOffset.json"
-
-LOCAL_SAMPLE = '{"offsetTable":{{"brokerName":"topic","queueId":1,"topic":"broker"}:0}}'
-"""The article's sample of a local file, with the two names swapped as it has them."""
-
-REMOTE_SAMPLE = """{
-    "offsetTable":{
-        "test@benchmark_consumer_61":{
-            0:5280,1:5312,2:5312,3:5312
-        }
-    }
-}"""
-"""The article's sample of a broker's file."""
 
 
 @pytest.fixture
@@ -106,27 +93,7 @@ def begun(world: World, files: ClientFiles, *topics: str) -> dict[str, int]:
             for entry in world.entries(QueueTaken) if (event := entry.event).client_id == reader.client_id}
 
 
-def as_in_the_article(broker: str, topic: str, offset: int) -> bytes:
-    """One queue in the notation of the article's sample."""
-    return f'{{"offsetTable":{{{{"brokerName":"{broker}","queueId":1,"topic":"{topic}"}}:{offset}}}}}'.encode()
-
-
 @pytest.mark.seed("2.4", "D24")
-def test_a_file_whose_keys_are_objects_says_where_a_broadcasting_member_goes_on(world: World, tmp_path: Path) -> None:
-    """The sample has the two names the wrong way round: written so, the line is about no queue of ours."""
-    assert as_in_the_article(broker="topic", topic="broker", offset=0) == LOCAL_SAMPLE.encode()
-    assert local_table(LOCAL_SAMPLE.encode()) == {"broker/topic/1": 0}
-    world.act("SendMessages", topic="orders", queue="broker-a:1", count=9)
-    found = []
-    for text in (as_in_the_article(broker="orders", topic="broker-a", offset=7),
-                 as_in_the_article(broker="broker-a", topic="orders", offset=7)):
-        files = ClientFiles(tmp_path / str(len(found)))
-        files.write("10.0.9.8@DEFAULT/radio/offsets.json", text)
-        found.append(begun(world, files, "orders")["orders/broker-a/1"])
-    assert found == [0, 7]
-
-
-@pytest.mark.seed("2.4")
 @pytest.mark.golden
 def test_the_file_of_a_real_broadcasting_client_is_gone_on_from(world: World, tmp_path: Path) -> None:
     text = (MANIFEST / "broadcast_local_offsets.json").read_bytes()
@@ -137,35 +104,3 @@ def test_the_file_of_a_real_broadcasting_client_is_gone_on_from(world: World, tm
     files = ClientFiles(tmp_path / "real")
     files.write("10.0.9.8@DEFAULT/radio/offsets.json", text)
     assert begun(world, files, "GoldenPull") == {f"GoldenPull/broker-a/{number}": 2 for number in range(4)}
-
-
-@pytest.mark.seed("2.5")
-@pytest.mark.parametrize("text", [
-    pytest.param(REMOTE_SAMPLE, id="as the article prints it"),
-    pytest.param(REMOTE_SAMPLE.replace("0:5280,1:5312,2:5312,3:5312", '"0":5280,"1":5312,"2":5312,"3":5312'),
-                 id="quoted")])
-def test_the_broker_reads_queue_ids_with_and_without_quotes(world: World, text: str) -> None:
-    world.act("StopBroker", broker="broker-a")
-    disk_of(world).write(TABLE, text.encode())
-    world.act("StartBroker", broker="broker-a")
-    caller = Caller(world, broker_address(world))
-    assert [caller.stored_offset("benchmark_consumer_61", "test", n) for n in range(4)] == [5_280, 5_312, 5_312, 5_312]
-
-
-@pytest.mark.seed("2.6")
-def test_only_a_local_store_has_something_to_load_and_takes_the_backup_when_the_file_is_broken(
-        world: World, tmp_path: Path) -> None:
-    files = ClientFiles(tmp_path / "kept")
-    name = "10.0.9.8@DEFAULT/radio/offsets.json"
-    files.write(name, b'{"offsetTable":{{"brokerName":"broker-a","queueId":1,"topic":"orders"}:4}}')
-    files.write(name, b"{{{")
-    world.act("SendMessages", topic="orders", queue="broker-a:1", count=9)
-    listener = Listener(world)
-    reader = PullConsumer(PullConsumerConfig(group="radio", model=MessageModel.BROADCASTING),
-                          application(world, "DEFAULT", files=files))
-    world.environment.sim.run(reader.start())
-    assert reader.status("orders") == {MessageQueue("orders", "broker-a", 1): 4}, "it has asked nobody for a queue"
-    world.environment.sim.run(reader.shutdown())
-    member(world, application(world, "DEFAULT", files=files), broadcasting(), "orders", listener=listener)
-    world.run(2)
-    assert listener.offsets["orders/broker-a/1"] == [4, 5, 6, 7, 8]

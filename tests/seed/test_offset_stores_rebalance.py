@@ -52,27 +52,6 @@ def of_queue(wire: WireLog, ip: str, queue_id: int, *codes: int) -> list[tuple[i
     return [(code, offset) for _, code, at, offset in sent(wire, ip) if at == queue_id and code in codes]
 
 
-@pytest.mark.seed("2.12")
-def test_of_a_queue_that_goes_the_offset_is_committed_and_forgotten(world: World) -> None:
-    first = clerk(world, FIRST)
-    world.run(11)
-    world.act("SendMessages", topic="orders", count=20)
-    world.run(1)
-    caller = Caller(world, broker_address(world))
-    assert [caller.stored_offset("clerks", "orders", n) for n in range(4)] == [4, 4, 4, 4]
-    assert set(first.status("orders").values()) == {5}, "the broker knows what the last pull carried, memory more"
-    wire = WireLog(world)
-    clerk(world, SECOND)
-    world.run(1)
-    for queue_id in (2, 3):
-        assert of_queue(wire, FIRST, queue_id, COMMIT) == [(COMMIT, 5)], "persist"
-        assert of_queue(wire, SECOND, queue_id, QUERY, PULL)[:2] == [(QUERY, -1), (PULL, 5)]
-    assert set(first.status("orders")) == set(QUEUES[:2]), "remove"
-    assert [caller.stored_offset("clerks", "orders", n) for n in range(4)] == [4, 4, 5, 5], "the others can wait"
-    assert {(entry.event.queue_id, entry.event.reason) for entry in world.entries(QueueDropped)} == {
-        (2, "rebalance"), (3, "rebalance")}
-
-
 @pytest.mark.seed("2.12", "4.13", "D43")
 @pytest.mark.parametrize(("listener", "asked"), [
     ("concurrent", [(QUERY, -1), (PULL, 10)]),
@@ -129,7 +108,7 @@ def test_what_memory_had_of_a_queue_that_comes_is_forgotten_even_when_nobody_has
         assert [caller.stored_offset("clerks", "orders", n) for n in (2, 3)] == [25, 25]
 
 
-@pytest.mark.seed("2.13")
+@pytest.mark.seed("2.13", "4.22")
 @pytest.mark.parametrize(("listener", "extra"), [("concurrent", []), ("orderly", [UNLOCK])])
 def test_in_order_a_queue_that_goes_is_unlocked_too(world: World, listener: str, extra: list[int]) -> None:
     clerk(world, FIRST, listener=listener)

@@ -6,8 +6,6 @@ from struct import unpack
 
 import pytest
 
-from sandbox.journal.events import FilesDeleted, MinOffsetMoved
-from sandbox.kernel.calendar_text import hour_of_day
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import QueryMessageHeader
 from sandbox.simulation.world import World
@@ -20,7 +18,6 @@ from tests.unit.broker.stage import Client, Stage, small_store
 FILE_BYTES = 64 * 1024
 BODY = b"x" * 536  # a record of 655 bytes: a hundred fill a log file, and what is left takes no other
 FIRST_QUEUE_FILE = "consumequeue/orders/{}/" + "0" * 20
-HOUR_S = 3_600
 world = world_with({"orders": 3}, changes={"commit_log_file_bytes": FILE_BYTES}, seconds=1)
 
 
@@ -32,37 +29,6 @@ def log_files(world: World) -> dict[str, int]:
 def ends(world: World) -> tuple[int, int]:
     row = world.snapshot()["topics"][0]["queues"][0]
     return int(row["min"]), int(row["max"])
-
-
-@pytest.mark.seed("0.3", "D7")
-def test_old_files_go_at_the_hour_of_deletion_and_min_offset_jumps(world: World, caller: Caller) -> None:
-    for _ in range(250):
-        caller.send("orders", 0, BODY)
-    names = [f"{number * FILE_BYTES:020}" for number in range(3)]
-    assert list(log_files(world)) == names
-    world.act("AgeFiles", broker="broker-a", hours=1_000)
-    clock = world.cluster.clock
-    assert hour_of_day(clock.now_ms(), 0) not in (3, 4)
-    world.run(120)  # a dozen runs of the cleaner
-    assert list(log_files(world)) == names, "however old, at another hour nothing goes"
-    assert ends(world) == (0, 250), "and min offset does not move as messages grow old"
-    world.act("StopBroker", broker="broker-a")
-    until_4_s = (28 * HOUR_S - clock.now_ms() // 1000 % (24 * HOUR_S)) % (24 * HOUR_S)
-    world.act("SetRate", rate=60)
-    world.run((until_4_s - 30) / 60)
-    world.act("SetRate", rate=1)
-    world.act("StartBroker", broker="broker-a")
-    world.run(29)
-    assert ends(world) == (0, 250)
-    before = world.cluster.journal.next_seq
-    world.run(61)
-    assert hour_of_day(clock.now_ms(), 0) == 4
-    assert list(log_files(world)) == names[2:], "the newest file stays, however old"
-    [deleted] = [e.event for e in world.entries(FilesDeleted, since=before) if e.event.kind == "commitlog"]
-    assert (deleted.files, deleted.why) == (tuple(names[:2]), "age")
-    assert [(e.event.queue_id, e.event.previous, e.event.offset) for e in world.entries(MinOffsetMoved, since=before)
-            if e.event.topic == "orders"] == [(0, 0, 200)], "one jump over two hundred messages"
-    assert ends(world) == (200, 250)
 
 
 @pytest.mark.seed("0.3", "D3")

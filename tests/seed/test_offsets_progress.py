@@ -14,8 +14,7 @@ from tests.seed.stage import Caller, WireLog, broker_address
 QUEUE_COUNT = 1
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
-QUERY, UPDATE, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
-                       RequestCode.PULL_MESSAGE)
+UPDATE, PULL = RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.PULL_MESSAGE
 
 
 def row(world: World) -> dict[str, Any]:
@@ -163,7 +162,7 @@ def test_offsets_go_out_ten_seconds_after_the_start_then_every_five_and_once_mor
     assert wire.frames.index(left) > wire.frames.index(wire.requests(UPDATE)[-1])
 
 
-@pytest.mark.seed("0.30", "0.31", "4.4", "D45")
+@pytest.mark.seed("0.30", "0.31", "4.4", "D45", "1.30")
 @pytest.mark.parametrize(("end", "wait_s", "again"), [
     ("CrashActor", 4.5, 20), ("CrashActor", 5.5, 0), ("StopActor", 4.5, 0)])
 def test_a_kill_repeats_up_to_five_seconds_of_work_and_a_clean_stop_none(world: World, end: str, wait_s: float,
@@ -186,7 +185,7 @@ def test_a_kill_repeats_up_to_five_seconds_of_work_and_a_clean_stop_none(world: 
     assert row(world)["committed"] == "25"
 
 
-@pytest.mark.seed("D45", "0.31")
+@pytest.mark.seed("D45", "0.31", "1.9", "1.30")
 @pytest.mark.parametrize("end", ["CrashActor", "StopActor"])
 def test_whatever_is_done_behind_a_slow_message_comes_again_however_one_ends(world: World, end: str) -> None:
     member(world)

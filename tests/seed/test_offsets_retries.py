@@ -1,21 +1,19 @@
-"""A message that fails: pulling goes on, the message comes back by the retry topic, and in the end it is buried."""
+"""A message that fails: pulling goes on, and the message comes back by the retry topic of its group."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from sandbox.journal.events import MessageDeadLettered, MessagesConsumed
+from sandbox.journal.events import MessagesConsumed
 from sandbox.kernel.loose_json import loads
 from sandbox.remoting.codes import RequestCode
-from sandbox.remoting.headers import PullHeader, PullResponseHeader, SendBackHeader
+from sandbox.remoting.headers import PullHeader, PullResponseHeader
 from sandbox.simulation.world import World
 from tests.beginnings import world_with
 from tests.seed.stage import Caller, WireLog, broker_address, files_of
 
 GROUP = "order-svc"
-RETRIES, DEAD = "%RETRY%order-svc", "%DLQ%order-svc"
-DELAYS_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1_200, 1_800, 3_600, 7_200)
+RETRIES = "%RETRY%order-svc"
 world = world_with({"orders": 2, "payments": 2}, seconds=1)
 
 
@@ -24,12 +22,6 @@ def member(world: World, *topics: str, **fields: Any) -> None:
     world.act("StartConsumer", actor="A", group=GROUP, subscriptions=[[topic, "*"] for topic in topics],
               **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields})
     world.run(60)
-
-
-def tries(world: World, key: str) -> list[tuple[int, int]]:
-    """When the message was given to the listener, and how often it had been before."""
-    return [(e.event.started_ms, e.event.reconsume_times) for e in world.entries(MessagesConsumed)
-            if key in e.event.keys]
 
 
 def ends(world: World, topic: str) -> list[int]:
@@ -62,34 +54,6 @@ def test_a_listener_that_always_fails_never_makes_pulling_go_back(world: World) 
     first = [e.event.offsets for e in world.entries(MessagesConsumed) if e.event.topic == "orders"
              and e.event.reconsume_times == 0]
     assert sorted(first) == [(n,) for n in range(32)], "each was pulled from its queue once"
-
-
-@pytest.mark.seed("0.18")
-def test_a_failing_message_comes_back_after_each_level_and_after_sixteen_is_dead(world: World) -> None:
-    member(world, "orders")
-    world.act("ChangeActor", actor="A", handler="reject bad")
-    wire = WireLog(world)
-    world.act("SendMessages", topic="orders", count=1, key="bad")
-    world.act("SendMessages", topic="orders", count=3, key="good-{n}")
-    world.run(600)
-    assert [times for _, times in tries(world, "bad")] == [0, 1, 2, 3, 4, 5]
-    world.act("SetRate", rate=60)
-    world.run(300)
-    seen = tries(world, "bad")
-    assert [times for _, times in seen] == list(range(17))
-    waits_s = [(later - earlier) / 1000 for (earlier, _), (later, _) in pairwise(seen)]
-    assert waits_s == pytest.approx(DELAYS_S, abs=0.2)
-    backs = [SendBackHeader.from_ext(f.command.ext) for f in wire.requests(RequestCode.CONSUMER_SEND_MSG_BACK)]
-    assert [(back.group, back.delay_level) for back in backs] == [(GROUP, 0)] * 17
-    [dead] = [entry.event for entry in world.entries(MessageDeadLettered)]
-    assert (dead.group, dead.reconsume_times) == (GROUP, 16)
-    assert (ends(world, RETRIES), ends(world, DEAD)) == ([16], [1])
-    [letter] = Caller(world, broker_address(world)).pull("undertaker", DEAD, 0, 0).messages
-    assert (letter.properties["KEYS"], letter.reconsume_times) == ("bad", 17), "burying counts once more"
-    assert letter.properties["RETRY_TOPIC"] == "orders"
-    assert [times for n in (1, 2, 3) for _, times in tries(world, f"good-{n}")] == [0, 0, 0]
-    world.run(125)  # more than another two hours
-    assert len(backs) == len(wire.requests(RequestCode.CONSUMER_SEND_MSG_BACK))
 
 
 @pytest.mark.seed("0.18", "D8")

@@ -11,14 +11,14 @@ from sandbox.journal.events import QueueTaken
 from sandbox.message.message import Message
 from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode, ResponseCode
-from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, QueueHeader, SearchOffsetHeader
+from sandbox.remoting.headers import PullHeader, QueueHeader, SearchOffsetHeader
 from sandbox.simulation.world import World
 from tests.beginnings import world_with
 from tests.seed.stage import Caller, Frame, WireLog, application, broker_address
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
-LAST, FIRST, BY_TIME = "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_TIMESTAMP"
+LAST, BY_TIME = "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_TIMESTAMP"
 QUERY, MAX, SEARCH, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.GET_MAX_OFFSET,
                             RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, RequestCode.PULL_MESSAGE)
 MINUTE_S = 60
@@ -75,19 +75,6 @@ def test_from_the_last_offset_means_the_record_and_without_one_the_end(world: Wo
     assert answers >= {ResponseCode.SUCCESS, ResponseCode.QUERY_NOT_FOUND}
     assert queues_of(wire.requests(MAX)) == [1], "only who has no record is asked about"
     assert wire.requests(SEARCH) == []
-
-
-@pytest.mark.seed("0.23")
-def test_from_the_first_offset_means_0_but_a_record_wins(world: World, caller: Caller) -> None:
-    fill(caller)
-    caller.commit(GROUP, "orders", 0, 7)
-    wire = WireLog(world)
-    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, from_where=FIRST, work_ms=[1])
-    world.run(5)
-    assert taken(world)["orders", 0] == (7, ("stored",))
-    assert taken(world)["orders", 1] == (0, ("not_found", "zero"))
-    assert first_pulls(wire) == {0: 7, 1: 0}
-    assert wire.requests(MAX) == wire.requests(SEARCH) == [], "nobody need be asked where 0 is"
 
 
 @pytest.mark.seed("0.24", "0.25")
@@ -159,7 +146,7 @@ async def _succeed(messages: list[Message], context: Any) -> ConsumeConcurrently
     return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
 
-@pytest.mark.seed("0.21")
+@pytest.mark.seed("0.21", "0.23")
 def test_of_six_places_to_begin_three_are_deprecated_and_mean_the_last_offset(world: World, caller: Caller) -> None:
     fill(caller)
     wire = WireLog(world)
@@ -182,52 +169,3 @@ def test_of_six_places_to_begin_three_are_deprecated_and_mean_the_last_offset(wo
     said = [consumer.consume_from_where for frame in wire.requests(RequestCode.HEART_BEAT)
             for consumer in HeartbeatData.decode(frame.command.body).consumers]
     assert set(said) == set(begins), "a heartbeat carries the value's own name"
-
-
-@pytest.mark.seed("0.25")
-def test_a_beginning_is_asked_for_with_the_codes_14_30_and_29(world: World, caller: Caller) -> None:
-    fill(caller)
-    for group, where, codes in (("last", LAST, [14, 30]), ("time", BY_TIME, [14, 29]), ("first", FIRST, [14])):
-        wire = WireLog(world)
-        world.act("StartConsumer", actor=group, group=group, subscriptions=ORDERS, from_where=where, work_ms=[1])
-        world.run(3)
-        frames = [frame for frame in wire.frames if not frame.answer and frame.code in (14, 29, 30)
-                  and (frame.command.ext or {})["topic"] == "orders" and (frame.command.ext or {})["queueId"] == "1"]
-        assert [frame.code for frame in frames] == codes
-        assert QueryOffsetHeader.from_ext(frames[0].command.ext)[:3] == (group, "orders", 1)
-        world.act("CrashActor", actor=group)
-
-
-@pytest.mark.seed("0.37")
-def test_a_new_group_begins_at_0_on_a_small_topic_and_at_max_once_the_start_is_gone(world: World,
-                                                                                   caller: Caller) -> None:
-    for _ in range(10):
-        caller.send("orders", 0)
-    wire = WireLog(world)
-    world.act("StartConsumer", group="early", subscriptions=ORDERS, from_where=LAST, work_ms=[1])
-    world.run(3)
-    assert first_pulls(wire, "early")[0] == 0
-    assert taken(world, "early")["orders", 0] == (0, ("zero_in_memory",))
-    assert wire.requests(MAX) == [], "0 is what the broker said, nobody asked for the end"
-    for _ in range(140):
-        caller.send("orders", 0, b"x" * 8_000)
-    world.act("AgeFiles", broker="broker-a", hours=1_000)
-    world.act("CleanFiles", broker="broker-a")
-    queue = world.snapshot()["topics"][0]["queues"][0]
-    assert (int(queue["min"]) > 10, queue["max"]) == (True, "150")
-    world.act("StartConsumer", group="late", subscriptions=ORDERS, from_where=LAST, work_ms=[1])
-    world.run(3)
-    assert first_pulls(wire, "late")[0] == 150
-    assert taken(world, "late")["orders", 0] == (150, ("not_found", "max"))
-
-
-@pytest.mark.seed("D12", "0.37")
-def test_a_stranger_is_told_0_for_an_empty_queue_and_while_offset_0_is_in_memory(world: World, caller: Caller) -> None:
-    assert caller.stored_offset(GROUP, "orders", 0) == 0, "an empty queue: a 5.x broker finds nothing here"
-    caller.send("orders", 0)
-    assert caller.stored_offset(GROUP, "orders", 0) == 0
-    push_into_the_past(caller)
-    assert caller.stored_offset(GROUP, "orders", 0) is None, "min is 0 still, but offset 0 counts as on disk"
-    assert caller.stored_offset(GROUP, "orders", 1) == 0, "nothing in it, so nothing on disk"
-    caller.commit(GROUP, "orders", 0, 0)
-    assert caller.stored_offset(GROUP, "orders", 0) == 0, "a record of 0 is one"

@@ -1,20 +1,16 @@
-"""Where progress is kept: the broker's table with its file, and the files of broadcasting members."""
+"""Where progress is kept: the broker's table with its file."""
 
 from pathlib import Path
 
 import pytest
 
-from sandbox.journal.events import OffsetsPersisted
 from sandbox.kernel.loose_json import loads
-from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
 from tests.golden.golden_stores import unpack
-from tests.seed.stage import Caller, WireLog, broker_address, disk_of, files_of
+from tests.seed.stage import Caller, broker_address, disk_of, files_of
 
 QUEUE_COUNT = 2
-GROUP = "order-svc"
 TABLE = "config/consumerOffset.json"
-QUERY, UPDATE = RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET
 
 OF_THE_ARTICLE = """
 {
@@ -36,7 +32,7 @@ def restarted_with(world: World, table: bytes) -> Caller:
     return Caller(world, broker_address(world))
 
 
-@pytest.mark.seed("0.14")
+@pytest.mark.seed("0.14", "2.5")
 def test_the_broker_reads_the_table_of_the_article_and_writes_it_again(world: World) -> None:
     caller = restarted_with(world, OF_THE_ARTICLE.encode())
     assert [caller.stored_offset("test-group", "test-topic", n) for n in (0, 1)] == [88_526, 88_528]
@@ -46,7 +42,7 @@ def test_the_broker_reads_the_table_of_the_article_and_writes_it_again(world: Wo
     assert written == {"offsetTable": {"test-topic@test-group": {"0": 88_526, "1": 88_530}}}
 
 
-@pytest.mark.seed("0.14")
+@pytest.mark.seed("0.14", "2.5")
 @pytest.mark.golden
 def test_the_broker_reads_the_table_a_real_broker_wrote(world: World, tmp_path: Path) -> None:
     text = (unpack("basic-clean", tmp_path / "golden") / TABLE).read_bytes()
@@ -75,20 +71,3 @@ def test_a_restarted_broker_knows_the_offsets_by_topic_and_group(world: World, c
     caller = Caller(world, broker_address(world))
     assert {key: caller.stored_offset(*key) for key in told} == told
     assert caller.stored_offset("audit", "orders", 1) == 0, "nobody's: what a new group is told, not a neighbour's"
-
-
-@pytest.mark.seed("0.5")
-def test_a_broadcasting_group_tells_the_broker_nothing_of_its_offsets(world: World) -> None:
-    wire = WireLog(world)
-    for actor, model in (("shared", "CLUSTERING"), ("each", "BROADCASTING")):
-        world.act("StartConsumer", actor=actor, group=actor, subscriptions=[["orders", "*"]], model=model, work_ms=[1])
-    world.act("SendMessages", topic="orders", count=8)
-    world.run(30)
-    for code in (QUERY, UPDATE):
-        assert {(frame.command.ext or {})["consumerGroup"] for frame in wire.requests(code)} == {"shared"}
-    assert {key.rpartition("@")[2] for key in loads(files_of(world)[TABLE])["offsetTable"]} == {"shared"}
-    client_id = world.cluster.actors.get("each").client_id
-    written = {entry.event.file for entry in world.entries(OffsetsPersisted) if entry.event.owner == client_id}
-    assert written == {f"{client_id}/each/offsets.json"}
-    own = loads(world.ask("offset-file", owner="each")["text"])["offsetTable"]
-    assert {loads(queue)["queueId"]: offset for queue, offset in own.items()} == {0: 4, 1: 4}

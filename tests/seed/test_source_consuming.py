@@ -1,7 +1,6 @@
 """What comes of a batch: threads, results, offsets, and queues that go while somebody works on them."""
 
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -33,25 +32,6 @@ def in_memory(world: World, queue: str) -> str | None:
 
 def consumed(world: World, *, since: int = 0) -> list[MessagesConsumed]:
     return [entry.event for entry in world.entries(MessagesConsumed, since=since) if entry.event.topic == "orders"]
-
-
-@pytest.mark.seed("4.17")
-@pytest.mark.parametrize(("threads", "took_ms"), [(20, 2_000), (7, 6_000)])
-def test_the_listener_runs_in_as_many_threads_as_the_pool_has(world: World, threads: int, took_ms: int) -> None:
-    join(world, threads=threads, work_ms=[1_000])
-    world.act("SendMessages", topic="orders", count=40)
-    sent_ms = world.cluster.clock.now_ms()
-    world.run(0.5)
-    card = next(iter(world.read(f"board/{GROUP}/orders").data["members"].values()))
-    assert (card["busy"], card["threads"]) == (threads, threads)
-    world.run(10)
-    done = consumed(world)
-    assert {event.thread for event in done} == set(range(1, threads + 1))
-    assert max(event.started_ms for event in done) + 1_000 - sent_ms == took_ms
-    by_thread: dict[int, list[int]] = {}
-    for event in done:
-        by_thread.setdefault(event.thread, []).append(event.started_ms)
-    assert all(later - earlier >= 1_000 for starts in by_thread.values() for earlier, later in pairwise(sorted(starts)))
 
 
 @pytest.mark.seed("4.18", "D39")
@@ -89,20 +69,6 @@ def test_a_failure_that_nobody_takes_back_keeps_the_offset_where_it_is(world: Wo
     row = world.read(f"client/{client_id}").data["queues"]["orders/broker-a/0"]
     assert (row["in_memory"], row["runs"]) == ("0", [["0", "0"]])
     assert row["done_ahead"] == 1
-
-
-@pytest.mark.seed("D39")
-def test_what_is_noted_is_the_smallest_unfinished_offset_and_not_the_batch_s(world: World) -> None:
-    join(world)
-    world.act("ChangeActor", actor="A", slow_key="slow", slow_ms=5_000)
-    for count, key in ((2, "quick"), (1, "slow"), (7, "quick")):
-        world.act("SendMessages", topic="orders", queue="broker-a:0", count=count, key=key)
-        world.run(0.05)
-    world.run(1)
-    assert len(consumed(world)) == 9
-    assert in_memory(world, "broker-a:0") == "2"
-    world.run(5)
-    assert in_memory(world, "broker-a:0") == "10"
 
 
 @pytest.mark.seed("4.20", "D40")

@@ -12,7 +12,7 @@ from sandbox.remoting.bodies import LockBatchBody, LockedQueues
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader
 from sandbox.simulation.world import World
-from tests.seed.stage import Caller, Frame, WireLog, application, broker_address, member, prefix_of
+from tests.seed.stage import Frame, WireLog, application, broker_address, member, prefix_of
 
 TOPIC = "payments"
 GROUP = "payment-fifo"
@@ -54,18 +54,6 @@ def test_a_queue_has_one_thread_at_a_time_and_not_always_the_same(world: World) 
         assert len({thread for _, _, thread in work}) > 1, "its thread's name changes"
 
 
-@pytest.mark.seed("4.21")
-def test_what_a_listener_has_done_in_order_is_committed_by_itself(world: World) -> None:
-    join(world, work_ms=[1_000])
-    world.run(2)
-    world.act("SendMessages", topic="payments", queue="broker-a:0", count=5)
-    noted = []
-    for _ in range(5):
-        world.run(1.001)
-        noted.append(world.read(f"board/{GROUP}/payments").data["queues"]["broker-a:0"]["in_memory"])
-    assert noted == ["1", "2", "3", "4", "5"]
-
-
 @pytest.mark.seed("4.22")
 def test_locks_are_renewed_one_second_after_the_start_and_every_twenty_seconds(world: World) -> None:
     wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
@@ -76,14 +64,6 @@ def test_locks_are_renewed_one_second_after_the_start_and_every_twenty_seconds(w
     how = [(entry.at_ms - began_ms, entry.event.how) for entry in world.entries(QueueLocked)
            if (entry.event.topic, entry.event.queue_id) == ("payments", 2)]
     assert how == [(0, "free"), *((ms, "renewed") for ms in at_ms)]
-
-
-@pytest.mark.seed("4.22")
-def test_a_concurrent_group_locks_nothing(world: World) -> None:
-    wire = WireLog(world)
-    join(world, listener="concurrent")
-    world.run(60)
-    assert wire.requests(LOCK) == []
 
 
 @pytest.mark.seed("4.24")
@@ -158,44 +138,3 @@ def test_a_second_member_with_the_same_queue_gets_nothing_of_it(world: World) ->
                if (entry.event.client_id, entry.event.topic, entry.event.queue_id) == (second, "payments", 0)][-1:]
     assert taken.start_offset == 20
     assert len([entry for entry in world.entries(MessagesConsumed) if entry.event.client_id == second]) == 5
-
-
-@pytest.mark.seed("4.27")
-def test_each_queue_keeps_its_order_and_the_topic_has_none(world: World) -> None:
-    """Queue 1 is held up by one slow message; what was sent after it elsewhere does not wait."""
-    join(world, work_ms=[10])
-    world.run(2)
-    world.act("ChangeActor", actor="A", slow_key="p-2", slow_ms=4_000)
-    for number in range(1, 41):
-        world.act("SendMessages", topic="payments", queue=f"broker-a:{(number - 1) % 4}", count=1, key=f"p-{number}")
-        world.run(0.02)
-    world.run(10)
-    order = [(event.queue_id, int(event.keys[0][2:])) for entry in world.entries(MessagesConsumed)
-             if (event := entry.event).outcome == "SUCCESS"]
-    assert len(order) == 40
-    for queue_id in range(4):
-        mine = [number for queue, number in order if queue == queue_id]
-        assert mine == list(range(queue_id + 1, 41, 4))
-    numbers = [number for _, number in order]
-    assert numbers != sorted(numbers)
-    assert numbers.index(40) < numbers.index(2), "sent last, consumed before the second"
-
-
-@pytest.mark.seed("4.23")
-def test_a_lock_is_kept_for_whoever_renewed_it_for_sixty_seconds(world: World) -> None:
-    """Its owner is frozen: no renewal, no goodbye, the socket stays open."""
-    join(world)
-    world.run(30)
-    renewed_ms = max(entry.at_ms for entry in world.entries(QueueLocked))
-    world.act("HangActor", actor="A")
-    other = Caller(world, broker_address(world))
-    body = LockBatchBody(GROUP, "other", (("payments", "broker-a", 0),)).encode()
-
-    def granted() -> bool:
-        return bool(LockedQueues.decode(other.ask(RequestCode.LOCK_BATCH_MQ, {}, body).body).queues)
-
-    assert world.run_until(granted, within_s=70, step_s=0.1) > 40
-    took_ms = world.cluster.clock.now_ms() - renewed_ms
-    assert 60_000 < took_ms <= 60_200
-    [over] = [entry.event for entry in world.entries(QueueLocked) if entry.event.client_id == "other"]
-    assert (over.how, over.previous) == ("taken_over", world.cluster.actors.get("A").client_id)

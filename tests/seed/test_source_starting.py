@@ -19,7 +19,7 @@ from sandbox.journal.events import (
     TopicChanged,
 )
 from sandbox.message.message import Message
-from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader
 from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, broker_address, member, prefix_of
@@ -56,25 +56,6 @@ def test_nobody_traces_messages_by_messages(tmp_path: Path) -> None:
         assert not any("TRACE" in topic for topic in made)
         assert not any("TRACE" in row["topic"] and any(int(queue["max"]) for queue in row["queues"])
                        for row in world.snapshot()["topics"])
-
-
-@pytest.mark.seed("4.4")
-@pytest.mark.parametrize(("model", "shares"), [
-    ("CLUSTERING", [{0}, {1}, {2}]), ("BROADCASTING", [{0, 1, 2}, {0, 1, 2}, {0, 1, 2}])])
-def test_three_members_have_one_of_three_queues_each_or_all_three_each(tmp_path: Path, model: str,
-                                                                       shares: list[set[int]]) -> None:
-    with empty(tmp_path, queues=3) as world:
-        world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=3, model=model, work_ms=[1])
-        world.run(25)
-        world.act("SendMessages", topic="orders", count=30)
-        world.run(5)
-        read: dict[str, set[int]] = {}
-        counted: Counter[str] = Counter()
-        for entry in world.entries(MessagesConsumed):
-            read.setdefault(world.cluster.label_of(entry.event.client_id), set()).add(entry.event.queue_id)
-            counted.update(entry.event.keys)
-        assert [read[label] for label in "ABC"] == shares
-        assert set(counted.values()) == {1 if model == "CLUSTERING" else 3}
 
 
 @pytest.mark.seed("4.9")
@@ -185,25 +166,3 @@ def test_a_concurrent_start_takes_its_steps_and_others_let_go_when_they_hear(tmp
             waits_s[notified] = max(let_go) / 1000
     assert waits_s[True] < 1
     assert 1 < waits_s[False] <= 20
-
-
-@pytest.mark.seed("D40")
-def test_a_stop_ends_with_the_state_and_unregisters_before_the_services_of_the_process(tmp_path: Path) -> None:
-    with empty(tmp_path) as world:
-        world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1], listener="orderly")
-        world.run(12)
-        world.act("SendMessages", topic="orders", count=12)
-        world.run(1)
-        wire = WireLog(world)
-        world.act("StopActor", actor="A")
-        world.run(1)
-        asked = [frame.code for frame in wire.frames
-                 if not frame.answer and frame.sender.startswith(prefix_of(world, "A"))]
-        order = [code for at, code in enumerate(asked) if at == 0 or asked[at - 1] != code]
-        assert order == [RequestCode.UNLOCK_BATCH_MQ, RequestCode.UPDATE_CONSUMER_OFFSET,
-                         RequestCode.UNREGISTER_CLIENT]
-        [unlocked] = wire.answers(RequestCode.UNLOCK_BATCH_MQ)
-        assert unlocked.command.code == ResponseCode.SUCCESS, "and that was waited for"
-        steps = [entry.event.name for entry in world.entries(LifecycleStep) if entry.event.phase == "stop"]
-        assert steps == ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
-        "stop timers", "close connections", "stop rebalance", "drop queues"]

@@ -121,12 +121,3 @@ def test_in_order_no_one_overtakes_and_no_one_shares_a_queue(seed: int) -> None:
         for _, _, mq, offset, _ in cruelty.work.begun:
             assert offset <= seen.get(mq, -1) + 1, f"{mq.key}@{offset} was begun too early"
             seen[mq] = max(offset, seen.get(mq, -1))
-
-
-@pytest.mark.parametrize("seed", SEEDS[:3])
-def test_a_seed_is_a_run(seed: int) -> None:
-    runs = []
-    for _ in range(2):
-        with troubled(seed, orderly=seed % 2 == 1) as cruelty:
-            runs.append([str(entry) for entry in cruelty.world.journal.since(0)])
-    assert runs[0] == runs[1]

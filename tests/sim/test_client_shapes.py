@@ -6,45 +6,13 @@ from sandbox.client.allocate import strategy
 from sandbox.client.config import ProducerConfig, PushConsumerConfig
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.journal.events import MessagesFiltered, QueuesAssigned, SendFailed
+from sandbox.journal.events import QueuesAssigned, SendFailed
 from sandbox.kernel.errors import SandboxError
 from sandbox.message.message import Message
 from sandbox.remoting.bodies import TopicConfig
 from tests.sim.client_world import BROKER_ADDRESS, Work, World, client_world, owned
 
 world = client_world(queues=4)
-
-
-def test_new_queues_reach_consumers_with_the_route_poll_and_the_next_rebalance(world: World) -> None:
-    a, b = world.consumer("a", Work(world)), world.consumer("b", Work(world))
-    world.broker.create_topic(TopicConfig("T", 6, 6))
-    world.pass_s(1)
-    assert len(owned(a) + owned(b)) == 4, "brokers do not notify about queues"
-    world.pass_s(50)
-    assert (owned(a), owned(b)) == ([0, 1, 2], [3, 4, 5])
-
-
-def test_queues_taken_away_from_reading_are_dropped_and_their_messages_stay_unread(world: World) -> None:
-    work = Work(world)
-    a = world.consumer("a", work)
-    world.broker.create_topic(TopicConfig("T", 2, 4))
-    world.pass_s(51)
-    assert owned(a) == [0, 1]
-    world.send(8)
-    world.pass_s(1)
-    assert len(work.keys) == 4
-
-
-def test_two_members_that_want_different_tags_lose_messages_of_both(world: World) -> None:
-    red, blue = Work(world), Work(world)
-    world.consumer("a", red, expression="red")
-    world.consumer("b", blue, expression="blue")
-    world.pass_s(25)
-    for i in range(40):
-        world.send(1, tags="red" if i % 2 else "blue", queue_id=i // 2 % 4)
-    world.pass_s(5)
-    assert 0 < len(red.keys) + len(blue.keys) < 40
-    assert world.events(MessagesFiltered)
 
 
 def test_another_strategy_counts_from_the_next_rebalance(world: World) -> None:

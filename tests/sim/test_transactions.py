@@ -15,7 +15,7 @@ from sandbox.journal.events import (
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
 from tests.beginnings import world_with
-from tests.seed.stage import Caller, WireLog
+from tests.seed.stage import WireLog
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
 world = world_with({"orders": 4})
@@ -88,18 +88,6 @@ def test_an_undecided_producer_leaves_everything_to_the_question(world: World) -
     assert stored(world, "orders") == prepared == len(facts(world, TransactionChecked))
 
 
-def test_a_silent_producers_transactions_are_given_up_after_fifteen_questions(world: World) -> None:
-    transactor(world, handler="silent", per_s=1)
-    world.run(5)
-    pause(world)
-    prepared = len(facts(world, TransactionPrepared))
-    world.run(16 * 60 + 5)
-    ended = facts(world, TransactionEnded)
-    assert [(event.outcome, event.by, event.checks) for event in ended] == [("discarded", "check", 15)] * prepared
-    assert len(facts(world, TransactionChecked)) == 15 * prepared
-    assert (stored(world, "orders"), stored(world, "TRANS_CHECK_MAX_TIME_TOPIC")) == (0, prepared)
-
-
 def test_people_end_open_ones_through_the_real_way(world: World) -> None:
     transactor(world, handler="silent")
     world.run(3)
@@ -142,23 +130,6 @@ def test_what_has_ended_cannot_end_again_and_what_never_began_is_unknown(world: 
     assert len(world.entries(ActionTaken)) == taken
 
 
-def test_questions_go_round_the_producers_of_a_group(world: World) -> None:
-    """Two in-process producers have a group each, so the second one here is a client of no one's making."""
-    transactor(world, handler="undecided", per_s=2)
-    world.run(2)
-    external = Caller(world, world.cluster.nodes.brokers[0].record.address)
-    external.ask(34, None, b'{"clientID":"stranger","consumerDataSet":[],"producerDataSet":[{"groupName":"PG_shop"}]}')
-    world.run(20)
-    pause(world)
-    asked_before = len(facts(world, TransactionPrepared))
-    world.run(60)
-    mine = [c for c in external.requests if c.code == 39]
-    clients = [event.client_id for event in facts(world, TransactionChecked)]
-    assert abs(clients.count("stranger") - len(clients) / 2) <= 1
-    assert len(mine) == clients.count("stranger")
-    assert len(clients) == asked_before
-
-
 @pytest.mark.parametrize("end", ["kill", "sleep"])
 def test_a_sandbox_that_died_or_slept_asks_on(world: World, end: str) -> None:
     transactor(world, handler="undecided")
@@ -175,21 +146,6 @@ def test_a_sandbox_that_died_or_slept_asks_on(world: World, end: str) -> None:
     world.run(65)
     answered = {e.event.transaction_id for e in world.entries(TransactionEnded, since=seq)}  # type: ignore[union-attr]
     assert left <= answered
-
-
-def test_a_broker_killed_between_the_halves_asks_when_it_is_back(world: World) -> None:
-    transactor(world, handler="undecided")
-    world.run(10)
-    pause(world)
-    left = {row["transaction_id"] for row in open_ones(world)}
-    world.act("KillBroker", broker="broker-a", broker_id=0)
-    world.run(20)
-    world.act("StartBroker", broker="broker-a", broker_id=0)
-    world.run(1)
-    assert {row["transaction_id"] for row in open_ones(world)} == left
-    world.run(100)
-    ended = {event.transaction_id for event in facts(world, TransactionEnded)}
-    assert left <= ended
 
 
 def test_a_plain_producer_has_no_transactions(world: World) -> None:

@@ -12,7 +12,6 @@ from sandbox.journal.events import (
     ClockChanged,
     DiskChanged,
     Event,
-    FilesDeleted,
     Keyframe,
     LimitReached,
     MemberStateChanged,
@@ -93,23 +92,6 @@ def test_stop_hang_resume_and_restart_are_distinguished(world: World) -> None:
     assert "crashed" not in crashed
 
 
-def test_a_slow_key_pins_its_queue(world: World) -> None:
-    with_traffic(world, per_s=0)
-    world.act("ChangeActor", actor="A", slow_key="slow", slow_ms=60_000)
-    world.act("ChangeActor", actor="B", slow_key="slow", slow_ms=60_000)
-    world.run(15)
-    world.act("SendMessages", topic="orders", queue="broker-a:0", rows=[{"key": "slow", "body": "x"}])
-    world.act("SendMessages", topic="orders", queue="broker-a:0", count=20)
-    world.run(20)
-    row = world.read(f"board/{GROUP}/orders").data["queues"]["broker-a:0"]
-    assert row["committed"] == "0"
-    assert row["oldest"]["key"] == "slow"
-    assert row["cells"] == "1p20d", "the others are done, and one still works"
-    header = world.read(f"board/{GROUP}/orders").data["header"]
-    assert header["lag"] == "21"
-    assert header["redelivered_on_crash"] == 21, "twenty done behind it, and it itself"
-
-
 def test_a_strategy_changes_who_reads_what_as_forecast(world: World) -> None:
     with_traffic(world, copies=2)
     world.run(22)
@@ -163,20 +145,6 @@ def test_a_full_disk_refuses_and_a_free_one_takes_again(world: World) -> None:
     world.run(3)
     assert stored(world) > before
     assert [entry.event.state for entry in world.entries(DiskChanged)] == ["full", "ok"]
-
-
-def test_old_files_go_and_the_queues_begin_later(tmp_path: Path) -> None:
-    with World(tmp_path, preset="teaching") as world:
-        world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        world.act("SendMessages", topic="orders", count=400, body_bytes=600)
-        world.run(10)
-        assert len(world.read("store/broker-a").data["files"]) > 3
-        world.act("AgeFiles", broker="broker-a", hours=100)
-        world.act("CleanFiles", broker="broker-a")
-        world.run(1)
-        assert world.entries(FilesDeleted)
-        assert int(world.read("store/broker-a").data["log"]["min"]) > 0
-        assert int(world.snapshot()["topics"][0]["queues"][0]["min"]) > 0
 
 
 def test_topics_change_and_go(world: World) -> None:

@@ -1,5 +1,6 @@
 """Who is in a group, who is notified of it, and who is forgotten."""
 
+import pytest
 
 from sandbox.broker.config import BrokerLimits
 from sandbox.journal.events import (
@@ -66,6 +67,7 @@ def test_a_heartbeat_that_says_nothing_new_notifies_no_one(stage: Stage) -> None
     assert reported(client) == 0
 
 
+@pytest.mark.seed("1.3", "D14")
 def test_a_newer_version_of_a_subscription_replaces_it_and_notifies_no_one(stage: Stage) -> None:
     client = stage.client()
     client.heartbeat("c1", "g", "orders", expression="A", version=5)

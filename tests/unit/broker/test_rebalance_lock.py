@@ -38,6 +38,7 @@ def test_renewal_keeps_the_lock_beyond_its_first_minute(time: Time, locks: Rebal
     assert [e.how for e in time.events(QueueLocked)] == ["free", *["renewed"] * 4]
 
 
+@pytest.mark.seed("4.23")
 def test_a_crashed_owner_protects_its_queue_for_exactly_a_minute(time: Time, locks: RebalanceLockManager) -> None:
     locks.try_lock_batch("g", "c1", [Q0])
     time.pass_s(60)

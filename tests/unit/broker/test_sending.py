@@ -104,6 +104,7 @@ def test_an_unknown_topic_makes_itself_after_its_template(producer: Client, stag
     assert stage.name_server.route_info.route("fresh") is not None
 
 
+@pytest.mark.seed("3.9")
 def test_without_auto_creation_an_unknown_topic_is_refused() -> None:
     answer = Stage(auto_create_topic=False).client().send("fresh")
     assert (answer.code, answer.remark) == (
@@ -177,6 +178,7 @@ def test_a_batch_of_commands_is_one_turn_and_one_event_per_queue(producer: Clien
     assert sorted((e.queue_id, e.first_offset, e.count) for e in stage.events(MessagesStored)) == [(0, 0, 3), (1, 0, 3)]
 
 
+@pytest.mark.seed("3.14")
 def test_a_synchronous_flush_answers_when_the_log_is_durable() -> None:
     stage = Stage(store=small_store(flush="SYNC_FLUSH"))
     stage.topic("orders")
@@ -187,6 +189,7 @@ def test_a_synchronous_flush_answers_when_the_log_is_durable() -> None:
     assert stage.broker.store.flushed_offset == stage.broker.store.max_physical_offset
 
 
+@pytest.mark.seed("3.14")
 def test_a_flush_that_does_not_come_is_status_10_and_the_message_is_stored() -> None:
     stage = Stage(store=small_store(flush="SYNC_FLUSH"))
     stage.topic("orders")

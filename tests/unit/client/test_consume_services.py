@@ -96,19 +96,37 @@ def test_a_run_over_one_queue_gives_its_thread_back_after_a_minute(cluster: Fake
     assert threads[9] == 1
 
 
+@pytest.mark.seed("1.18")
 def test_a_message_that_was_worked_on_for_fifteen_minutes_is_sent_back(cluster: FakeCluster) -> None:
     async def listener(messages: list[Message], context: Any) -> ConsumeConcurrentlyStatus:
         await cluster.clock.sleep(3_600)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-    cluster.store("T", 0)
     member = started(cluster, listener)
-    cluster.loop.run_for(31 * 60)
+    cluster.loop.run_for(60)
+    cluster.store("T", 0)
+    cluster.loop.run_for(28 * 60)
+    assert cluster.requests(Code.CONSUMER_SEND_MSG_BACK) == [], "the round after 15 minutes found it 14 minutes old"
+    cluster.loop.run_for(2 * 60)
     [header] = [SendBackHeader.from_ext(command.ext) for command in cluster.requests(Code.CONSUMER_SEND_MSG_BACK)]
     assert header.delay_level == 3
     assert member.process_queues[Q0].count == 0
+    assert member.offset_store.read_memory(Q0) == 1, "the offset moves on"
     cluster.loop.run_for(3_600)
     assert [event.outcome for event in cluster.events(MessagesConsumed)] == ["TIMEOUT"]
+
+
+@pytest.mark.seed("1.18")
+def test_in_order_nothing_is_sent_back_for_taking_long(cluster: FakeCluster) -> None:
+    async def listener(messages: list[Message], context: Any) -> ConsumeOrderlyStatus:
+        await cluster.clock.sleep(3_600)
+        return ORDERLY.SUCCESS
+
+    cluster.store("T", 0)
+    member = started(cluster, listener, listener="orderly")
+    cluster.loop.run_for(46 * 60)
+    assert cluster.requests(Code.CONSUMER_SEND_MSG_BACK) == []
+    assert member.process_queues[Q0].count == 1
 
 
 def test_a_listener_chooses_the_delay_level_of_a_retry(cluster: FakeCluster) -> None:

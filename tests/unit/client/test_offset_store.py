@@ -69,6 +69,7 @@ def test_no_record_is_none_and_no_answer_is_an_error() -> None:
         run(store.read_offset(A, STORE))
 
 
+@pytest.mark.seed("2.8")
 def test_a_stored_value_goes_to_memory_and_memory_is_asked_first_if_wanted() -> None:
     brokers = Brokers()
     store = RemoteBrokerOffsetStore("G", brokers)
@@ -78,10 +79,12 @@ def test_a_stored_value_goes_to_memory_and_memory_is_asked_first_if_wanted() -> 
     store.update_offset(A, 5, increase_only=True)
     assert store.read_memory(A) == 7
     store.update_offset(A, 5, increase_only=False)
+    brokers.error = SendTimeout("nobody is asked")
     assert run(store.read_offset(A, ReadOffsetType.MEMORY_FIRST_THEN_STORE)) == 5
     assert run(store.read_offset(B, MEMORY)) is None
 
 
+@pytest.mark.seed("2.9")
 def test_persisting_forgets_queues_that_are_no_longer_ours_and_counts_what_was_in_doubt() -> None:
     brokers = Brokers()
     store = RemoteBrokerOffsetStore("G", brokers)
@@ -96,12 +99,15 @@ def test_persisting_forgets_queues_that_are_no_longer_ours_and_counts_what_was_i
     assert store.read_memory(A) == 3
 
 
+@pytest.mark.seed("2.8", "2.9")
 def test_the_local_file_is_merged_and_survives_a_new_life() -> None:
     files = Files()
     store, journal = local(files)
     store.update_offset(A, 3, increase_only=True)
-    asyncio.run(store.persist_all([A], by="timer"))
     store.update_offset(B, 4, increase_only=True)
+    asyncio.run(store.persist_all([A], by="timer"))
+    assert decode_offsets(files.content[store.file]) == {A: 3}
+    assert store.read_memory(B) == 4, "what was not to be written is not forgotten"
     asyncio.run(store.persist_all([B], by="timer"))
     asyncio.run(store.persist_all([B], by="timer"))  # nothing new: nothing written
     assert [type(entry.event) for entry in journal.since(0)] == [OffsetCommitted, OffsetsPersisted] * 2
@@ -110,8 +116,11 @@ def test_the_local_file_is_merged_and_survives_a_new_life() -> None:
     assert (again.read_memory(A), again.read_memory(B)) == (3, 4)
     again.remove_offset(A)
     assert asyncio.run(again.read_offset(A, STORE)) == 3
+    files.content.clear()
+    assert asyncio.run(again.read_offset(A, ReadOffsetType.MEMORY_FIRST_THEN_STORE)) == 3, "read once and kept"
 
 
+@pytest.mark.seed("2.4", "D24")
 def test_fastjsons_own_file_is_read() -> None:
     text = (
         b'{\n\t"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:9,'
@@ -120,6 +129,7 @@ def test_fastjsons_own_file_is_read() -> None:
     assert decode_offsets(text) == {A: 9, B: 2}
 
 
+@pytest.mark.seed("2.6")
 def test_a_broken_file_falls_back_to_the_copy_before_it_and_then_to_nothing() -> None:
     files = Files()
     store, _ = local(files)

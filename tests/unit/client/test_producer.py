@@ -1,5 +1,6 @@
 """A producer against a scripted cluster."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -31,10 +32,13 @@ def headers(cluster: FakeCluster, code: Code = Code.SEND_MESSAGE_V2) -> list[Sen
     return [SendHeader.from_ext(command.ext) for command in cluster.requests(code)]
 
 
+@pytest.mark.seed("3.19")
 def test_sends_go_round_all_queues_of_the_topic(cluster: FakeCluster) -> None:
     sender = producer(cluster)
     results = [cluster.run(sender.send(Message.make("T", b"x"))) for _ in range(8)]
-    assert sorted(result.queue.queue_id for result in results) == [0, 0, 1, 1, 2, 2, 3, 3]
+    chosen = [result.queue.queue_id for result in results]
+    assert sorted(chosen) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert {(later - earlier) % 4 for earlier, later in pairwise(chosen)} == {1}
     assert {result.status for result in results} == {SendStatus.SEND_OK}
     assert len({result.unique_key for result in results}) == 8
 
@@ -48,6 +52,7 @@ def test_the_queue_of_a_key_stays_the_same(cluster: FakeCluster) -> None:
     assert by_hash("Aa")(queues, Message("T", b"")) == by_hash("BB")(queues, Message("T", b""))
 
 
+@pytest.mark.seed("3.17")
 def test_an_unknown_topic_borrows_the_route_of_the_template_and_then_finds_its_own(cluster: FakeCluster) -> None:
     sender = producer(cluster)
     result = cluster.run(sender.send(Message.make("New", b"x")))

@@ -2,6 +2,8 @@
 
 import zlib
 
+import pytest
+
 from sandbox.journal.events import BrokerRegistered, NameServerStopped, RouteChanged
 from sandbox.remoting.bodies import (
     ClusterInfo,
@@ -40,6 +42,7 @@ def test_route_keys_are_quoted_so_that_every_client_can_read_them(client: Client
     assert b'"brokerAddrs":{"0":"127.0.0.2:10911"}' in (route(client, "TBW102").body or b"")
 
 
+@pytest.mark.seed("3.5")
 def test_brokers_register_at_start_after_ten_seconds_and_every_thirty(stage: Stage) -> None:
     stage.pass_s(39.9)
     assert len(stage.events(BrokerRegistered)) == 2  # at 0 and 10 s
@@ -55,18 +58,21 @@ def test_a_new_topic_is_registered_at_once(stage: Stage) -> None:
     assert [e.changed for e in stage.events(BrokerRegistered)] == [True, False, False, True]
 
 
+@pytest.mark.seed("D46")
 def test_a_clean_stop_unregisters_at_once(stage: Stage, client: Client) -> None:
     stage.stop_broker()
     assert route(client, "TBW102").code == 17
     assert [e.why for e in stage.events(RouteChanged)] == ["registered", "unregistered"]
 
 
+@pytest.mark.seed("D46")
 def test_a_killed_broker_is_dropped_when_its_connection_closes(stage: Stage, client: Client) -> None:
     stage.stop_broker(kill=True)
     assert route(client, "TBW102").code == 17
     assert stage.events(RouteChanged)[-1].why == "closed"
 
 
+@pytest.mark.seed("3.6", "D46")
 def test_a_broker_behind_a_cut_link_is_dropped_after_two_minutes(stage: Stage, client: Client) -> None:
     stage.pass_s(11)  # last heard of at 10 s
     stage.network.gate = lambda a, b: "127.0.0.2" not in a + b

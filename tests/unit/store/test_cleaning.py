@@ -1,5 +1,7 @@
 """Retention, and a disk that fills up (spec store-format 9)."""
 
+import pytest
+
 from sandbox.journal.events import DiskChanged, FilesDeleted, MinOffsetMoved
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import PutMessageStatus
@@ -15,6 +17,7 @@ def fill_to(stores: Stores, store: MessageStore, ratio: float) -> None:
         n += 1
 
 
+@pytest.mark.seed("0.3", "D7")
 def test_files_go_at_the_hour_of_deletion_once_they_are_old_enough() -> None:
     stores = Stores(delete_when="04;16", file_reserved_hours=72)
     store = stores.opened()
@@ -29,6 +32,7 @@ def test_files_go_at_the_hour_of_deletion_once_they_are_old_enough() -> None:
     assert event.files[0] == "00000000000000000000"
 
 
+@pytest.mark.seed("0.3", "D7")
 def test_at_other_hours_old_files_stay() -> None:
     stores = Stores(delete_when="16", file_reserved_hours=1)
     store = stores.opened()

@@ -34,6 +34,7 @@ def slow(stores: Stores) -> tuple[MessageStore, SlowFlusher]:
     return store, flusher
 
 
+@pytest.mark.seed("3.14")
 def test_four_dirty_pages_are_flushed_after_half_a_second_less_after_ten() -> None:
     stores = Stores(commit_log_file_bytes=1 << 20)
     store = stores.opened()
@@ -50,6 +51,7 @@ def test_four_dirty_pages_are_flushed_after_half_a_second_less_after_ten() -> No
     assert store.flushed_offset == store.max_physical_offset
 
 
+@pytest.mark.seed("3.14")
 def test_sync_flush_answers_all_of_a_turn_with_one_flush() -> None:
     stores = Stores(flush="SYNC_FLUSH")
     store, flusher = slow(stores)
@@ -69,6 +71,7 @@ def test_sync_flush_answers_all_of_a_turn_with_one_flush() -> None:
     assert answers[3:] == [(3, True)]
 
 
+@pytest.mark.seed("3.14")
 def test_who_waits_longer_than_five_seconds_is_informed() -> None:
     stores = Stores(flush="SYNC_FLUSH")
     store, flusher = slow(stores)

@@ -1,5 +1,7 @@
 """Finding messages by key."""
 
+import pytest
+
 from sandbox.journal.events import IndexFileRolled
 from sandbox.message import record
 from sandbox.message.string_hash import index_key_hash
@@ -48,6 +50,7 @@ def test_a_full_index_file_is_followed_by_the_next() -> None:
     assert store.checkpoint.index_ms == store.index.files[2].end_ms
 
 
+@pytest.mark.seed("3.32", "D28")
 def test_at_most_64_messages_are_found() -> None:
     stores = Stores(index_entries=200)
     store = stores.opened()
@@ -55,6 +58,7 @@ def test_at_most_64_messages_are_found() -> None:
     assert found(store, "all", count=1000) == list(range(6, 70))
 
 
+@pytest.mark.seed("3.32", "D28")
 def test_times_narrow_the_search_to_whole_seconds() -> None:
     stores = Stores()
     store = stores.opened()
