@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, acting, engine, plays, visitor
+from queueviz import access, acting, branching, engine, plays, visitor
 from queueviz.boards import rows
 from queueviz.boards.compared import INSTEAD, instead_of, lines_of
 from queueviz.boards.js_texts import texts
@@ -30,6 +30,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     action = _action(slug, event_number(given.get("seq", "")))
     if request.method == "POST":
+        branching.demand_answers_given(sandbox)
         acting.ACTIONS.demand(access.counted_as(who))
         instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
         order = {"seq": int(action["seq"]), "instead": instead}
