@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from queueviz import access, acting, engine, owners
+from queueviz.models import Sandbox
 from queueviz.visitor import Visitor
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
+from sandbox.control.questions import LabState
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.labs import LabRow
 
 
 def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
@@ -16,6 +19,7 @@ def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
     """Begin to make one of what the visitor sees.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
     visit = access.visit_at(visitor, slug, "see")
     parent = access.ours(visit)
+    demand_answers_given(parent)
     acting.ACTIONS.demand(access.counted_as(visitor))
     changes: dict[int, Action | None] = dict.fromkeys(without)
     for seq, given in (instead or {}).items():
@@ -23,6 +27,19 @@ def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
         if not allows("owner", action):
             raise access.forbidden(visitor, visit)
     return owners.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
+
+
+def demand_answers_given(sandbox: Sandbox) -> None:
+    """Raises ActionRefused (409) while a lab of a course or an exam is in progress: a second run of it would be a
+    place to try answers, without the teacher's pace.  Wakes the sandbox.
+    """
+    try:
+        lab: LabRow | None = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+    except ActionRefused:  # it is asleep
+        engine.answer(engine.port().wake(sandbox.slug), engine.OPENING_PATIENCE_S)
+        lab = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+    if lab is not None and not lab["finished"] and (lab["exam"] or sandbox.course_id is not None):
+        raise ActionRefused(409, "A run is not played again while its lab is in progress.", "Finish the lab first.")
 
 
 def state(slug: str) -> dict[str, Any]:

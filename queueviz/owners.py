@@ -73,13 +73,13 @@ def create_granted(visitor: Visitor, sandbox: Sandbox, grants: Callable[[Sandbox
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
-    """A new sandbox of the visitor's, made of the parent's run; its making has begun.
+    """A new sandbox of the visitor's, made of the parent's run, and as private; its making has begun.
 
     Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`.
     """
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
     sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset, seed=parent.seed,
-                      branch_of=parent.slug, branch_at=order.at)  # fmt: skip
+                      branch_of=parent.slug, branch_at=order.at, visibility=parent.visibility)  # fmt: skip
     return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 

@@ -1,6 +1,7 @@
 """Runs played again in processes beside the server: comparisons and claims.  One after the other, at low priority.
 
 A play prints {"progress"} lines and ends with {"result"} or {"refused"}.  Plays are kept in memory: the newest only.
+No visitor has more than a part of the places, and all who may only watch together have no more than one visitor.
 """
 
 import atexit
@@ -10,7 +11,7 @@ import sys
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,17 +21,29 @@ from sandbox.kernel.errors import ActionRefused
 ROOT = Path(__file__).parents[1]
 KEPT = 40
 LIMITS = HostLimits()
+MOST_EACH = 2  # of the places: one that runs, one that waits
+
+
+class Holder(NamedTuple):
+    """Whom a play is counted for (`access.counted_as`); a guest may not act in its sandbox."""
+
+    name: str
+    is_guest: bool = False
+
+
+SERVER = Holder("")
 
 
 class Play:
     """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
 
     def __init__(self, slug: str, kind: str, arguments: list[str], order: dict[str, Any], *,
-                 most_s: float = LIMITS.play_s) -> None:
+                 holder: Holder = SERVER, most_s: float = LIMITS.play_s) -> None:
         self.id = secrets.token_urlsafe(9)
         self.slug = slug
         self.kind = kind
         self.order = order
+        self.holder = holder
         self.state = "waiting"
         self.progress = 0.0
         self.result: dict[str, Any] | None = None
@@ -91,15 +104,28 @@ _places = threading.Semaphore(LIMITS.plays_at_once)
 
 
 def begin(play: Play) -> Play:
-    """Raises ActionRefused (503) where too many wait."""
+    """Raises ActionRefused: 503 too many wait, 429 too many of this visitor's."""
     with _lock:
-        if sum(not other.is_over for other in _plays.values()) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
-            raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+        _make_room(play.holder, [other for other in _plays.values() if not other.is_over])
         _plays[play.id] = play
         for old in [key for key, other in _plays.items() if other.is_over][:-KEPT]:
             del _plays[old]
     threading.Thread(target=_in_turn, args=(play,), name=f"play-{play.kind}", daemon=True).start()
     return play
+
+
+def _make_room(holder: Holder, others: list[Play]) -> None:
+    """The oldest of the guests gives way to who may act."""
+    guests = [other for other in others if other.holder.is_guest]
+    if holder.is_guest and len(guests) >= MOST_EACH:
+        raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+    if holder != SERVER and sum(other.holder == holder for other in others) >= MOST_EACH:
+        raise ActionRefused(429, "{n} runs of yours are being played.", "Wait for one of them, or cancel it.",
+                            n=MOST_EACH)
+    if len(others) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
+        if holder.is_guest or not guests:
+            raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+        guests[0].cancel()
 
 
 def find(slug: str, play_id: str) -> Play:

@@ -5,12 +5,13 @@ from functools import partial
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from queueviz import acting, owners
+from queueviz import acting, engine, owners
 from queueviz.courses import deadlines, grades
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor
+from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
@@ -27,6 +28,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     with one_at_a_time(f"submissions of {enrolment.pk}"):
         found, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
         if found.sandbox is not None:
+            _start(visitor, found.sandbox, lab)
             return found
         deadlines.demand(enrolment)  # the row that was just made is not kept then
     sandbox = owners.create_granted(visitor, Sandbox(
@@ -36,9 +38,15 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     if not Submission.objects.filter(pk=found.pk, sandbox__isnull=True).update(sandbox=sandbox):
         owners.delete(visitor, sandbox)  # another tab was faster
     else:
-        acting.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
+        _start(visitor, sandbox, lab)
     found.refresh_from_db()
     return found
+
+
+def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:
+    """Begin the lab there, unless it was begun: a busy engine or a rate may have refused that the first time."""
+    if engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab") is None:
+        acting.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
 
 
 def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from queueviz import access, acting, engine, owners, plays, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.models import Sandbox
-from queueviz.pages.playing import context_of, polled
+from queueviz.pages.playing import cancel, context_of, holder_of, polled
 from queueviz.slugs import root_of
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
@@ -39,14 +39,15 @@ CASES: dict[str, Any] = {
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """The claims; POST tries one."""
     who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "see")
+    visit = access.visit_at(who, slug, "see")
+    sandbox = access.ours(visit)
     if request.method == "POST":
         claim = request.POST.get("claim", "")
         if claim not in CLAIMS:
             raise ActionRefused(422, "There is no such claim.", "Choose one of the list.")
         acting.ACTIONS.demand(access.counted_as(who))
         order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
-        play = plays.begin(plays.Play(slug, "claim", [TRY], order))
+        play = plays.begin(plays.Play(slug, "claim", [TRY], order, holder=holder_of(who, visit)))
         return redirect("claim-tried", slug, play.id)
     return render(request, "queueviz/pages/claims.html",
                   {"sandbox": sandbox, "root": root_of(slug), "claims": CLAIMS, "seeds": SEEDS})  # fmt: skip
@@ -56,12 +57,13 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     """How far it is, then what came out.  POST cancels it."""
     who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "see")
+    visit = access.visit_at(who, slug, "see")
+    sandbox = access.ours(visit)
     found = plays.find(slug, play)
     if request.method == "POST" and found.result is not None:
         return _open(who, sandbox, found.result["counterexample"])
     if request.method == "POST":
-        found.cancel()
+        cancel(found, who, visit)
         return redirect("claims", slug)
     context = context_of(found) | {"sandbox": sandbox, "root": root_of(slug), "seeds": SEEDS, "texts": texts(),
                                    "claim": CLAIMS.get(found.order.get("claim", ""), "")}  # fmt: skip

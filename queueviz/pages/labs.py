@@ -90,7 +90,11 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
     made = owners.create(who, lab.template, preset=lab.preset, name=f"{lab.number} · {gettext(lab.title)}",
                          history=False, changes=dict(lab.changes) or None)  # fmt: skip
-    acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam})
+    try:
+        acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam})
+    except SandboxError:  # the next try makes another one
+        owners.delete(who, made.sandbox)
+        raise
     return _address(made.sandbox.slug, lab.slug)
 
 

@@ -5,9 +5,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import refusals
+from queueviz import access, refusals
 from queueviz.pages.redirects import go_again
-from queueviz.plays import Play
+from queueviz.plays import Holder, Play
+from queueviz.visitor import Visitor
 
 POLLED = "queueviz/partials/playing.html"
 
@@ -18,6 +19,17 @@ def context_of(play: Play) -> dict[str, Any]:
     if play.refused is not None:
         context["why"] = refusals.filled(play.refused["message"], play.refused["values"])
     return context
+
+
+def holder_of(who: Visitor, visit: access.Visit) -> Holder:
+    return Holder(access.counted_as(who), is_guest=not visit.may("act"))
+
+
+def cancel(play: Play, who: Visitor, visit: access.Visit) -> None:
+    """Raises Forbidden for who neither began it nor may act in its sandbox."""
+    if play.holder.name != access.counted_as(who) and not visit.may("act"):
+        raise access.forbidden(who, visit)
+    play.cancel()
 
 
 def polled(request: HttpRequest, play: Play, context: dict[str, Any]) -> HttpResponse:

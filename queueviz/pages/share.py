@@ -65,7 +65,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
-            context |= _recipe(request, slug) if is_recipe else _link(request, who, sandbox)
+            context |= _recipe(request, sandbox) if is_recipe else _link(request, who, sandbox)
         except ActionRefused as refused:
             status, said = refusals.describe(refused)
             context["refused"] = {"status": status, "message": said.pop("error"), **said}
@@ -204,9 +204,10 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
             "notes": [note._asdict() for note in shown.notes]}  # fmt: skip
 
 
-def _recipe(request: HttpRequest, slug: str) -> dict[str, Any]:
+def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
     """What the page shows of it: nothing of a recipe is kept."""
-    recipe = recipe_links.make(slug, _number(request, "first"), _number(request, "at"))
+    branching.demand_answers_given(sandbox)
+    recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 

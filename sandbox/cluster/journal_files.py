@@ -5,13 +5,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.readings import Entries
 from sandbox.journal import event_filter, segments
-from sandbox.journal.events import FLOW, Entry, JournalTrimmed, Keyframe
+from sandbox.journal.events import FLOW, ActionTaken, Entry, JournalTrimmed, Keyframe, OffsetsReset
 from sandbox.journal.journal import Journal, Overrun
 from sandbox.journal.schema import to_row
 from sandbox.kernel.clock import Clock, TimerHandle
@@ -61,8 +63,10 @@ class JournalFiles:
     def keyframe(self) -> None:
         self.journal.settle()
         before = self._writer.total_bytes
-        self._keyframe_seq = self.journal.write(Keyframe(dict(self._draw())))
-        self._keyframe_bytes = max(1, self._writer.total_bytes - before)
+        drawn = dict(self._draw())
+        self._keyframe_seq = self.journal.write(Keyframe(drawn))
+        named = _bytes_of(drawn.get("sandbox", {}), "slug", "name")
+        self._keyframe_bytes = max(1, self._writer.total_bytes - before - named)
         self._grown_bytes = 0
 
     def show(self) -> None:
@@ -115,7 +119,8 @@ class JournalFiles:
         if type(entry.event) not in FLOW:
             for listener in self._listeners:
                 listener(entry)
-        self._grown_bytes += max(0, self._writer.total_bytes - before)
+        named = _bytes_of(entry.event._asdict(), "by") if type(entry.event) in (ActionTaken, OffsetsReset) else 0
+        self._grown_bytes += max(0, self._writer.total_bytes - before - named)
         if self._flush_timer is None:
             self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)
 
@@ -190,3 +195,8 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_a
             rows.append(for_browser(row) if longs_as_text else row)
         next_seq = row["seq"] + 1
     return Entries(first_seq, rows, next_seq)
+
+
+def _bytes_of(fields: Mapping[str, Any], *names: str) -> int:
+    """Of names that a recipe replaces: the same run under other names has its keyframes at the same moments."""
+    return sum(len(orjson.dumps(fields.get(name))) for name in names)

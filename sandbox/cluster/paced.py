@@ -98,8 +98,12 @@ class PacedEnvironment:
         """It has no sockets."""
 
     def position(self) -> Position | None:
-        """None inside of a turn: what happens there comes from the run itself."""
-        return None if self.sim.in_turn else Position(self.sim.turns, self._moved_ms)
+        """None inside of a turn: what happens there comes from the run itself.
+
+        Its millisecond is the loop's own: where slices end before they reach their target, that of the last target is
+        long past, and a run that is executed again would stop there.
+        """
+        return None if self.sim.in_turn else Position(self.sim.turns, max(self._moved_ms, int(self.sim.time() * 1000)))
 
     # The environment of a sandbox.
 

@@ -12,10 +12,8 @@ from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import Action
 from sandbox.control.handlers import handlers
 
-# A function `(cluster: Cluster, action: KIND) -> CarryOut` of a family executes KIND.
-EXECUTORS: dict[type[Action], Callable[[Cluster, Any], CarryOut]] = {
-    kind: function for kind, function in handlers(__name__, __path__, "action").items()
-    if function.__annotations__["return"] == CarryOut}
+# A public function `(cluster: Cluster, action: KIND) -> CarryOut` of a family executes KIND.
+EXECUTORS: dict[type[Action], Callable[[Cluster, Any], CarryOut]] = handlers(__name__, __path__, Action, CarryOut)
 
 
 def prepare(cluster: Cluster, action: Action) -> CarryOut:

@@ -7,9 +7,32 @@ from pkgutil import iter_modules
 from typing import Any
 
 
-def handlers(package: str, path: Iterable[str], parameter: str) -> dict[Any, Callable[..., Any]]:
-    """By the type of `parameter`: public functions `(cluster, parameter: KIND) -> …` of the package's modules."""
+def handlers(package: str, path: Iterable[str], base: type, returns: Any = None) -> dict[Any, Callable[..., Any]]:
+    """By kind of `base`: public functions `(cluster, …: KIND) -> returns` (None: anything) of the package's modules.
+
+    Raises TypeError, with the package's import: a kind that no function takes, or that two take.
+    """
     families = [import_module(f"{package}.{found.name}") for found in iter_modules(path)]
-    return {function.__annotations__[parameter]: function for family in families for function in vars(family).values()
-            if isfunction(function) and [*function.__annotations__] == ["cluster", parameter, "return"]
-            and not function.__name__.startswith("_")}
+    found: dict[Any, Callable[..., Any]] = {}
+    for family in families:
+        for function in vars(family).values():
+            kind = _kind(function, base, returns) if getattr(function, "__module__", "") == family.__name__ else None
+            if kind is not None and kind in found:
+                raise TypeError(f"{kind.__name__} is taken by {found[kind].__qualname__} and {function.__qualname__}")
+            if kind is not None:
+                found[kind] = function
+    if missing := sorted(kind.__name__ for kind in base.__subclasses__() if kind not in found):
+        raise TypeError(f"no public function of {package} takes {', '.join(missing)}")
+    return found
+
+
+def _kind(function: Any, base: type, returns: Any) -> Any:
+    """The kind that a function takes; None: it is no handler."""
+    if not isfunction(function) or function.__name__.startswith("_"):
+        return None
+    names = [*function.__annotations__]
+    if len(names) != 3 or names[0] != "cluster" or names[2] != "return":
+        return None
+    kind, given = function.__annotations__[names[1]], function.__annotations__["return"]
+    is_kind = isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    return kind if is_kind and returns in (None, given) else None

@@ -101,7 +101,7 @@ class Branches:
             if sandbox is None:
                 slot.closed(records.load(self._registry.directory(slot.slug)))
             else:
-                slot.opened(sandbox)
+                slot.opened(sandbox, self._environment.wall.monotonic())
         except Exception as why:
             if not isinstance(why, SandboxError):
                 log.exception("branching %s failed", slot.slug)

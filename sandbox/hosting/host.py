@@ -169,7 +169,7 @@ class Host:
             sandbox = kind(self._registry.directory(slot.slug), self._config, self._environment, home=self._home)
             sandbox.set_home_full(self._data_home.full)
             await sandbox.open()
-            slot.opened(sandbox)
+            slot.opened(sandbox, self._environment.wall.monotonic())
             self.interventions.heal_left(sandbox)
         except Exception as why:
             expected = isinstance(why, SandboxError | OSError)

@@ -62,8 +62,9 @@ class Slot:
         nodes = self._record.nodes if self._record is not None else []
         return {port_of(node.own or node.address) for node in nodes}
 
-    def opened(self, sandbox: "Sandbox") -> None:
-        self.sandbox, self.state, self.why_failed = sandbox, "live", None
+    def opened(self, sandbox: "Sandbox", now_s: float) -> None:
+        """`now_s`: of the machine.  It was asked for, so it was looked at: its idle time begins."""
+        self.sandbox, self.state, self.why_failed, self.looked_s = sandbox, "live", None, now_s
         for bell in self._bells:
             sandbox.cluster.journal.subscribe(bell.ring)
         self.ring()

@@ -6,10 +6,12 @@ of `NODES` (commands, INSERT, SELECT TRANSFORM, which starts a program, scripts)
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.plan_nodes import each, is_query, kind_of
 from sandbox.pipeline.spark_says import of_spark
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ RUNTIME_NAMES = frozenset({"PlanWithUnresolvedIdentifier", "ExpressionWithUnreso
 REFUSED = {"CallMethodViaReflection": "it calls any method of Java", "TryReflect": "it calls any method of Java",
            "FromProtobuf": "it opens a file", "ToProtobuf": "it opens a file"}
 """Classes of functions, whatever name they are called by."""
-_CATALYST = "org.apache.spark.sql.catalyst"
 
 
 class QueryRefused(SandboxError):
@@ -37,11 +38,15 @@ class QueryRefused(SandboxError):
 
 
 class Asked(NamedTuple):
-    """Names in lower case: all `tables` it reads, those `named` by a WITH, all `columns` (None: it may need any)."""
+    """Names in lower case: all `tables` it reads, those `named` by a WITH, all `columns` (None: it may need any).
+
+    `narrowed`: options of the source of messages, by which nothing is left out that the query needs (`narrowing`).
+    """
 
     tables: frozenset[str]
     named: frozenset[str]
     columns: frozenset[str] | None
+    narrowed: Mapping[str, str] = MappingProxyType({})
 
 
 def asked_of(session: "SparkSession", query: str) -> Asked:
@@ -71,7 +76,7 @@ class _Reading:
         self.is_narrow = True
 
     def plan(self, node: Any, *, narrow: bool) -> None:
-        kind = _kind(node)
+        kind = kind_of(node)
         if kind in RUNTIME_NAMES:
             raise QueryRefused("IDENTIFIER is refused: a query has to name what it reads.")
         if kind not in NODES:
@@ -80,24 +85,24 @@ class _Reading:
         if kind == "UnresolvedRelation":
             self._table(node, narrow=narrow)
         elif kind == "UnresolvedWith":
-            self.named |= {str(each.alias()).lower() for each in _each(node.innerChildren())}
-            for inner in _each(node.innerChildren()):
+            self.named |= {str(each.alias()).lower() for each in each(node.innerChildren())}
+            for inner in each(node.innerChildren()):
                 self.plan(inner, narrow=False)
         elif kind == "UnresolvedTableValuedFunction":
             self._function(_last(node.name()), self._catalog.lookupBuiltinOrTempTableFunction)
         elif kind == "WithWindowDefinition":  # what is in a map, `expressions` leaves out
-            for window in _each(node.windowDefinitions().values()):
+            for window in each(node.windowDefinitions().values()):
                 self._expression(window)
         elif kind == "Join" and re.match("UsingJoin|NaturalJoin", node.joinType().toString()):
             self.is_narrow = False
-        for expression in _each(node.expressions()):
+        for expression in each(node.expressions()):
             self._expression(expression)
         narrow = kind in ("Project", "Aggregate") or (narrow and kind in PASSING)
-        for child in _each(node.children()):
+        for child in each(node.children()):
             self.plan(child, narrow=narrow)
 
     def _table(self, node: Any, *, narrow: bool) -> None:
-        parts = [str(part) for part in _each(node.multipartIdentifier())]
+        parts = [str(part) for part in each(node.multipartIdentifier())]
         if len(parts) > 1 or not node.options().isEmpty() or node.isStreaming():
             raise QueryRefused(f"{'.'.join(parts)} is no table here: a query reads results, stores and journals by "
                               "their names, and opens no files.")
@@ -105,18 +110,18 @@ class _Reading:
         self.is_narrow &= narrow
 
     def _expression(self, node: Any) -> None:
-        kind = _kind(node)
+        kind = kind_of(node)
         if kind in RUNTIME_NAMES:
             raise QueryRefused("IDENTIFIER is refused: a query has to name what it calls.")
         if kind == "UnresolvedFunction":
             self._function(_last(node.nameParts()), self._catalog.lookupBuiltinOrTempFunction)
         elif kind == "UnresolvedAttribute":
-            self.columns |= {str(part).lower() for part in _each(node.nameParts())}
+            self.columns |= {str(part).lower() for part in each(node.nameParts())}
         elif kind.startswith(("UnresolvedStar", "UnresolvedRegex", "UnresolvedDataFrameStar")):
             self.is_narrow = False
-        if _is_query(node):
+        if is_query(node):
             self.plan(node.plan(), narrow=False)
-        for child in _each(node.children()):
+        for child in each(node.children()):
             self._expression(child)
 
     def _function(self, name: str, look_up: Callable[[str], Any]) -> None:
@@ -128,37 +133,19 @@ class _Reading:
 
 def check_resolved(plan: Any) -> None:
     """The same of a resolved plan's expressions, wherever the parser had them.  Raises QueryRefused."""
-    for expression in _each(plan.expressions()):
+    for expression in each(plan.expressions()):
         _check_resolved(expression)
-    for child in _each(plan.children()):
+    for child in each(plan.children()):
         check_resolved(child)
 
 
 def _check_resolved(node: Any) -> None:
-    if (why := REFUSED.get(_kind(node))) is not None:
+    if (why := REFUSED.get(kind_of(node))) is not None:
         raise QueryRefused(f"{node.prettyName()} is refused: {why}, and a query only reads tables.")
-    if _is_query(node):
+    if is_query(node):
         check_resolved(node.plan())
-    for child in _each(node.children()):
+    for child in each(node.children()):
         _check_resolved(child)
-
-
-def _kind(node: Any) -> str:
-    return str(node.getClass().getSimpleName()).rstrip("$")
-
-
-def _is_query(node: Any) -> bool:
-    from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
-    from pyspark import SparkContext
-
-    return bool(is_instance_of(SparkContext._gateway, node, f"{_CATALYST}.expressions.PlanExpression"))
-
-
-def _each(found: Any) -> Iterator[Any]:
-    """Of a collection of Scala."""
-    iterator = found.iterator()
-    while iterator.hasNext():
-        yield iterator.next()
 
 
 def _last(found: Any) -> str:

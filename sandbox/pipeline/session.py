@@ -24,7 +24,6 @@ SETTINGS = {
     "spark.sql.codegen.cache.maxEntries": "2000",  # by default 100, less than a delivery audit has classes
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # by default INT96, which only old readers need
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.python.unix.domain.socket.enabled": "true",
     # Workers: without these every large NumPy array is returned to the system, and its pages cost a fault each again.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(64 << 20),
@@ -35,7 +34,7 @@ SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }
 OF_A_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled",
-                "spark.sql.python.filterPushdown.enabled", "spark.sql.parquet.outputTimestampType")
+                "spark.sql.parquet.outputTimestampType")
 """SETTINGS that a session on an external server may set for itself, and that our sources need."""
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"

@@ -66,7 +66,8 @@ def _messages(given: "Given", asked: Asked) -> "DataFrame":
     bodies = bodies_of(given.options)
     columns = [name for name in SCHEMA.names if asked.columns is None or name.lower() in asked.columns
                or (bodies is not None and name == BODY)]
-    rows = messages(given.session, given.source.stores, given.sealed, columns or ["queueOffset"], named=True)
+    rows = messages(given.session, given.source.stores, given.sealed, columns or ["queueOffset"], asked.narrowed,
+                    named=True)
     return with_bodies(rows, bodies)
 
 

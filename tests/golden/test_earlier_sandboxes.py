@@ -23,7 +23,7 @@ from sandbox.journal.segments import rows_since
 from sandbox.kernel.clock import Clock
 from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
 from sandbox.simulation.world import SimulatedEnvironment
 from sandbox.store.disk import Disk, FileDisk
 
@@ -42,7 +42,7 @@ def of_journal(box: Path) -> Facts:
 
 
 def of_lag_history(box: Path) -> Facts:
-    found = batches(pieces_of({"s": box / "journal"}, Wanted()), Chosen(lines_of=WANTED), Wanted())
+    found = batches(pieces_of({"s": box / "journal"}), Chosen(lines_of=WANTED))
     fold = Fold()
     fold.take([JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"])
                for batch in found for row in batch.to_pylist()])

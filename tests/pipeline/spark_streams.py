@@ -2,7 +2,8 @@
 
 An order is a line of JSON: `how`, `format`, the options of the source, and `at`, a directory below HOME for what a
 stream keeps and for its rows as Parquet.  `how`: `once` reads a table; `again` writes it to the topic `to`, too;
-`follow` starts a stream that has no end, and reports nothing; `now` streams to the end there is, and reports its rows.
+`follow` starts a stream that has no end, and reports nothing; `now` streams to the end there is, and reports its rows;
+`counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`.
 The format `rows` streams JSON files of `path` into the topic `to`.  A report has `rows`, `[[queueId, queueOffset], …]`,
 and of streams how far `behind` each batch was; or `why`, a sentence.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.pipeline.launch import environment_of
+from sandbox.pipeline.narrowing import options_of
 from sandbox.pipeline.sentences import sentence_of
 from sandbox.pipeline.session import open_session
 from sandbox.pipeline.sources.progress import behind
@@ -89,6 +91,13 @@ def main(home: Path) -> None:
 
 
 def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str]) -> dict[str, Any] | None:
+    if how in ("counts", "narrowed"):
+        where, query = options.pop("where", ""), options.pop("query", "")
+        rows = session.read.format(kind).options(**options).load()
+        if how == "counts":
+            return {"counts": [rows.count(), rows.where(where).count(), rows.count()]}
+        rows.createOrReplaceTempView("messages")
+        return {"options": options_of(session.sql(query)._jdf.queryExecution().optimizedPlan())}
     to = options.pop("to", "")
     if how in ("once", "again"):
         rows = session.read.format(kind).options(**options).load()

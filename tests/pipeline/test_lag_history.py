@@ -8,7 +8,7 @@ import pytest
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import COLUMNS
 from sandbox.pipeline.results import manifest_of
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
 from sandbox.simulation.world import World
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
@@ -23,7 +23,7 @@ def expected(journals: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for sandbox, journal in journals.items():
         fold = Fold()
-        for batch in batches(pieces_of({sandbox: Path(journal)}, Wanted()), Chosen(lines_of=WANTED), Wanted()):
+        for batch in batches(pieces_of({sandbox: Path(journal)}), Chosen(lines_of=WANTED)):
             fold.take(JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in batch.to_pylist())
         for name, rows in fold.rows.items():
             found[name] += [dict(zip(COLUMNS, (sandbox, row.group, row.topic, row.queue, row.from_ms, *row.figures),

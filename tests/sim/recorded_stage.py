@@ -114,6 +114,14 @@ class Recorded:
     def run(self, seconds: float) -> None:
         self.machine.sim.run_for(seconds)
 
+    def starve(self, seconds: float) -> None:
+        """The machine gives it slices for so many seconds of its loop, a fifth of what it asks for."""
+        sandbox: Any = self.host.awake(SLUG)
+        pace, paced = sandbox._pace, sandbox._paced
+        pace._began_s -= seconds / 0.2
+        until_s = paced.sim.time() + seconds
+        paced.run_some(pace._next_ms(), lambda: paced.sim.time() < until_s)
+
     def act(self, action: str, **fields: Any) -> bool:
         """Whether it was not refused."""
         typed = parse_action({"action": action, **fields})

@@ -17,11 +17,13 @@ from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.replay import replay
 from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
+from tests.wide import seeds
 
 LIMITS = HostLimits()
 
 
-def lived(tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps: bool = False) -> Recorded:
+def lived(tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps: bool = False,
+          starved: bool = False) -> Recorded:
     stage, chance = Recorded(tmp_path, template, seed=seed, luck=seed), random.Random(seed)
     stage.watch()
     for number in range(actions):
@@ -29,6 +31,8 @@ def lived(tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps
             stage.sleep()
             stage.run(5)
             stage.wake()
+        if starved:
+            stage.starve(1 + chance.random() * 4)
         name, fields = drawn_action(chance, stage.host.snapshot(SLUG))
         stage.act(name, **({**fields, "count": 3} if "rows" in fields else fields))
         stage.run(chance.random() * 3)
@@ -61,6 +65,17 @@ def test_who_opens_a_recipe_has_the_same_run(tmp_path: Path, template: str, seed
         opened(stage, recipe(stage, rows[place]["seq"]), f"again-{number}")
         assert journal(stage, f"again-{number}")[: place + 1] == written[: place + 1]
         stage.machine.sim.run(stage.host.delete(f"again-{number}"))
+    stage.close()
+
+
+@pytest.mark.parametrize("seed", seeds(4, 200))
+def test_where_people_acted_on_a_starved_machine_the_recipe_is_the_same_run(tmp_path: Path, seed: int) -> None:
+    stage = lived(tmp_path, ("orders", "payments", "cluster")[seed % 3], seed, actions=8, starved=True)
+    rows = stage.rows()
+    text = recipe(stage, rows[-1]["seq"])
+    written = journal(stage)[: len(rows)]
+    opened(stage, text, "again")
+    assert journal(stage, "again")[: len(rows)] == written
     stage.close()
 
 

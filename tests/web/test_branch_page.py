@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from queueviz import engine
-from queueviz.models import Sandbox
+from queueviz.models import Course, Sandbox
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import CrashActor
 from sandbox.kernel.errors import ActionRefused
@@ -34,6 +34,28 @@ def test_the_button_makes_a_branch_that_names_its_parent(visitor: Client, mine: 
     answer = visitor.get(f"/s/{made.slug}/branching/", headers={"HX-Request": "true"})
     assert answer["HX-Redirect"] == f"/s/{made.slug}/"
     assert f"branch of {mine} at #8" in visitor.get(f"/s/{made.slug}/").content.decode()
+
+
+def test_a_branch_is_as_private_as_its_parent(visitor: Client, mine: str) -> None:
+    Sandbox.objects.filter(slug=mine).update(visibility="private")
+    visitor.post(f"/s/{mine}/branch/", {"at": "8"})
+    made = Sandbox.objects.get(branch_of=mine)
+    assert [one.get(f"/s/{made.slug}/").status_code for one in (visitor, Client())] == [200, 404]
+
+
+@pytest.mark.parametrize(("exam", "of_course", "finished", "status"), [
+    (True, False, False, 409), (False, True, False, 409), (False, False, False, 302), (True, True, True, 302)])
+def test_no_run_is_played_again_while_a_lab_of_a_course_or_an_exam_is_in_progress(
+    visitor: Client, mine: str, port: FakePort, course: Course, exam: bool, of_course: bool, finished: bool, status: int
+) -> None:
+    port.answers["lab"] = {"lab": "members-and-queues", "exam": exam, "finished": finished}
+    Sandbox.objects.filter(slug=mine).update(course=course if of_course else None)
+    port.rows = [{"seq": "7", "at_ms": 7, "type": "ActionTaken", "cause": None, "action": "CrashActor",
+                  "fields": {"actor": "A"}, "by": "owner"}]
+    port.refuse["ask"] = ActionRefused(503, "The sandbox is asleep.")
+    assert visitor.post(f"/s/{mine}/branch/", {"at": "8"}).status_code == status
+    if status == 409:
+        assert visitor.post(f"/s/{mine}/compare/", {"seq": "7", "instead": "nothing"}).status_code == 409
 
 
 def test_a_branch_that_is_cancelled_leaves_nothing(visitor: Client, mine: str) -> None:

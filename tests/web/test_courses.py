@@ -13,6 +13,7 @@ from queueviz import access
 from queueviz.courses import joining
 from queueviz.models import Course, Enrolment, Sandbox, Submission
 from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused, EngineBusy
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, begun, joined
 from tests.web.fake_port import FakePort
@@ -92,6 +93,22 @@ def test_a_lab_of_a_course_is_the_student_s_and_the_teacher_s_alone(
     assert student.get(f"/s/{sandbox.slug}/share/").status_code == 403
     assert teacher.get(f"/s/{sandbox.slug}/share/").status_code == 200
     assert begun(course, other) != sandbox
+
+
+@pytest.mark.parametrize("refused", [EngineBusy("The engine is busy."), ActionRefused(503, "Full.", "Wait."),
+                                     ActionRefused(429, "Too many actions.", "Wait.")])
+def test_a_lab_that_could_not_be_started_is_started_by_the_next_try(
+    course: Course, port: FakePort, refused: Exception
+) -> None:
+    student = joined(course)
+    port.refuse["act"] = refused
+    assert student.post(f"/c/{course.slug}/labs/{LAB}/").status_code in (429, 503)
+    assert not port.acted
+    sandbox = begun(course, student)
+    assert [(slug, type(action).__name__) for slug, action, *_ in port.acted] == [(sandbox.slug, "StartLab")]
+    port.answers["lab"] = {"lab": LAB}
+    assert begun(course, student) == sandbox
+    assert len(port.acted) == 1, "it is not begun anew"
 
 
 def test_a_student_s_sandboxes_of_a_course_are_none_of_those_he_may_have(course: Course) -> None:

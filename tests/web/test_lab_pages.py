@@ -15,9 +15,11 @@ from queueviz.models import Sandbox
 from queueviz.pages import labs
 from queueviz.pages.lab_panel import marked
 from sandbox.cluster import record as records
+from sandbox.kernel.errors import EngineBusy
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from tests.web.engine_calls import HTMX, act, events, start
+from tests.web.fake_port import FakePort
 
 ROOT = Path(__file__).parents[2]
 LAB = "members-and-queues"
@@ -115,6 +117,13 @@ def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Clien
     assert [event["lab"] for event in events(student, slug) if event["type"] == "LabStarted"] == [LAB]
     assert student.get("/labs/none/").status_code == 405
     assert student.post("/labs/none/").status_code == 404
+
+
+def test_a_lab_that_could_not_be_started_leaves_no_sandbox(visitor: Client, port: FakePort) -> None:
+    port.refuse["act"] = EngineBusy("The engine is busy.")
+    assert visitor.post(f"/labs/{LAB}/").status_code == 503
+    assert (Sandbox.objects.count(), port.sandboxes) == (0, {})
+    assert visitor.post(f"/labs/{LAB}/").status_code == 302
 
 
 def test_the_prediction_comes_first_and_is_sealed(student: Client, begun: str) -> None:

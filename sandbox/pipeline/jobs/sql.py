@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.narrowing import options_of
 from sandbox.pipeline.read_only import QueryRefused, asked_of, check_resolved
 from sandbox.pipeline.sources.bodies import OPTIONS
 from sandbox.pipeline.spark_says import of_spark
@@ -37,6 +38,10 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         with made(given, views, asked):
             rows = given.session.sql(query)
             check_resolved(rows._jdf.queryExecution().analyzed())
+            narrowed = options_of(rows._jdf.queryExecution().optimizedPlan())
+        if narrowed:
+            with made(given, views, asked._replace(narrowed=narrowed)):
+                rows = given.session.sql(query)
     except PySparkException as why:
         if (sentence := of_spark(str(why))) is None:
             raise

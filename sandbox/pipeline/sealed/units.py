@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from sandbox.pipeline.sources.places import EVERYTHING, NO_END, Bounds, Log, Part, queues_of, unit_parts
+from sandbox.pipeline.sources.places import NO_END, Bounds, Log, Part, queues_of, unit_parts
 
 GROUP_BYTES = 1 << 30  # of the log, whose units are read together
 
@@ -35,7 +35,7 @@ def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]
     for number, log in enumerate(logs):
         group.append(log)
         if number + 1 == len(logs) or logs[number + 1].end - group[0].start > GROUP_BYTES:
-            parts = unit_parts(root, queues, EVERYTHING, group[0].start, log.end)
+            parts = unit_parts(root, queues, group[0].start, log.end)
             yield from zip(group, units_of(queues, parts, group), strict=True)
             group = []
 

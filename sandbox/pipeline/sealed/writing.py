@@ -29,7 +29,7 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import Task
 from sandbox.pipeline.sealed.units import units_of
-from sandbox.pipeline.sources.places import EVERYTHING, queues_of, sorted_places, unit_parts
+from sandbox.pipeline.sources.places import queues_of, sorted_places, unit_parts
 from sandbox.pipeline.sources.records import SCHEMA, batches
 
 ROW_GROUP_ROWS = 1 << 20
@@ -81,7 +81,7 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
     sha256 = sha256_of(log.path)
     _must_be_sound(task, audit_log(task.place, (log,)))
     queues = queues_of(task.place.root)
-    parts = unit_parts(task.place.root, queues, EVERYTHING, log.start, log.end)
+    parts = unit_parts(task.place.root, queues, log.start, log.end)
     [units] = units_of(queues, parts, [log])
     found = sorted_places(queues, parts)
     file = directory / rows_name(log.start, sha256, units.crc)

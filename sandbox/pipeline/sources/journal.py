@@ -4,23 +4,22 @@ Columns: sandbox, seq, at_ms, event, and the line itself as `fields`.  Options: 
 entries, and instead of `fields` the typed fields of their classes, see `event_types`), `linesOf` (names by commas: of
 other entries `fields` is null), `columns` (names by commas: only those of the typed fields; the Python data source does
 not get the columns a query needs), `endingOffsets` (JSON, by sandbox the first seq that is not read; of others nothing
-is), `journals` (a JSON object, directory by sandbox, instead of a path).  Filters on sandbox, event, seq and at_ms are
-pushed down.  Entries held back by the valve are missing: `FlowSkipped` has their ranges, and their content is unknown.
+is), `journals` (a JSON object, directory by sandbox, instead of a path).  Only options narrow what is read: see
+`store`.  Entries held back by the valve are missing: `FlowSkipped` has their ranges, and their content is unknown.
 As a stream: `journal_stream`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, ends_of, journals_of, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, batches, chosen_of, ends_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.option_values import check_names
-from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.travel import reduced
 
 NAMES = ("path", "journals", "events", "linesOf", "columns", "startingOffsets", "endingOffsets",
@@ -53,26 +52,11 @@ class JournalReader(DataSourceReader):
     """Plans from names and sizes alone; reads in the workers."""
 
     def __init__(self, journals: dict[str, Path], chosen: Chosen, ends: dict[str, int] | None = None) -> None:
-        self.journals, self.chosen, self.wanted = journals, chosen, Wanted(ends=ends)
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Takes the filters it can apply; returns the others."""
-        for asked in filters:
-            narrowed = narrow(self.wanted, asked, KEPT)
-            if narrowed is None:
-                yield asked
-            else:
-                self.wanted = narrowed
+        self.journals, self.chosen, self.ends = journals, chosen, ends
 
     def partitions(self) -> Sequence[InputPartition]:
-        return partitions_of(pieces_of(self.journals, self.wanted))
+        return partitions_of(pieces_of(self.journals, self.ends))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, JournalPartition):  # or Spark's own, for an empty plan
-            yield from batches(partition.pieces, self.chosen, self.wanted)
-
-
-KEPT = Columns({"sandbox": "sandboxes", "event": "events"},
-               {"seq": ("from_seq", "to_seq"), "at_ms": ("from_ms", "to_ms")})
-"""The fields of `Wanted` that filter a column."""
-
+            yield from batches(partition.pieces, self.chosen, self.ends)

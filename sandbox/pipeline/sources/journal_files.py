@@ -7,7 +7,6 @@ journal, nor of the table.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,28 +19,14 @@ from sandbox.pipeline.sources.event_types import columns_of, schema_of
 from sandbox.pipeline.sources.option_values import listed
 
 BATCH_ROWS = 8_192
-LEAST, BEYOND = -(1 << 63), 1 << 63
+BEYOND = 1 << 63
 
 _BEGINNING = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 """The start of every line of our writer: enough to skip parsing most of them."""
 
 
-class Wanted(NamedTuple):
-    """Filter of rows; `to_` ends are exclusive, None is no limit.
-
-    `ends`: by sandbox the seq at which its rows end (exclusive); a journal without one has none.
-    """
-
-    sandboxes: frozenset[str] | None = None
-    events: frozenset[str] | None = None
-    from_seq: int = LEAST
-    to_seq: int = BEYOND
-    from_ms: int = LEAST
-    to_ms: int = BEYOND
-    ends: Mapping[str, int] | None = None
-
-    def end_of(self, sandbox: str) -> int:
-        return self.to_seq if self.ends is None else min(self.to_seq, self.ends.get(sandbox, LEAST))
+Ends = Mapping[str, int] | None
+"""By sandbox the seq at which its rows end (exclusive); a journal without one has none.  None: all rows."""
 
 
 class Piece(NamedTuple):
@@ -71,19 +56,19 @@ def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
     return found
 
 
-def pieces_of(journals: Mapping[str, Path], wanted: Wanted) -> list[Piece]:
-    """Every segment that may contain a wanted row, with its current length."""
+def pieces_of(journals: Mapping[str, Path], ends: Ends = None) -> list[Piece]:
+    """Every segment that may contain a row before its end, with its current length."""
     found = []
     for sandbox, directory in sorted(journals.items()):
-        if wanted.sandboxes is not None and sandbox not in wanted.sandboxes:
-            continue
-        to_seq = wanted.end_of(sandbox)
-        paths = segments(directory)
-        for path, after in zip_longest(paths, paths[1:]):
-            end = BEYOND if after is None else int(after.stem)
-            if end > wanted.from_seq and int(path.stem) < to_seq and (size := size_of(path)):
+        to_seq = _end_of(sandbox, ends)
+        for path in segments(directory):
+            if int(path.stem) < to_seq and (size := size_of(path)):
                 found.append(Piece(sandbox, str(path), 0, size))
     return found
+
+
+def _end_of(sandbox: str, ends: Ends) -> int:
+    return BEYOND if ends is None else ends.get(sandbox, 0)
 
 
 def size_of(path: Path) -> int:
@@ -125,17 +110,15 @@ def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
     return found
 
 
-def batches(pieces: Sequence[Piece], chosen: Chosen, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def batches(pieces: Sequence[Piece], chosen: Chosen, ends: Ends = None) -> Iterator[pa.RecordBatch]:
     """The rows of these pieces in order, with the columns of `schema_of(chosen.events, chosen.fields)`.
 
     Raises CorruptRecord.
     """
     builder = _Builder(chosen)
     names = frozenset(chosen.events) or None
-    if wanted.events is not None:
-        names = wanted.events if names is None else names & wanted.events
     for piece in pieces:
-        for seq, at_ms, event, line in _lines(piece, wanted, names):
+        for seq, at_ms, event, line in _lines(piece, _end_of(piece.sandbox, ends), names):
             builder.add(piece, seq, at_ms, event, line)
             if len(builder.rows) >= BATCH_ROWS:
                 yield builder.taken()
@@ -143,8 +126,7 @@ def batches(pieces: Sequence[Piece], chosen: Chosen, wanted: Wanted) -> Iterator
         yield builder.taken()
 
 
-def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterator[tuple[int, int, str, bytes]]:
-    to_seq = wanted.end_of(piece.sandbox)
+def _lines(piece: Piece, to_seq: int, names: frozenset[str] | None) -> Iterator[tuple[int, int, str, bytes]]:
     for line in whole_lines(piece):
         begun = _BEGINNING.match(line)
         if begun is not None:
@@ -155,8 +137,7 @@ def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterat
                 seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
             except (KeyError, TypeError, ValueError) as why:
                 raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from why
-        if ((names is None or event in names) and wanted.from_seq <= seq < to_seq
-                and wanted.from_ms <= at_ms < wanted.to_ms):
+        if (names is None or event in names) and seq < to_seq:
             yield seq, at_ms, event, line
 
 

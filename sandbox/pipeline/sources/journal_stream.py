@@ -20,7 +20,6 @@ from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.journal_files import (
     Chosen,
     Piece,
-    Wanted,
     batches,
     chosen_of,
     journals_of,
@@ -119,7 +118,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for piece in partition.pieces:
                 if size_of(Path(piece.path)) < piece.end:
                     raise positions.dropped(piece.sandbox)
-        yield from batches(partition.pieces, self.asked.chosen, Wanted())
+        yield from batches(partition.pieces, self.asked.chosen)
 
     def _ends(self) -> Positions:
         return {sandbox: positions.end_of(path) for sandbox, path in self.asked.journals.items()}

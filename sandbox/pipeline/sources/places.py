@@ -44,16 +44,10 @@ class Places(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A reader's filter; None is no limit.  Times are checked at the records."""
+    """Queues that a reader takes; None is no limit."""
 
     topics: frozenset[str] | None = None
     queue_ids: frozenset[int] | None = None
-    from_offset: int | None = None
-    to_offset: int | None = None  # exclusive
-    from_physical: int | None = None
-    to_physical: int | None = None  # exclusive
-    from_ms: int | None = None
-    to_ms: int | None = None  # exclusive
 
 
 class Log(NamedTuple):
@@ -124,19 +118,16 @@ def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | No
     `bounds`: the offsets `[from, to)` by queue; other queues are not read then.
     """
     queues = queues_of(root, wanted)
-    return sorted_places(queues, unit_parts(root, queues, wanted, start, end, bounds))
+    return sorted_places(queues, unit_parts(root, queues, start, end, bounds))
 
 
-def unit_parts(root: Path, queues: list[tuple[str, int]], wanted: Wanted, start: int, end: int,
+def unit_parts(root: Path, queues: list[tuple[str, int]], start: int, end: int,
                bounds: Bounds | None = None) -> list[Part]:
     """The same units as on disk, in the order of the queues and in each by offset."""
-    low = max(start, wanted.from_physical or 0)
-    high = end if wanted.to_physical is None else min(end, wanted.to_physical)
     parts: list[Part] = []
     for number, queue in enumerate(queues):
         least, beyond = (0, NO_END) if bounds is None else bounds.get(queue, (0, 0))
-        to_offset = beyond if wanted.to_offset is None else min(beyond, wanted.to_offset)
-        for at, units in QueueFiles(root, *queue).within(low, high, max(least, wanted.from_offset or 0), to_offset):
+        for at, units in QueueFiles(root, *queue).within(start, end, least, beyond):
             parts.append((number, at, units))
     return parts
 

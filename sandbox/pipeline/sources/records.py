@@ -44,8 +44,7 @@ SCHEMA = pa.schema([
 """One row per message; times in ms, `body` is the original one."""
 
 
-def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | None = None, to_ms: int | None = None,
-            rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+def batches(log: Log, found: Places, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """Messages of one file, in the order of the log.
 
     A place without its record (truncated, overwritten, of another queue) has no row: a broker would not serve it
@@ -58,7 +57,6 @@ def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | N
     for start in range(0, len(found), rows):
         part = found.part(slice(start, start + rows))
         piece = _Piece(data, part.physical - log.start, part)
-        piece.keep_times(from_ms, to_ms)
         if len(piece.found):
             yield from _made(piece, columns)
 
@@ -171,17 +169,6 @@ class _Piece:
                      "properties_at", "properties_end"):
             setattr(self, name, getattr(self, name)[chosen])
         self.long_hosts = np.flatnonzero(np.isin(before, self.long_hosts))
-
-    def keep_times(self, from_ms: int | None, to_ms: int | None) -> None:
-        """Only messages stored in `[from_ms, to_ms)`."""
-        if from_ms is None and to_ms is None:
-            return
-        chosen = np.ones(len(self.found), bool)
-        if from_ms is not None:
-            chosen &= self.store_ms >= from_ms
-        if to_ms is not None:
-            chosen &= self.store_ms < to_ms
-        self._keep(chosen)
 
     def column(self, name: str, kind: Any) -> pa.Array:
         return pa.array(self.head[name].astype(kind))

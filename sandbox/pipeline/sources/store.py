@@ -5,16 +5,18 @@ Options: `stores` instead of a directory (JSON `{name: directory}`: many at once
 needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
 `endingOffsets` (`latest` or JSON, exclusive), `startingTimestamp` and `startingOffsetsByTimestampStrategy` (see
 `from_time`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read elsewhere, see
-`store_options.skipped_of`).  Filters on store, topic, queueId, queueOffset,
-physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log, a part of it, or many small ones.
+`store_options.skipped_of`).  A partition is a file of a log, a part of it, or many small ones.
+
+Only options narrow what is read.  Spark (4.0 to 4.3) keeps the plan that filters were pushed into with the table, so
+a query that names a table twice, with other filters, would read the last of them for both.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
@@ -23,7 +25,6 @@ from sandbox.pipeline.sources.option_values import check_names, is_strict, least
 from sandbox.pipeline.sources.pace import no_pace
 from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
-from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import (
@@ -120,16 +121,6 @@ class StoreReader(DataSourceReader):
     def __init__(self, asked: Asked) -> None:
         self.asked, self.roots, self.wanted = asked, asked.roots, asked.wanted
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Takes the filters it can apply; returns the others."""
-        for asked in filters:
-            if names := names_in(asked):
-                self.roots = [root for root in self.roots if root.name in names]
-            elif (narrowed := narrow(self.wanted, asked, KEPT)) is None:
-                yield asked
-            else:
-                self.wanted = narrowed
-
     def partitions(self) -> Sequence[InputPartition]:
         most_bytes, small_bytes = TASK_BYTES, SMALL_TASK_BYTES
         pieces, messages = self._pieces()
@@ -142,7 +133,6 @@ class StoreReader(DataSourceReader):
 
     def _pieces(self) -> tuple[list[Piece], int]:
         """The parts of log files to read, and how many messages queues have within their bounds."""
-        least, beyond = self.wanted.from_physical or 0, self.wanted.to_physical
         pieces: list[Piece] = []
         messages = 0
         for root in self.roots:
@@ -150,10 +140,9 @@ class StoreReader(DataSourceReader):
             bounds = self._bounds(root, found)
             messages += sum(max(0, end - begin) for begin, end in bounds.values())
             log_end = max((extent.log_end for extent in found.values()), default=0)
-            log_end = log_end if beyond is None else min(log_end, beyond)
             skipped = self.asked.skipped.get(root.name or "", {})
             for log in log_files(root.path):
-                start, end = max(log.start, skipped.get(log.start, 0), least), min(log.end, log_end)
+                start, end = max(log.start, skipped.get(log.start, 0)), min(log.end, log_end)
                 if start < end:
                     pieces.append(Piece(root, log, start, end, bounds))
         return pieces, messages
@@ -183,17 +172,4 @@ class StoreReader(DataSourceReader):
         found = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
         os.stat(piece.log.path)  # a broker deletes a log file before units that point to it
         columns = of_message(self.asked.columns)
-        yield from batches(piece.log, found, columns, from_ms=self.wanted.from_ms, to_ms=self.wanted.to_ms)
-
-
-def names_in(asked: Filter) -> frozenset[Any]:
-    """The stores a filter selects; empty if it is about another column."""
-    if getattr(asked, "attribute", ()) != (STORE,) or not isinstance(asked, EqualTo | In):
-        return frozenset()
-    return frozenset([asked.value]) if isinstance(asked, EqualTo) else frozenset(asked.value)
-
-
-KEPT = Columns({"topic": "topics", "queueId": "queue_ids"},
-               {"queueOffset": ("from_offset", "to_offset"), "physicalOffset": ("from_physical", "to_physical"),
-                "storeTimestamp": ("from_ms", "to_ms")})
-"""The fields of `Wanted` that filter a column."""
+        yield from batches(piece.log, found, columns)

@@ -7,8 +7,8 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.control.handlers import handlers
 from sandbox.control.questions import Question
 
-# A function `(cluster: Cluster, question: KIND) -> …` of a family answers KIND.
-ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = handlers(__name__, __path__, "question")
+# A public function `(cluster: Cluster, question: KIND) -> …` of a family answers KIND.
+ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = handlers(__name__, __path__, Question)
 
 
 def answer(cluster: Cluster, question: Question) -> dict[str, Any]:

@@ -6,15 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-from pyspark.sql.datasource import (
-    EqualTo,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    LessThan,
-    LessThanOrEqual,
-    Not,
-)
 
 from sandbox.journal.events import (
     ALL,
@@ -33,10 +24,8 @@ from sandbox.journal.schema import to_row
 from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import UnknownEvent, ddl, ddl_of, schema_of
-from sandbox.pipeline.sources.journal import JournalReader
 from sandbox.pipeline.sources.journal_files import (
     Chosen,
-    Wanted,
     batches,
     chosen_of,
     ends_of,
@@ -57,11 +46,8 @@ MIXED: list[Event] = [
 ]  # fmt: skip
 
 
-EVERYTHING = Wanted()
-
-
-def read(directory: Path, *events: str, wanted: Wanted = EVERYTHING, name: str = "s") -> list[dict[str, Any]]:
-    found = batches(pieces_of({name: directory}, wanted), Chosen(events), wanted)
+def read(directory: Path, *events: str, name: str = "s") -> list[dict[str, Any]]:
+    found = batches(pieces_of({name: directory}), Chosen(events))
     return [row for batch in found for row in batch.to_pylist()]
 
 
@@ -135,36 +121,25 @@ def test_a_line_still_being_written_is_no_row_yet(tmp_path: Path) -> None:
 def test_segments_that_were_dropped_are_missing_rows_and_nothing_else(tmp_path: Path) -> None:
     directory = write_journal(tmp_path, [COMMIT] * 40, segment_bytes=1_000)
     paths = segments(directory)
-    planned = pieces_of({"s": directory}, Wanted())
+    planned = pieces_of({"s": directory})
     paths[0].unlink()
     first = int(paths[1].stem)
     assert [row["seq"] for row in read(directory)] == list(range(first, 40))
-    seqs = [seq for batch in batches(planned, Chosen(), Wanted()) for seq in batch.column("seq").to_pylist()]
+    seqs = [seq for batch in batches(planned, Chosen()) for seq in batch.column("seq").to_pylist()]
     assert seqs == list(range(first, 40))  # gone between plan and reading: the same
 
 
-def test_filters_keep_what_they_say(tmp_path: Path) -> None:
-    directory = write_journal(tmp_path, [COMMIT, SKIPPED] * 20, segment_bytes=1_000)
-    assert [row["seq"] for row in read(directory, wanted=Wanted(from_seq=7, to_seq=11))] == [7, 8, 9, 10]
-    assert [row["seq"] for row in read(directory, wanted=Wanted(from_ms=BEGIN_MS + 3_800))] == [38, 39]
-    assert [row["seq"] for row in read(directory, wanted=Wanted(to_ms=BEGIN_MS + 101))] == [0, 1]
-    assert {row["event"] for row in read(directory, wanted=Wanted(events=frozenset(["FlowSkipped"])))} == {
-        "FlowSkipped"}
-    assert read(directory, "OffsetCommitted", wanted=Wanted(events=frozenset(["FlowSkipped"]))) == []
-    assert read(directory, wanted=Wanted(sandboxes=frozenset(["other"]))) == []
-
-
-def test_segments_outside_the_numbers_asked_for_are_not_opened(tmp_path: Path) -> None:
+def test_segments_beyond_the_end_that_was_asked_for_are_not_opened(tmp_path: Path) -> None:
     directory = write_journal(tmp_path, [COMMIT] * 40, segment_bytes=1_000)
     firsts = [int(path.stem) for path in segments(directory)]
-    pieces = pieces_of({"s": directory}, Wanted(from_seq=firsts[2], to_seq=firsts[3]))
-    assert [int(Path(piece.path).stem) for piece in pieces] == [firsts[2]]
+    pieces = pieces_of({"s": directory}, {"s": firsts[2]})
+    assert [int(Path(piece.path).stem) for piece in pieces] == firsts[:2]
 
 
 def test_short_journals_share_a_task_and_long_ones_are_split(tmp_path: Path) -> None:
     journals = {f"s-{number}": write_journal(tmp_path / str(number), MIXED) for number in range(30)}
-    assert len(partitions_of(pieces_of(journals, Wanted()))) == 1
-    [piece] = pieces_of({"s": tmp_path / "0"}, Wanted())
+    assert len(partitions_of(pieces_of(journals))) == 1
+    [piece] = pieces_of({"s": tmp_path / "0"})
     assert [len(task.pieces) for task in partitions_of([piece._replace(end=8 << 20)] * 3)] == [1, 1, 1]
 
 
@@ -188,13 +163,13 @@ def test_an_entry_in_other_clothes_is_an_entry(tmp_path: Path) -> None:
 
 def test_lines_of_other_events_may_be_left_out(tmp_path: Path) -> None:
     directory = write_journal(tmp_path, [COMMIT, SKIPPED])
-    [batch] = batches(pieces_of({"s": directory}, EVERYTHING), Chosen(lines_of=frozenset(["FlowSkipped"])), EVERYTHING)
+    [batch] = batches(pieces_of({"s": directory}), Chosen(lines_of=frozenset(["FlowSkipped"])))
     assert [row["fields"] is None for row in batch.to_pylist()] == [True, False]
 
 
 def test_batches_are_of_bounded_length(tmp_path: Path) -> None:
     directory = write_journal(tmp_path, [COMMIT] * 10_000)
-    lengths = [batch.num_rows for batch in batches(pieces_of({"s": directory}, Wanted()), Chosen(), Wanted())]
+    lengths = [batch.num_rows for batch in batches(pieces_of({"s": directory}), Chosen())]
     assert lengths == [8_192, 10_000 - 8_192]
 
 
@@ -212,19 +187,10 @@ def test_where_journals_are_said_to_be(tmp_path: Path) -> None:
         journals_of({})
 
 
-def test_filters_of_spark_become_what_is_wanted() -> None:
-    asked = [EqualTo(("sandbox",), "a"), In(("event",), ("X", "Y")), GreaterThan(("seq",), 4),
-             LessThanOrEqual(("seq",), 9), GreaterThanOrEqual(("at_ms",), 7), LessThan(("at_ms",), 70),
-             GreaterThan(("fields",), 1), Not(EqualTo(("seq",), 1)), EqualTo(("event",), "X")]
-    reader = JournalReader({}, Chosen())
-    assert list(reader.pushFilters(asked)) == asked[6:8]  # given back: Spark keeps those itself
-    assert reader.wanted == Wanted(frozenset("a"), frozenset("X"), 5, 10, 7, 70)
-
-
 def test_of_fields_those_named_are_columns_and_the_others_may_disagree(tmp_path: Path) -> None:
     write_journal(tmp_path, MIXED)
     chosen = chosen_of({"events": "MemberStateChanged,QueueDropped", "columns": "state, client_id"})
-    found = batches(pieces_of({"s": tmp_path}, EVERYTHING), chosen, EVERYTHING)
+    found = batches(pieces_of({"s": tmp_path}), chosen)
     assert [row for batch in found for row in batch.to_pylist()] == [
         {"sandbox": "s", "seq": 6, "at_ms": BEGIN_MS + 600, "event": "MemberStateChanged", "state": "crashed",
          "client_id": "c-1"}]
@@ -247,9 +213,9 @@ def test_a_journal_is_read_up_to_its_end_and_one_without_an_end_not_at_all(tmp_p
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
         write_journal(tmp_path / name, MIXED)
-    wanted = Wanted(ends=ends_of({"endingOffsets": f'{{"a": 2, "b": {1 << 63}}}'}))
-    pieces = pieces_of({name: tmp_path / name for name in ("a", "b", "c")}, wanted)
-    rows = [row for batch in batches(pieces, Chosen(), wanted) for row in batch.to_pylist()]
+    ends = ends_of({"endingOffsets": f'{{"a": 2, "b": {1 << 63}}}'})
+    pieces = pieces_of({name: tmp_path / name for name in ("a", "b", "c")}, ends)
+    rows = [row for batch in batches(pieces, Chosen(), ends) for row in batch.to_pylist()]
     assert [(row["sandbox"], row["seq"]) for row in rows] == [
         *(("a", seq) for seq in range(2)), *(("b", seq) for seq in range(len(MIXED)))]
 

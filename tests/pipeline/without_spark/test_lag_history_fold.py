@@ -12,7 +12,7 @@ from sandbox.journal.segments import rows_since
 from sandbox.pipeline.lag import saved
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import Row
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import queue_rows
 from sandbox.simulation.world import BEGIN_MS, World
@@ -22,7 +22,7 @@ Board = dict[tuple[str, str, str, int], tuple[int, int | None]]  # group, topic,
 
 def told_of(journal: Path) -> list[JournalLine]:
     """As the source gives them."""
-    found = batches(pieces_of({"s": journal}, Wanted()), Chosen(lines_of=WANTED), Wanted())
+    found = batches(pieces_of({"s": journal}), Chosen(lines_of=WANTED))
     rows = (row for batch in found for row in batch.to_pylist())
     return [JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in rows]
 

@@ -22,8 +22,7 @@ Row = dict[str, Any]
 def read(root: Path, wanted: Wanted = EVERYTHING, columns: list[str] = SCHEMA.names,
          batch_rows: int = 100) -> list[Row]:
     return [row for log in log_files(root)
-            for batch in batches(log, places(root, wanted, log.start, log.end), columns, from_ms=wanted.from_ms,
-                                 to_ms=wanted.to_ms, rows=batch_rows)
+            for batch in batches(log, places(root, wanted, log.start, log.end), columns, rows=batch_rows)
             for row in batch.to_pylist()]
 
 
@@ -57,17 +56,10 @@ def test_every_field_is_what_a_real_client_read(store: Path, batch_rows: int) ->
 
 
 @pytest.mark.golden
-def test_a_queue_s_slice_a_topic_and_a_time_are_found_without_the_rest(store: Path) -> None:
-    everything = read(store)
-    some = Wanted(topics=frozenset({"GoldenBasic"}), queue_ids=frozenset({1, 2}), from_offset=2, to_offset=5)
-    assert read(store, some) == [row for row in everything if row["topic"] == "GoldenBasic"
-                                 and row["queueId"] in (1, 2) and 2 <= row["queueOffset"] < 5]
-    times = sorted(row["storeTimestamp"] for row in everything)
-    window = Wanted(from_ms=times[40], to_ms=times[90])
-    assert read(store, window) == [row for row in everything if times[40] <= row["storeTimestamp"] < times[90]]
-    middle = sorted(row["physicalOffset"] for row in everything)[77]
-    below, above = read(store, Wanted(to_physical=middle)), read(store, Wanted(from_physical=middle))
-    assert (below + above, len(below)) == (everything, 77)
+def test_queues_of_a_topic_are_read_without_the_rest(store: Path) -> None:
+    some = Wanted(topics=frozenset({"GoldenBasic"}), queue_ids=frozenset({1, 2}))
+    assert read(store, some) == [row for row in read(store) if row["topic"] == "GoldenBasic"
+                                 and row["queueId"] in (1, 2)]
 
 
 @pytest.mark.golden

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from sandbox.cluster.config import HostConfig
 from sandbox.hosting.host import Host, awake_cap
 from sandbox.simulation.world import SimulatedEnvironment
@@ -41,6 +43,19 @@ def test_ten_minutes_after_the_last_look_a_sandbox_sleeps_unless_it_is_watched(t
     assert states(host) == {"seen": "asleep", "watched": "live", "forgotten": "asleep"}
     environment.sim.run(host.close())
     assert set(states(host).values()) == {"asleep"}
+    environment.close()
+
+
+def test_a_sandbox_that_has_just_been_opened_is_not_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = SimulatedEnvironment(1, (0, 0))
+    host = opened(tmp_path, environment, "one")
+    environment.sim.run(host.sleep("one", "test"))
+    environment.sim.run_for(3_600)
+    monkeypatch.setattr(host._registry.get("one"), "ring", host._close_idle)  # it looks around just then
+    environment.sim.run(host.wake("one"))
+    environment.sim.run_for(1)
+    assert states(host) == {"one": "live"}
+    environment.sim.run(host.close())
     environment.close()
 
 

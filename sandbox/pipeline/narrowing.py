@@ -1,0 +1,74 @@
+"""Which topics and queues a query needs of a store, as options of its source.
+
+Filters stay in Spark (docs/decisions, 25), and a store is long: so what *every* reference of a query to `messages`
+asks by a filter of its own is put into options, which hold for all of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sandbox.pipeline.plan_nodes import each, is_query, kind_of
+from sandbox.pipeline.sealed.reading import NARROWED
+
+SOURCE = "rocketmq-store"
+Values = Mapping[str, frozenset[str]]
+"""By column, what a filter lets through; a column that is not there is not filtered."""
+
+
+def options_of(plan: Any) -> dict[str, str]:
+    """Options for a query with this optimised plan, which has each filter right above the table it is of."""
+    asked = list(_references(plan, {}))
+    found = {name: frozenset[str]().union(*(one[name] for one in asked)) for name in sorted(NARROWED)
+             if asked and all(name in one for one in asked)}
+    return {name: ",".join(sorted(values)) for name, values in found.items() if all(map(_is_listed, values))}
+
+
+def _is_listed(value: str) -> bool:
+    """Whether it can be one of a list by commas."""
+    return value == value.strip() and "," not in value and bool(value)
+
+
+def _references(node: Any, above: Values) -> Iterator[Values]:
+    """One for each reference to the source, in this plan and in the queries of its expressions."""
+    kind = kind_of(node)
+    if kind == "DataSourceV2ScanRelation" and str(node.relation().table().name()) == SOURCE:
+        yield above
+    above = _values_of(node.condition()) if kind == "Filter" else {}
+    for child in each(node.children()):
+        yield from _references(child, above)
+    for expression in each(node.expressions()):
+        yield from _of_queries(expression)
+
+
+def _of_queries(node: Any) -> Iterator[Values]:
+    if is_query(node):
+        yield from _references(node.plan(), {})
+    for child in each(node.children()):
+        yield from _of_queries(child)
+
+
+def _values_of(condition: Any) -> dict[str, frozenset[str]]:
+    kind = kind_of(condition)
+    if kind == "And":
+        found = _values_of(condition.left())
+        for name, values in _values_of(condition.right()).items():
+            found[name] = found.get(name, values) & values
+        return found
+    if kind == "EqualTo":
+        column, values = condition.left(), [condition.right()]
+    elif kind == "In":
+        column, values = condition.value(), list(each(condition.list()))
+    elif kind == "InSet":
+        column, raw = condition.child(), list(each(condition.hset()))
+        return _of_column(column, raw)
+    else:
+        return {}
+    if any(kind_of(value) != "Literal" for value in values):
+        return {}
+    return _of_column(column, [value.value() for value in values])
+
+
+def _of_column(column: Any, values: list[Any]) -> dict[str, frozenset[str]]:
+    if kind_of(column) != "AttributeReference" or column.name() not in NARROWED:
+        return {}
+    return {str(column.name()): frozenset(str(value) for value in values if value is not None)}

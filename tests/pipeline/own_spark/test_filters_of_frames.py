@@ -1,0 +1,53 @@
+"""Filters of one table, one query after the other, and what all of a query's references have in common (case C21)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.journal.events import SandboxSlept
+from sandbox.pipeline.sources.records import rows_of
+from tests.pipeline.journals import write_journal
+from tests.pipeline.spark_streams import Streams, streams
+
+pytestmark = pytest.mark.pipeline
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Streams]:
+    with streams(tmp_path_factory.mktemp("spark")) as made:
+        yield made
+
+
+def test_a_filter_changes_no_later_answer(spark: Streams, golden: Path, tmp_path: Path) -> None:
+    topics = Counter(row["topic"] for batch in rows_of(golden, ["topic"]) for row in batch.to_pylist())
+    [(topic, n)] = topics.most_common(1)
+    found = spark.ask(how="counts", format="rocketmq-store", path=str(golden), where=f"topic = '{topic}'")
+    assert found == {"counts": [topics.total(), n, topics.total()]}
+    journal = write_journal(tmp_path, [SandboxSlept("idle")] * 30)
+    found = spark.ask(how="counts", format="rocketmq-journal", path=str(journal), where="seq < 5")
+    assert found == {"counts": [30, 5, 30]}
+
+
+@pytest.mark.parametrize(("query", "options"), [
+    ("SELECT * FROM messages WHERE topic = 'a'", {"topic": "a"}),
+    ("SELECT * FROM (SELECT topic AS t, queueId FROM messages) WHERE t IN ('a', 'b') AND queueId = 3",
+     {"topic": "a,b", "queueId": "3"}),
+    ("SELECT * FROM messages WHERE topic = 'a' AND topic IN ('b', 'a')", {"topic": "a"}),
+    ("SELECT * FROM messages WHERE topic = 'a' UNION ALL SELECT * FROM messages WHERE topic = 'b'", {"topic": "a,b"}),
+    ("SELECT * FROM messages WHERE topic = 'a' UNION ALL SELECT * FROM messages", {}),
+    ("SELECT (SELECT count(*) FROM messages) FROM messages WHERE topic = 'a'", {}),
+    ("SELECT * FROM messages WHERE topic = 'a' OR queueId = 3", {}),
+    ("SELECT * FROM messages WHERE topic <> 'a' AND upper(topic) = 'B'", {}),
+    ("SELECT * FROM messages WHERE topic = 'a,b'", {}),
+    ("SELECT * FROM messages WHERE topic = ' a'", {}),
+    ("SELECT count(*) FROM (SELECT * FROM messages LIMIT 5) WHERE topic = 'a'", {}),
+    ("SELECT * FROM messages m LEFT JOIN messages n USING (queueOffset) WHERE m.topic = 'a'", {}),
+    ("SELECT * FROM messages WHERE queueId IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)",
+     {"queueId": "0,1,10,11,2,3,4,5,6,7,8,9"}),
+])  # fmt: skip
+def test_what_all_references_ask_for_narrows_the_source(spark: Streams, golden: Path, query: str,
+                                                        options: dict[str, str]) -> None:
+    found = spark.ask(how="narrowed", format="rocketmq-store", path=str(golden), query=query)
+    assert found == {"options": options}
