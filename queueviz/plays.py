@@ -5,9 +5,12 @@ No visitor has more than a part of the places, and all who may only watch togeth
 """
 
 import atexit
+import logging
+import os
 import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -18,8 +21,11 @@ import orjson
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
+log = logging.getLogger(__name__)
+
 ROOT = Path(__file__).parents[1]
 KEPT = 40
+LAST_BYTES = 4_096  # of what a process that failed said on stderr
 LIMITS = HostLimits()
 MOST_EACH = 2  # of the places: one that runs, one that waits
 
@@ -76,8 +82,9 @@ class Play:
             self.over.set()
 
     def _play(self) -> None:
-        with subprocess.Popen(self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as process:  # fmt: skip
+        with (tempfile.TemporaryFile() as words,
+              subprocess.Popen(self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=words) as process):  # fmt: skip
             self._process = process
             assert process.stdin is not None
             assert process.stdout is not None
@@ -89,6 +96,10 @@ class Play:
                 if line.startswith(b"{"):
                     self._hear(orjson.loads(line))
             alarm.cancel()
+            if process.wait() and self.state == "running":  # without a result, a refusal or a cancellation
+                words.seek(max(0, words.seek(0, os.SEEK_END) - LAST_BYTES))
+                log.error("play %s of %s ended with %d: %s", self.kind, self.slug, process.returncode,
+                          words.read().decode(errors="replace"))
 
     def _hear(self, said: dict[str, Any]) -> None:
         self.progress = said.get("progress", self.progress)

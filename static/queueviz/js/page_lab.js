@@ -87,9 +87,11 @@ function setRate(rate) {
   page.actions.act({ action: "SetRate", rate }, $(".dots", panel)); // no button was pressed
 }
 
+let refusal = null; // said to the reader's own answer: it stays until the next one
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  refusal = detail.requestConfig.verb === "get" ? $(".refusal", panel) : null;
   if (!isPanel(detail.serverResponse)) { // the sandbox is asleep, or about to wake
     detail.shouldSwap = false;
     if (detail.xhr.status === 204) begun = false; // a hand went up or down
@@ -119,6 +121,7 @@ function fetchKept() {
 let within = false; // the reader was last at work in the panel, whose field with the focus may be gone
 for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, ({ target }) => (within = panel.contains(target)));
 panel.addEventListener("htmx:afterSettle", () => {
+  if (refusal && !$(".refusal", panel)) $(".steps", panel).after(refusal);
   if (within && document.activeElement === document.body) $("#lab-now, #lab-done", panel)?.focus({ preventScroll: true });
   pace();
   kept.show();

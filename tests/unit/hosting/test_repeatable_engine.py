@@ -35,14 +35,20 @@ from sandbox.hosting.engine import Engine
 
 port = Engine(Path(sys.argv[1])).start().port
 port.create("demo", "orders", seed=1).result(20)
+
+def stored():
+    topics = port.snapshot("demo").result(20)["topics"]
+    return sum(int(queue["max"]) for topic in topics for queue in topic["queues"])
+
+while not stored():
+    pass
 print("made", flush=True)
 for number in range(1_000):
     for action, fields in (("SetRate", {"rate": 5}), ("CrashActor", {"actor": "A"}), ("RestartActor", {"actor": "A"})):
         seq = port.act("demo", parse_action({"action": action, **fields}), Actor("owner", "otter")).result(20)
         while port.newest_seq("demo").result(20) < seq + 20:
             pass
-        topics = port.snapshot("demo").result(20)["topics"]
-        print(seq, sum(int(queue["max"]) for topic in topics for queue in topic["queues"]), flush=True)
+        print(seq, stored(), flush=True)
 """
 
 
