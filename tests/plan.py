@@ -25,6 +25,8 @@ ON_REQUEST = ("robustness",)  # ten minutes of it are played by its own command 
 POSTGRESQL = "postgresql:"  # begins the units that are files once more on PostgreSQL
 TWICE = ("web", "attacks")  # folders whose files are such units, too
 MARKS = ("wide", "alone")
+NAMED = ("static/", "templates/", "queueviz/pages/", "sandbox/labs/", "sandbox/pipeline/jobs/")  # by tests, as words
+BY_NAME = ("sandbox/labs/catalogue/", "sandbox/pipeline/jobs/")  # modules that come with their package alone
 UNKNOWN_S = 20.0  # a unit that was never measured
 NEAR_S, PACE_S = 500.0, 1200.0  # worker seconds: of what is near, and of the ring with each landing
 
@@ -108,27 +110,54 @@ def _units_of_file(path: str, text: str) -> Iterable[str]:
 
 
 def near(
-    units: Iterable[str], changed: Set[str], imports: Mapping[str, Set[str]], texts: Mapping[str, str]
+    units: Iterable[str],
+    changed: Set[str],
+    imports: Mapping[str, Set[str]],
+    texts: Mapping[str, str],
+    scripts: Mapping[str, str],
 ) -> list[list[str]]:
-    """Return the units near changed paths: their own files, those one import away, those that name a changed page."""
-    words = {
-        re.sub(r"^page_", "", PurePosixPath(path).stem)
-        for path in changed
-        if path.startswith(("static/", "templates/", "queueviz/pages/", "sandbox/labs/"))
-    } - {"__init__", "base"}
-    named = re.compile(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b") if words else None
-    rings: list[list[str]] = [[], [], []]  # an inner one is nearer
+    """Return the units near changed paths, an inner ring first: their own files; those one import away, or called like
+    a page, a lab or a job; those that name one; those that name a page which loads a changed script.
+    """
+    changed = changed | {f"{PurePosixPath(path).parent}/__init__.py" for path in changed if path.startswith(BY_NAME)}
+    words = {_word(path) for path in changed if path.startswith(NAMED)} - {"__init__", "base"}
+    called, named = _any_of(words, r"(?:^|_)", r"(?:_|$)"), _any_of(words, r"(?<![.\w])", r"(?![\w(])")
+    loads = _any_of({_word(path) for path in _loading(changed, scripts)}, r"(?<![.\w])", r"(?![\w(])")
+    rings: list[list[str]] = [[], [], [], []]
     for unit in units:
         path = path_of(unit)
         if path in changed:
             rings[0].append(unit)
         elif unit != path:
             continue  # wide, alone or twice: only with a change of the file itself
-        elif not changed.isdisjoint(imports.get(path, ())):
+        elif not changed.isdisjoint(imports.get(path, ())) or called.search(PurePosixPath(path).stem):
             rings[1].append(unit)
-        elif named and named.search(texts[path]):
+        elif named.search(texts[path]):
             rings[2].append(unit)
+        elif folder_of(path) == "browser" and loads.search(texts[path]):
+            rings[3].append(unit)
     return rings
+
+
+def _word(path: str) -> str:
+    return re.sub(r"^page_", "", PurePosixPath(path).stem)
+
+
+def _any_of(words: Iterable[str], before: str, after: str) -> "re.Pattern[str]":
+    """Match one of the words, also with dashes as in an address; without words match nothing."""
+    found = "|".join(re.escape(word).replace("_", "[-_]") for word in sorted(words))
+    return re.compile(f"{before}(?:{found}){after}" if found else r"(?!)")
+
+
+def _loading(changed: Set[str], scripts: Mapping[str, str]) -> set[str]:
+    """Return the scripts of pages that load a changed script, themselves or through others."""
+    found, pending = set(), [path for path in changed if path in scripts]
+    while pending:
+        name = PurePosixPath(pending.pop()).name
+        more = {path for path, text in scripts.items() if f'/{name}"' in text} - found
+        found |= more
+        pending += more
+    return {path for path in found if PurePosixPath(path).name.startswith("page_")}
 
 
 def choose(units: list[str], rings: list[list[str]], seconds: Seconds, number: int, pace_s: float) -> Plan:
@@ -169,6 +198,10 @@ def read_seconds() -> tuple[float, Seconds]:
     """Return the calibration of the machine that measured, in µs a round, and the seconds of each unit."""
     recorded = json.loads(SECONDS.read_text())
     return recorded["calibration_us"], recorded["seconds"]
+
+
+def read_scripts() -> dict[str, str]:
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in ROOT.glob("static/queueviz/js/*.js")}
 
 
 def read_texts() -> dict[str, str]:

@@ -31,7 +31,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     action = _action(slug, event_number(given.get("seq", "")))
     if request.method == "POST":
-        branching.demand_answers_given(sandbox)
+        branching.demand_answers_given(visit)
         acting.ACTIONS.demand(access.counted_as(who))
         instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
         order = {"seq": int(action["seq"]), "instead": instead}

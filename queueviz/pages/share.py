@@ -206,7 +206,7 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
 
 def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
     """What the page shows of it: nothing of a recipe is kept."""
-    branching.demand_answers_given(sandbox)
+    branching.demand_answers_given(access.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 

@@ -16,12 +16,14 @@ def handlers(package: str, path: Iterable[str], base: type, returns: Any = None)
     found: dict[Any, Callable[..., Any]] = {}
     for family in families:
         for function in vars(family).values():
-            kind = _kind(function, base, returns) if getattr(function, "__module__", "") == family.__name__ else None
-            if kind is not None and kind in found:
-                raise TypeError(f"{kind.__name__} is taken by {found[kind].__qualname__} and {function.__qualname__}")
-            if kind is not None:
-                found[kind] = function
-    if missing := sorted(kind.__name__ for kind in base.__subclasses__() if kind not in found):
+            is_own = getattr(function, "__module__", "") == family.__name__
+            taken: Any = _kind(function, base, returns) if is_own else None
+            if taken is not None and taken in found:
+                raise TypeError(f"{taken.__name__} is taken by {found[taken].__qualname__} and {function.__qualname__}")
+            if taken is not None:
+                found[taken] = function
+    kinds: list[type] = base.__subclasses__()
+    if missing := sorted(kind.__name__ for kind in kinds if kind not in found):
         raise TypeError(f"no public function of {package} takes {', '.join(missing)}")
     return found
 

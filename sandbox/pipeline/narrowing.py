@@ -48,24 +48,25 @@ def _of_queries(node: Any) -> Iterator[Values]:
 
 
 def _values_of(condition: Any) -> dict[str, frozenset[str]]:
-    kind = kind_of(condition)
-    if kind == "And":
-        found = _values_of(condition.left())
-        for name, values in _values_of(condition.right()).items():
-            found[name] = found.get(name, values) & values
-        return found
-    if kind == "EqualTo":
-        column, values = condition.left(), [condition.right()]
-    elif kind == "In":
-        column, values = condition.value(), list(each(condition.list()))
-    elif kind == "InSet":
-        column, raw = condition.child(), list(each(condition.hset()))
-        return _of_column(column, raw)
-    else:
+    match kind_of(condition):
+        case "And":
+            found = _values_of(condition.left())
+            for name, values in _values_of(condition.right()).items():
+                found[name] = found.get(name, values) & values
+            return found
+        case "EqualTo":
+            return _of_literals(condition.left(), [condition.right()])
+        case "In":
+            return _of_literals(condition.value(), list(each(condition.list())))
+        case "InSet":
+            return _of_column(condition.child(), list(each(condition.hset())))
+    return {}
+
+
+def _of_literals(column: Any, nodes: list[Any]) -> dict[str, frozenset[str]]:
+    if any(kind_of(node) != "Literal" for node in nodes):
         return {}
-    if any(kind_of(value) != "Literal" for value in values):
-        return {}
-    return _of_column(column, [value.value() for value in values])
+    return _of_column(column, [node.value() for node in nodes])
 
 
 def _of_column(column: Any, values: list[Any]) -> dict[str, frozenset[str]]:

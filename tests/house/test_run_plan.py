@@ -50,13 +50,27 @@ def test_near_is_the_file_itself_then_what_imports_it_then_what_names_its_page()
     changed = {"tests/browser/test_a.py", "sandbox/broker/broker.py", "templates/queueviz/parts/locks.html"}
     imports = {files[1]: {"sandbox/broker/broker.py"}}
     texts = dict.fromkeys(files, "") | {files[2]: "site.open('locks')", files[3]: "site.open('blocks')"}
-    assert plan.near(files, changed, imports, texts) == [[files[0]], [files[1]], [files[2]]]
+    assert plan.near(files, changed, imports, texts, {}) == [[files[0]], [files[1]], [files[2]], []]
+
+
+def test_a_lab_a_job_or_a_script_is_near_to_the_file_of_its_name_and_to_who_names_it() -> None:
+    files = ["tests/pipeline/test_hot_keys.py", "tests/sim/test_b.py", "tests/sim/test_c.py", "tests/sim/test_d.py"]
+    texts = dict.fromkeys(files, "") | {files[1]: "begin('hot-keys')", files[2]: "a.hot_keys(1)"}
+    assert plan.near(files, {"sandbox/pipeline/jobs/hot_keys.py"}, {}, texts, {}) == [[], [files[0]], [files[1]], []]
+
+
+def test_a_script_is_near_to_tests_of_the_pages_that_load_it_through_others() -> None:
+    scripts = {"static/js/heat.js": "", "static/js/rows.js": 'import("./heat.js")',
+               "static/js/page_board.js": 'from "./rows.js"', "static/js/page_locks.js": ""}  # fmt: skip
+    files = ["tests/browser/test_a.py", "tests/browser/test_b.py"]
+    texts = {files[0]: "site.open('board')", files[1]: "site.open('locks')"}
+    assert plan.near(files, {"static/js/heat.js"}, {}, texts, scripts) == [[], [], [], [files[0]]]
 
 
 def test_wide_tests_are_near_only_when_their_own_file_changed() -> None:
     wide = "tests/sim/test_a.py::wide"
-    assert plan.near([wide], {"sandbox/x.py"}, {"tests/sim/test_a.py": {"sandbox/x.py"}}, {}) == [[], [], []]
-    assert plan.near([wide], {"tests/sim/test_a.py"}, {}, {}) == [[wide], [], []]
+    assert plan.near([wide], {"sandbox/x.py"}, {"tests/sim/test_a.py": {"sandbox/x.py"}}, {}, {}) == [[]] * 4
+    assert plan.near([wide], {"tests/sim/test_a.py"}, {}, {}, {}) == [[wide], [], [], []]
 
 
 @pytest.mark.parametrize(("path", "text", "units"), [

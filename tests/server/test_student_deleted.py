@@ -63,16 +63,16 @@ def _taught(server: Server, browser: Callable[[], RemotePages]) -> Lesson:
     teacher.post("/accounts/login/", {"username": "teacher", "password": ACCOUNT["DJANGO_SUPERUSER_PASSWORD"]})
     course = teacher.post("/c/new/", {"title": "101", "labs": LAB}).headers["Location"].split("/")[2]
     [code] = re.findall(r'joincode">([A-Z]{6})', teacher.get(f"/c/{course}/").text)
-    return Lesson(server, course, {name: _student(server, browser(), course, code, name) for name in GIVEN})
+    return Lesson(server, course, {name: _student(server, browser(), teacher, course, code, name) for name in GIVEN})
 
 
-def _student(server: Server, pages: RemotePages, course: str, code: str, name: str) -> Student:
+def _student(server: Server, pages: RemotePages, teacher: RemotePages, course: str, code: str, name: str) -> Student:
     pages.post("/join/", {"code": code, "pseudonym": name})
     slug = pages.post(f"/c/{course}/labs/{LAB}/").headers["Location"].split("/")[2]
     pages.post(f"/c/{course}/hand/", {"do": "up", "question": ASKED[name]})
     pages.post(f"/s/{slug}/labs/{LAB}/", {"action": "AnswerStep", "step": "1", "part": "predict",
                                           "value": GIVEN[name]})
-    branch = until(lambda: _branched(pages, slug), what="a branch is made")
+    branch = until(lambda: _branched(teacher, slug), what="a branch is made")
     _plant(server.home, course, slug)
     until(lambda: (server.home / "sandboxes" / branch / "journal").is_dir(), what="the branch has a journal")
     with closing(_database(server.home)) as database:

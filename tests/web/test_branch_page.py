@@ -10,6 +10,7 @@ from queueviz.models import Course, Sandbox
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import CrashActor
 from sandbox.kernel.errors import ActionRefused
+from tests.web.courses import begun, joined
 from tests.web.engine_calls import act, events, start
 from tests.web.fake_port import FakePort
 
@@ -41,6 +42,12 @@ def test_a_branch_is_as_private_as_its_parent(visitor: Client, mine: str) -> Non
     visitor.post(f"/s/{mine}/branch/", {"at": "8"})
     made = Sandbox.objects.get(branch_of=mine)
     assert [one.get(f"/s/{made.slug}/").status_code for one in (visitor, Client())] == [200, 404]
+
+
+def test_a_teacher_branches_a_lab_in_progress(teacher: Client, course: Course, port: FakePort) -> None:
+    sandbox = begun(course, joined(course))
+    port.answers["lab"] = {"lab": "members-and-queues", "exam": False, "finished": False}
+    assert teacher.post(f"/s/{sandbox.slug}/branch/", {"at": "8"}).status_code == 302
 
 
 @pytest.mark.parametrize(("exam", "of_course", "finished", "status"), [
