@@ -27,10 +27,11 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab.number)
     with one_at_a_time(f"submissions of {enrolment.pk}"):
         found, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
-        if found.sandbox is not None:
-            _start(visitor, found.sandbox, lab)
-            return found
-        deadlines.demand(enrolment)  # the row that was just made is not kept then
+        if found.sandbox is None:
+            deadlines.demand(enrolment)  # the row that was just made is not kept then
+    if found.sandbox is not None:
+        _start(visitor, found.sandbox, lab)
+        return found
     sandbox = owners.create_granted(visitor, Sandbox(
         name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: owners.NAME_LENGTH],
         template=lab.template, preset=lab.preset, course=course, visibility=Sandbox.Visibility.PRIVATE,

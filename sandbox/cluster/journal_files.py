@@ -198,5 +198,8 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_a
 
 
 def _bytes_of(fields: Mapping[str, Any], *names: str) -> int:
-    """Of names that a recipe replaces: the same run under other names has its keyframes at the same moments."""
+    """Return the length of names that a recipe replaces.
+
+    Without them the same run has its keyframes at the same moments under other names.
+    """
     return sum(len(orjson.dumps(fields.get(name))) for name in names)

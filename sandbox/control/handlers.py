@@ -8,7 +8,9 @@ from typing import Any
 
 
 def handlers(package: str, path: Iterable[str], base: type, returns: Any = None) -> dict[Any, Callable[..., Any]]:
-    """By kind of `base`: public functions `(cluster, …: KIND) -> returns` (None: anything) of the package's modules.
+    """Return the public functions `(cluster, …: KIND) -> returns` of the package's modules, by kind of `base`.
+
+    `returns`: None is anything.
 
     Raises TypeError, with the package's import: a kind that no function takes, or that two take.
     """

@@ -12,7 +12,7 @@ from sandbox.pipeline.sealed.reading import NARROWED
 
 SOURCE = "rocketmq-store"
 Values = Mapping[str, frozenset[str]]
-"""By column, what a filter lets through; a column that is not there is not filtered."""
+"""The values that a filter lets through, by column; a column that is not there is not filtered."""
 
 
 def options_of(plan: Any) -> dict[str, str]:
@@ -24,7 +24,7 @@ def options_of(plan: Any) -> dict[str, str]:
 
 
 def _is_listed(value: str) -> bool:
-    """Whether it can be one of a list by commas."""
+    """Return whether a value can stand in a list by commas."""
     return value == value.strip() and "," not in value and bool(value)
 
 

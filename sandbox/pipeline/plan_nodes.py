@@ -11,7 +11,7 @@ def kind_of(node: Any) -> str:
 
 
 def is_query(node: Any) -> bool:
-    """Whether an expression holds a plan."""
+    """Return whether an expression holds a plan."""
     from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
     from pyspark import SparkContext
 
@@ -19,7 +19,7 @@ def is_query(node: Any) -> bool:
 
 
 def each(found: Any) -> Iterator[Any]:
-    """Of a collection of Scala."""
+    """Iterate over a collection of Scala."""
     iterator = found.iterator()
     while iterator.hasNext():
         yield iterator.next()

@@ -26,7 +26,7 @@ _BEGINNING = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 
 
 Ends = Mapping[str, int] | None
-"""By sandbox the seq at which its rows end (exclusive); a journal without one has none.  None: all rows."""
+"""The seq at which rows end (exclusive), by sandbox; a journal without one has none.  None: all rows."""
 
 
 class Piece(NamedTuple):
