@@ -14,11 +14,14 @@ class Commit(NamedTuple):
 
 
 class Landing(NamedTuple):
-    """`base`: the commit before it.  `changed`: paths between the base and the work tree."""
+    """`base`: the commit before it.  `changed`: paths between the base and the work tree; `open`: those of them that
+    are not committed.
+    """
 
     number: int
     base: str
     changed: frozenset[str]
+    open: frozenset[str] = frozenset()
 
 
 def landing(root: Path = ROOT) -> Landing:
@@ -28,8 +31,9 @@ def landing(root: Path = ROOT) -> Landing:
     if not commits:
         return Landing(0, "", frozenset())
     base = base_of(commits)
-    changed = {*_git(root, "diff", "--name-only", base), *_git(root, "ls-files", "--others", "--exclude-standard")}
-    return Landing(number_of(commits), base, frozenset(changed))
+    uncommitted = {*_git(root, "diff", "--name-only", "HEAD"), *_git(root, "ls-files", "--others", "--exclude-standard")}
+    changed = {*_git(root, "diff", "--name-only", base), *uncommitted}
+    return Landing(number_of(commits), base, frozenset(changed), frozenset(uncommitted))
 
 
 def number_of(commits: list[Commit]) -> int:

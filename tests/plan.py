@@ -161,9 +161,13 @@ def _loading(changed: Set[str], scripts: Mapping[str, str]) -> set[str]:
 
 
 def choose(units: list[str], rings: list[list[str]], seconds: Seconds, number: int, pace_s: float) -> Plan:
-    """Return what landing `number` plays: near units up to NEAR_S, and `pace_s` of the ring (0: none of it)."""
+    """Return what landing `number` plays: near units up to NEAR_S, and `pace_s` of the ring (0: none of it).
+
+    A unit of several rings belongs to the innermost.
+    """
     chosen, left_out, used_s = [], [], 0.0
-    for unit in (unit for ring in rings for unit in sorted(ring, key=lambda unit: seconds.get(unit, UNKNOWN_S))):
+    ordered = [unit for ring in rings for unit in sorted(ring, key=lambda unit: seconds.get(unit, UNKNOWN_S))]
+    for unit in dict.fromkeys(ordered):
         if used_s + seconds.get(unit, UNKNOWN_S) <= NEAR_S:
             chosen.append(unit)
             used_s += seconds.get(unit, UNKNOWN_S)

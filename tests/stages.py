@@ -81,7 +81,8 @@ def planned(kind: str, now: Landing, seconds: Seconds, speed: float) -> Plan:
     units = plan.units_of(texts)
     if kind == "whole":
         return Plan((), tuple(units), ())
-    rings = plan.near(units, now.changed, read_imports(texts), texts, plan.read_scripts())
+    imports, scripts = read_imports(texts), plan.read_scripts()
+    rings = [ring for paths in (now.open, now.changed) for ring in plan.near(units, paths, imports, texts, scripts)]
     if kind == "near":  # what needs more than script/setup brings, or the machine alone, waits for the ring
         rings = [[unit for unit in ring if plan.stage_of(unit) == "tests"] for ring in rings]
     return plan.choose(units, rings, seconds, now.number, 0.0 if kind == "near" else plan.PACE_S * min(1.0, speed))

@@ -1,7 +1,9 @@
 """Which costly tests a run plays, with units and seconds that are made up."""
 
 import random
+import subprocess
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +36,12 @@ def test_what_is_near_is_played_before_the_ring_nearest_and_cheapest_first() -> 
     seconds = {"a": 300.0, "b": 250.0, "c": 100.0, "d": 90.0}
     chosen = plan.choose(list(seconds), [["a"], ["b", "c"], ["d"]], seconds, number=0, pace_s=0.0)
     assert chosen == plan.Plan(near=("a", "c", "d"), ring=(), left_out=("b",)), "b does not fit any more"
+
+
+def test_what_is_not_committed_yet_is_nearest_and_no_unit_is_played_twice() -> None:
+    seconds = {"a": 300.0, "b": 250.0, "c": 100.0}
+    uncommitted, landing = [[], ["b"]], [["a"], ["b", "c"]]
+    assert plan.choose(list(seconds), uncommitted + landing, seconds, number=0, pace_s=0.0).near == ("b", "c")
 
 
 def test_what_near_has_no_room_for_is_not_left_out_when_its_turn_has_come() -> None:
@@ -98,6 +106,21 @@ def test_every_unit_is_played_within_eight_landings() -> None:
     _, seconds = plan.read_seconds()
     units = plan.units_of(plan.read_texts())
     assert {unit for number in range(8) for unit in plan.turn(units, seconds, number, plan.PACE_S)} == set(units)
+
+
+def test_paths_that_are_not_committed_are_known_apart(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    (tmp_path / "old").write_text("1")
+    git("add", "old")
+    git("commit", "-m", "first")
+    (tmp_path / "old").write_text("2")
+    (tmp_path / "new").write_text("1")
+    found = landings.landing(tmp_path)
+    assert found.open == found.changed == {"old", "new"}
 
 
 def test_a_landing_is_what_was_committed_within_three_hours() -> None:
