@@ -31,9 +31,10 @@ def landing(root: Path = ROOT) -> Landing:
     if not commits:
         return Landing(0, "", frozenset())
     base = base_of(commits)
-    uncommitted = {*_git(root, "diff", "--name-only", "HEAD"), *_git(root, "ls-files", "--others", "--exclude-standard")}
-    changed = {*_git(root, "diff", "--name-only", base), *uncommitted}
-    return Landing(number_of(commits), base, frozenset(changed), frozenset(uncommitted))
+    new = _git(root, "ls-files", "--others", "--exclude-standard")
+    uncommitted = frozenset((*_git(root, "diff", "--name-only", "HEAD"), *new))
+    changed = uncommitted.union(_git(root, "diff", "--name-only", base))
+    return Landing(number_of(commits), base, changed, uncommitted)
 
 
 def number_of(commits: list[Commit]) -> int:
