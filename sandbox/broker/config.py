@@ -30,7 +30,7 @@ class BrokerConfig:
     """RocketMQ: `BrokerConfig` and the listening part of `NettyServerConfig`; defaults of 4.9.8.
 
     One object per broker: UPDATE_BROKER_CONFIG (25) changes the few fields that `settings` names, nothing else does.
-    `address` is `ip:port` as clients reach it; it is written into every stored record and message id.
+    `address` is `ip:port` or `name:port` as clients reach it.
     """
 
     name: str
@@ -70,6 +70,8 @@ class BrokerConfig:
     start_accept_send_ms: int = 0
     limits: BrokerLimits = BrokerLimits()
     acl: AclConfig | None = None  # None: unauthenticated clients may do everything
+    trace_topic: bool = False
+    host: str | None = None  # the IP of `address` where that is a name
 
     @property
     def is_master(self) -> bool:
@@ -90,7 +92,14 @@ class BrokerConfig:
 
     @property
     def ip(self) -> str:
+        """As clients are shown it: it may be a name."""
         return self.address.rpartition(":")[0]
+
+    @property
+    def stored_address(self) -> str:
+        """`ip:port` as records and message ids hold it."""
+        ip, _, port = self.address.rpartition(":")
+        return f"{self.host or ip}:{port}"
 
     @property
     def ha_address(self) -> str:
@@ -131,14 +140,14 @@ PROPERTIES = {
     "enablePropertyFilter": "property_filter",
     "rejectTransactionMessage": "reject_transaction", "transactionTimeOut": "transaction_timeout_ms",
     "transactionCheckMax": "transaction_check_max", "transactionCheckInterval": "transaction_check_ms",
-    "storeReplyMessageEnable": "store_reply",
+    "storeReplyMessageEnable": "store_reply", "traceTopicEnable": "trace_topic",
     "regionId": "region", "traceOn": "trace_on", "defaultQueryMaxNum": "query_max_messages",
     "startAcceptSendRequestTimeStamp": "start_accept_send_ms",
 }  # fmt: skip
 
 _FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",
           "slave_read", "offset_check_in_slave", "property_filter", "reject_transaction", "trace_on",
-          "store_reply"}  # fmt: skip
+          "store_reply", "trace_topic"}  # fmt: skip
 _TEXTS = {"cluster", "region"}
 _CASTS: dict[str, Any] = {name: _flag if name in _FLAGS else str if name in _TEXTS else int
                           for name in PROPERTIES.values()}

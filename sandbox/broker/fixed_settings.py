@@ -25,6 +25,6 @@ OFF = dict.fromkeys((
     "brokerFastFailureEnable", "commercialEnable", "disableConsumeIfConsumerReadSlowly", "diskFallRecorded",
     "duplicationEnable", "enableCalcFilterBitMap", "enableConsumeQueueExt", "enableDLegerCommitLog", "enableLmq",
     "enableMultiDispatch", "enableScheduleAsyncDeliver", "fastFailIfNoBufferInStorePool",
-    "fetchNamesrvAddrByAddressServer", "filterSupportRetry", "isolateLogEnable", "traceTopicEnable",
+    "fetchNamesrvAddrByAddressServer", "filterSupportRetry", "isolateLogEnable",
     "transientStorePoolEnable", "useTLS", "warmMapedFileEnable"), "false")  # fmt: skip
 FIXED = BUILT_IN | OFF

@@ -162,10 +162,12 @@ class TopicConfigManager:
 
     def _built_in(self, delay_levels: int) -> list[TopicConfig]:
         config = self._config
+        traces = [(names.TRACE_TOPIC, 1, READ_WRITE)] if config.trace_topic else []
         rows = [(names.SELF_TEST_TOPIC, 1, READ_WRITE), (names.BENCHMARK_TOPIC, BENCHMARK_QUEUES, READ_WRITE),
                 (config.cluster, 16, READ_WRITE | PERM_INHERIT), (config.name, 1, READ_WRITE | PERM_INHERIT),
                 (names.OFFSET_MOVED_TOPIC, 1, READ_WRITE),
-                (names.SCHEDULE_TOPIC, delay_levels, READ_WRITE), (config.cluster + names.REPLY_SUFFIX, 1, READ_WRITE)]
+                (names.SCHEDULE_TOPIC, delay_levels, READ_WRITE),
+                *traces, (config.cluster + names.REPLY_SUFFIX, 1, READ_WRITE)]
         if config.auto_create_topic:
             rows.append((names.AUTO_CREATE_TOPIC, config.default_topic_queues, READ_WRITE | PERM_INHERIT))
         return [TopicConfig(name, read_queues=queues, write_queues=queues, permission=permission)

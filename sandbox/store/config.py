@@ -149,11 +149,17 @@ _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def parse_delay_levels(text: str) -> tuple[int, ...]:
-    """`1s 5s 10s …` in milliseconds.  Raises ValueError for an unknown unit."""
+    """`1s 5s 10s …` in milliseconds.  Raises ValueError for an unknown unit, or two blanks between levels.
+
+    RocketMQ: `MessageStoreConfig.messageDelayLevel`, divided at each blank by `ScheduleMessageService.parseDelayLevel`.
+    """
+    words = text.rstrip(" ").split(" ")
+    if "" in words:
+        raise ValueError(f"level {words.index('') + 1} is empty: one blank stands between two levels")
     try:
-        return tuple(int(word[:-1]) * _UNIT_MS[word[-1]] for word in text.split())
+        return tuple(int(word[:-1]) * _UNIT_MS[word[-1]] for word in words)
     except (KeyError, ValueError) as why:
-        raise ValueError(f"messageDelayLevel {text!r}: numbers with a unit s, m, h or d") from why
+        raise ValueError("levels are numbers with a unit s, m, h or d") from why
 
 
 def delay_levels_text(levels_ms: Iterable[int]) -> str:

@@ -1,6 +1,8 @@
 """Configuration of `manage.py broker`: its options and a `broker.conf`, parsed."""
 
 import ipaddress
+import re
+import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,13 +15,16 @@ from sandbox.kernel.errors import SandboxError
 from sandbox.remoting.bodies import ClusterInfo
 from sandbox.store import config as store_config
 from sandbox.store.config import MessageStoreConfig
+from sandbox.tools.property_values import QUEUE_FILE, settled
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 9876
 MAX_BROKERS = 16
 PORTS_APART = 10  # between brokers of one process; each also has the port after its own, for slaves
 LIMITS = BrokerLimits(topics=10_000, queues=131_072, groups=10_000)  # of one broker; any sender can create them
 LEAST_LOG_FILE_BYTES = 64 * 1024
-KNOWN = {*broker_config.PROPERTIES, *store_config.PROPERTIES, "brokerName", "brokerRole", "mappedFileSizeConsumeQueue",
+MAX_PORT = 65_534
+HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
+KNOWN = {*broker_config.PROPERTIES, *store_config.PROPERTIES, "brokerName", "brokerRole", QUEUE_FILE,
          "messageDelayLevel", "namesrvAddr", "listenPort", "brokerIP1", "aclEnable"}  # fmt: skip
 
 
@@ -63,6 +68,7 @@ class Plan(NamedTuple):
     own_name_server: str | None
     name_servers: tuple[str, ...]
     unknown: tuple[str, ...]  # keys of the properties that are not used
+    notes: tuple[str, ...]  # what RocketMQ reads in another way, in sentences
 
 
 class Master(NamedTuple):
@@ -72,25 +78,12 @@ class Master(NamedTuple):
     cluster: str
 
 
-def read_properties(text: str) -> dict[str, str]:
-    """`key=value` lines.  Raises CannotStart for any other line."""
-    found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
-        if not line or line[0] in "#!":
-            continue
-        key, equals, value = line.partition("=")
-        if not equals or not key.strip():
-            raise CannotStart(f"Line {number} of the properties is no key=value: {line[:60]!r}.")
-        found[key.strip()] = value.strip()
-    return found
-
-
 def name_servers_of(options: Options) -> tuple[str, ...]:
     """Those to register with; none: this process runs its own.  A slave's master may answer for its name server."""
-    named = options.name_servers or [each for each in options.properties.get("namesrvAddr", "").split(";") if each]
+    given = options.properties.get("namesrvAddr", "").split(";")
+    named = options.name_servers or [each.strip() for each in given if each.strip()]
     for address in (*named, *options.slave_of):
-        split(address, "address")
+        _host_and_port(address, "address")
     return tuple(named or options.slave_of[:1])
 
 
@@ -103,15 +96,26 @@ def master_at(address: str, cluster: ClusterInfo) -> Master:
     raise CannotStart(f"No master is registered at {address}; masters are: {known}.")
 
 
-def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
+def resolved(host: str) -> str:
+    """The IP address of a name, as this machine knows it.  Raises CannotStart."""
+    try:
+        return socket.gethostbyname(host)
+    except (OSError, UnicodeError) as why:
+        raise CannotStart(f"This machine does not know the address of brokerIP1={host}, which each message holds as a "
+                          f"number: write it as 10.0.0.5, or add the name to its hosts.") from why
+
+
+def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Callable[[str], str] = resolved) -> Plan:
     """`masters`: those of the addresses in `slave_of`, in their order.  Raises CannotStart."""
-    properties = options.properties
+    properties, notes = settled(options.properties)
     ip, port = listening(options)
     shown_ip = properties.get("brokerIP1", "" if ip == "0.0.0.0" else ip)
     if not shown_ip:
         raise CannotStart("A broker that listens on every address must be told by which one clients reach it: "
                           "set brokerIP1 in the properties.")
-    split(f"{shown_ip}:{port}", "brokerIP1")
+    if HOST.fullmatch(shown_ip) is None:
+        raise CannotStart(f"{shown_ip!r} is no brokerIP1: write it as 10.0.0.5 or broker.example.org.")
+    host = shown_ip if _is_ip(shown_ip) else resolve(shown_ip)
     count = len(masters) or options.brokers
     if not 1 <= count <= MAX_BROKERS or (masters and options.brokers != 1):
         raise CannotStart(f"One process runs 1 to {MAX_BROKERS} brokers, or the slaves of other processes' masters.")
@@ -123,7 +127,7 @@ def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
     plans = []
     for n in range(count):
         mine = _renamed(properties, n, count, masters[n] if masters else None)
-        config = _broker(mine, f"{shown_ip}:{first + PORTS_APART * n}")
+        config = replace(_broker(mine, f"{shown_ip}:{first + PORTS_APART * n}"), host=host)
         if options.accounts is not None:
             config = replace(config, acl=options.accounts)
         elif config.acl is not None:
@@ -132,12 +136,12 @@ def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
         plans.append(BrokerPlan(config, _store(mine), directory, ip))
     _check_layout(options.store, count)
     return Plan(tuple(plans), ip, own, elsewhere or (f"{shown_ip}:{port}",),
-                tuple(sorted(set(properties) - KNOWN)))
+                tuple(sorted(set(properties) - KNOWN)), notes)
 
 
 def listening(options: Options) -> tuple[str, int]:
     """The address to bind.  Raises CannotStart for one that other machines reach, unless allowed by an option."""
-    given = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', DEFAULT_PORT)}"
+    given = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', str(DEFAULT_PORT)).strip()}"
     ip, port = split(given, "address to listen on")
     if not ipaddress.ip_address(ip).is_loopback and not options.public:
         raise CannotStart(f"Everybody on the network could use a broker at {given}. Say --public if that is meant.")
@@ -145,15 +149,27 @@ def listening(options: Options) -> tuple[str, int]:
 
 
 def split(address: str, what: str) -> tuple[str, int]:
-    """`ip:port`.  Raises CannotStart for a host name: stored records contain addresses as numbers."""
-    host, _, port = address.rpartition(":")
+    """`ip:port`, to bind.  Raises CannotStart."""
+    host, port = _host_and_port(address, what)
     host = DEFAULT_HOST if host == "localhost" else host
-    try:
-        if ipaddress.ip_address(host).version != 4 or not 1 <= int(port) <= 65_534:
-            raise ValueError
-    except ValueError:
-        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876.") from None
+    if not _is_ip(host):
+        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876.")
+    return host, port
+
+
+def _host_and_port(address: str, what: str) -> tuple[str, int]:
+    """Either may be a name that is looked up when it is used.  Raises CannotStart."""
+    host, _, port = address.rpartition(":")
+    if HOST.fullmatch(host) is None or not port.isdecimal() or not 1 <= int(port[:6]) <= MAX_PORT:
+        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876 or broker.example.org:9876.")
     return host, int(port)
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).version == 4
+    except ValueError:
+        return False
 
 
 def _renamed(properties: Mapping[str, str], n: int, count: int, master: Master | None) -> dict[str, str]:
@@ -182,7 +198,7 @@ def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
     try:
         config = MessageStoreConfig.from_properties(properties)
     except ValueError as why:
-        keys = (*store_config.PROPERTIES, "mappedFileSizeConsumeQueue", "messageDelayLevel")
+        keys = (*store_config.PROPERTIES, QUEUE_FILE, "messageDelayLevel")
         raise CannotStart(_blamed(properties, keys, why, MessageStoreConfig.from_properties)) from why
     if config.commit_log_file_bytes < LEAST_LOG_FILE_BYTES:
         raise CannotStart(f"mappedFileSizeCommitLog={config.commit_log_file_bytes} is below {LEAST_LOG_FILE_BYTES}.")
@@ -196,8 +212,8 @@ def _blamed(properties: Mapping[str, str], keys: Iterable[str], why: ValueError,
         if key in properties and key != "brokerRole":
             try:
                 read({key: properties[key]})
-            except ValueError:
-                return f"{key}={properties[key]} cannot be read."
+            except ValueError as own:
+                return f"{key}={properties[key]} cannot be read: {own}."
     return f"The properties cannot be used: {why}."
 
 

@@ -171,11 +171,12 @@ class Headless:
                 replace(plan.store, max_mapped_files=self._max_mapped_files // len(self.plan.brokers),
                         utc_offset_minutes=time.localtime().tm_gmtoff // 60),
                 disk=FileDisk(plan.directory), clock=self.clock, journal=self.journal, broker=config.name,
-                broker_id=config.broker_id, store_host=store_host(config.address), flusher=self._environment.flusher)
+                broker_id=config.broker_id, store_host=store_host(config.stored_address),
+                flusher=self._environment.flusher)
             broker = Broker(
                 config, store=store, clock=self.clock, chance=Chance(wall_ms()).fork(config.node), journal=self.journal,
-                connector=RoutedConnector(self._near.connector(config.ip), (self.plan.own_name_server or "",),
-                                          self._far),
+                connector=RoutedConnector(self._near.connector(config.host or config.ip),
+                                          (self.plan.own_name_server or "",), self._far),
                 name_servers=self.plan.name_servers)
             broker.start()
         except (StoreError, OSError) as why:
@@ -247,6 +248,8 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
     cluster = Headless(options, tls=tls)
     await cluster.start()
     try:
+        for note in cluster.plan.notes:
+            say(note)
         if cluster.plan.unknown:
             say(f"Properties that mean nothing here: {', '.join(cluster.plan.unknown)}")
         gc.collect()
@@ -264,6 +267,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
 def server_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
     """Raises CannotStart when the files are not valid."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.set_alpn_protocols(["h2"])  # without it a gRPC client leaves before it can read why it is refused
     try:
         context.load_cert_chain(certificate, key)
     except OSError as why:

@@ -9,8 +9,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from sandbox.tools.accounts_file import read_accounts
-from sandbox.tools.broker_plan import MAX_BROKERS, CannotStart, Options, read_properties
+from sandbox.tools.broker_plan import MAX_BROKERS, CannotStart, Options
 from sandbox.tools.broker_process import serve, server_tls
+from sandbox.tools.properties_file import BadProperties, read_properties
 
 
 class Command(BaseCommand):
@@ -57,3 +58,5 @@ def properties(path: Path | None) -> dict[str, str]:
         return read_properties(path.read_text("iso-8859-1"))  # Java's for .properties
     except OSError as why:
         raise CannotStart(f"The properties {path} cannot be read: {why.strerror}.") from why
+    except BadProperties as why:
+        raise CannotStart(str(why)) from why

@@ -35,7 +35,7 @@ class EndTransactionProcessor:
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
-        self._store_host = host_of(parts.config.address)
+        self._store_host = host_of(parts.config.stored_address)
 
     def handlers(self) -> dict[int, Handler]:
         return {RequestCode.END_TRANSACTION: self.end}

@@ -144,6 +144,6 @@ class PullProcessor:
         text = props.encode({props.TAGS: header.group, props.KEYS: header.group})
         body = dumps({"consumerGroup": header.group, "messageQueue": queue_json(mq), "offsetNew": next_offset,
                       "offsetRequest": header.queue_offset})
-        host = host_of(parts.config.address)
+        host = host_of(parts.config.stored_address)
         parts.store.put_quietly(InboundMessage(OFFSET_MOVED_TOPIC, 0, body, text.encode(), 0, 0, 0,
                                                parts.clock.now_ms(), host, wait_store_ok=False))

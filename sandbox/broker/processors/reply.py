@@ -31,7 +31,7 @@ class ReplyProcessor:
     def __init__(self, parts: BrokerParts, checks: SendChecks) -> None:
         self._parts = parts
         self._checks = checks
-        self._store_host = host_of(parts.config.address)
+        self._store_host = host_of(parts.config.stored_address)
 
     def handlers(self) -> dict[int, Handler]:
         return {RequestCode.SEND_REPLY_MESSAGE: self.reply, RequestCode.SEND_REPLY_MESSAGE_V2: self.reply}
@@ -51,7 +51,7 @@ class ReplyProcessor:
             return self._finish(c, channel, header, queue_id, why)
         now_ms = self._parts.clock.now_ms()
         text = props.encode({**found, props.PUSH_REPLY_TIME: str(now_ms)})
-        push = PushReplyHeader.of(header, text, born_host=channel.remote, store_host=self._parts.config.address,
+        push = PushReplyHeader.of(header, text, born_host=channel.remote, store_host=self._parts.config.stored_address,
                                   store_ms=now_ms)
 
         def heard(answer: RemotingCommand | None) -> None:

@@ -37,7 +37,8 @@ class ResumeCheckProcessor:
         if result.status is not PutMessageStatus.PUT_OK:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, FAILED)
         self._parts.transactions.prepared(HalfMessage.of_properties(
-            found, result.queue_offset, result.physical_offset, stored.born_ms, host_of(self._parts.config.address)))
+            found, result.queue_offset, result.physical_offset, stored.born_ms,
+            host_of(self._parts.config.stored_address)))
         return c.reply(ResponseCode.SUCCESS)
 
     def _named(self, message_id: str) -> StoredMessage:

@@ -85,6 +85,13 @@ def test_all_topics_come_with_the_version_of_the_table(admin: Client, stage: Sta
     assert answer.ext == {}
 
 
+def test_traces_have_their_topic_from_the_start_where_they_are_wanted() -> None:
+    """C10: a client with trace on stores its traces, although no sender may make a topic."""
+    stage = Stage(trace_topic=True, auto_create_topic=False)
+    assert stage.broker.topics.table["RMQ_SYS_TRACE_TOPIC"].write_queues == 1
+    assert stage.client().send("RMQ_SYS_TRACE_TOPIC").code == 0
+
+
 def test_system_topics_are_the_ones_a_real_broker_lists(admin: Client) -> None:
     topics = TopicList.decode(admin.call(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER).body).topics
     assert set(topics) == {

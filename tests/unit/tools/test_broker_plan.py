@@ -7,13 +7,22 @@ import pytest
 
 from sandbox.remoting.bodies import BrokerData, ClusterInfo
 from sandbox.store.config import SLAVE, SYNC_FLUSH, SYNC_MASTER
-from sandbox.tools.broker_plan import CannotStart, Master, Options, Plan, make_plan, master_at, read_properties
+from sandbox.tools.broker_plan import CannotStart, Master, Options, Plan, make_plan, master_at
+from sandbox.tools.properties_file import read_properties
 
 GIB = 1024**3
 
 
 def plan(tmp_path: Path, *, masters: tuple[Master, ...] = (), properties: str = "", **given: Any) -> Plan:
-    return make_plan(Options(store=tmp_path / "store", properties=read_properties(properties), **given), masters)
+    return make_plan(Options(store=tmp_path / "store", properties=read_properties(properties), **given), masters,
+                     resolve=known)
+
+
+def known(name: str) -> str:
+    """As a network of containers has it."""
+    if name != "rocketmq-broker":
+        raise CannotStart(f"This machine does not know {name}.")
+    return "172.18.0.4"
 
 
 def test_one_broker_answers_for_the_name_server_at_its_own_port_with_apaches_sizes(tmp_path: Path) -> None:
@@ -58,6 +67,37 @@ def test_apaches_keys_are_read_and_those_without_meaning_are_named(tmp_path: Pat
     assert made.unknown == ("storePathRootDir", "useReentrantLockWhenPutMessage")
 
 
+def test_names_of_hosts_are_taken_and_records_hold_their_numbers(tmp_path: Path) -> None:
+    """C5: what files for containers have."""
+    made = plan(tmp_path, properties="brokerIP1=rocketmq-broker\nnamesrvAddr=rocketmq-namesrv:9876;other.example:9876")
+    [broker] = made.brokers
+    assert made.name_servers == ("rocketmq-namesrv:9876", "other.example:9876"), "looked up at each connection"
+    assert (broker.config.address, broker.config.stored_address) == ("rocketmq-broker:9876", "172.18.0.4:9876")
+
+
+@pytest.mark.parametrize(("line", "key", "used", "note"), [
+    ("fileReservedTime = 48  ", "file_reserved_hours", 48,  # C7
+     "fileReservedTime=48 has blanks at its end. RocketMQ would ignore this and use 72; this broker uses 48."),
+    ("diskMaxUsedSpaceRatio=75%", "disk_max_used_percent", 75,  # C8
+     "diskMaxUsedSpaceRatio=75% is no number. RocketMQ would ignore this and use 75, and so does this broker."),
+    ("maxIndexNum=20_000", "index_entries", 20_000_000,
+     "maxIndexNum=20_000 is no number. RocketMQ would ignore this and use 20000000, and so does this broker."),
+    ("mappedFileSizeConsumeQueue=x", "consume_queue_file_entries", 300_000,
+     "mappedFileSizeConsumeQueue=x is no number. RocketMQ would ignore this and use 6000000, and so does this broker."),
+    ("cleanFileForciblyEnable=true ", "clean_file_forcibly_enable", True,
+     "cleanFileForciblyEnable=true has blanks at its end. RocketMQ would read it as false; this broker as true."),
+    ("flushDiskType=SYNC_FLUSH ", "flush", SYNC_FLUSH,
+     "flushDiskType=SYNC_FLUSH has blanks at its end. RocketMQ would ignore this and use ASYNC_FLUSH; this broker uses "
+     "SYNC_FLUSH."),
+    ("deleteWhen=05", "delete_when", "05", None),
+])  # fmt: skip
+def test_a_value_that_rocketmq_reads_in_another_way_is_named(tmp_path: Path, line: str, key: str, used: object,
+                                                             note: str | None) -> None:
+    made = plan(tmp_path, properties=line)
+    assert getattr(made.brokers[0].store, key) == used
+    assert made.notes == (() if note is None else (note,))
+
+
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     made = plan(tmp_path, properties="listenPort=10911\nnamesrvAddr=10.0.0.1:9876", listen="127.0.0.1:7000",
                 name_servers=["10.0.0.9:9876"])
@@ -89,18 +129,15 @@ def test_an_address_others_reach_must_be_wished_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("properties", "sentence"), [
-    ("nonsense", "Line 1 of the properties is no key=value: 'nonsense'."),
-    ("brokerName=a\n=5", "Line 2 of the properties"),
-    ("transactionCheckMax=many", "transactionCheckMax=many cannot be read."),
-    ("maxIndexNum=many", "maxIndexNum=many cannot be read."),
-    ("flushDiskType=SOMETIMES", "flushDiskType=SOMETIMES cannot be read."),
-    ("mappedFileSizeConsumeQueue=x", "mappedFileSizeConsumeQueue=x cannot be read."),
-    ("messageDelayLevel=1y", "messageDelayLevel=1y cannot be read."),
+    ("flushDiskType=SOMETIMES", "flushDiskType=SOMETIMES cannot be read: flush is ASYNC_FLUSH or SYNC_FLUSH"),
+    ("messageDelayLevel=1y", "messageDelayLevel=1y cannot be read: levels are numbers with a unit s, m, h or d."),
+    ("messageDelayLevel=1s 5s  10s", "messageDelayLevel=1s 5s  10s cannot be read: level 3 is empty"),  # C9
     ("mappedFileSizeCommitLog=0", "mappedFileSizeCommitLog=0 is below 65536."),
     ("brokerRole=SLAVE", "The properties cannot be used: the brokerId of a slave is above 0."),
     ("listenPort=port", "'127.0.0.1:port' is no address to listen on"),
     ("namesrvAddr=localhost", "'localhost' is no address"),
-    ("brokerIP1=here", "'here:9876' is no brokerIP1"),
+    ("brokerIP1=here:9876", "'here:9876' is no brokerIP1: write it as 10.0.0.5 or broker.example.org."),
+    ("brokerIP1=elsewhere", "This machine does not know elsewhere."),
     ("aclEnable=true", "aclEnable=true lets nobody in"),
 ])  # fmt: skip
 def test_unusable_properties_are_refused_in_a_sentence(tmp_path: Path, properties: str, sentence: str) -> None:

@@ -1,0 +1,63 @@
+"""The grammar of Java's `.properties` files (`java.util.Properties.load`), in which `broker.conf` is written."""
+
+import re
+from collections.abc import Iterator
+
+ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+BLANKS = " \t\f"
+KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+ESCAPED = re.compile(r"\\(u.{0,4}|.?)", re.DOTALL)
+
+
+class BadProperties(ValueError):
+    """The sentence names the line."""
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """Key → value; of a key that comes twice the last.  Blanks at the end of a value are part of it, as in Java.
+
+    Raises BadProperties for a `\\u` without four hexadecimal digits, which is all that Java refuses.
+
+    >>> read_properties("brokerName: broker-a\\nnamesrvAddr=10.0.0.1:9876;\\\\\\n  10.0.0.2:9876")
+    {'brokerName': 'broker-a', 'namesrvAddr': '10.0.0.1:9876;10.0.0.2:9876'}
+    """
+    found: dict[str, str] = {}
+    for number, line in _logical_lines(text):
+        key = KEY.match(line)
+        assert key is not None, "it matches nothing, too"
+        separator = SEPARATOR.match(line, key.end())
+        assert separator is not None
+        found[_unescaped(key[0], number)] = _unescaped(line[separator.end():], number)
+    return found
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """With the number of the first line of each; those that end with an odd number of `\\` go on in the next."""
+    begun, number = "", 0
+    for at, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        line = natural.lstrip(BLANKS)
+        if not begun and (not line or line[0] in "#!"):
+            continue
+        number = number if begun else at
+        begun += line
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            begun = begun[:-1]
+            continue
+        yield number, begun
+        begun = ""
+    if begun:
+        yield number, begun
+
+
+def _unescaped(text: str, line: int) -> str:
+    def one(match: re.Match[str]) -> str:
+        sign = match[1]
+        if not sign.startswith("u"):
+            return ESCAPES.get(sign, sign)
+        if not re.fullmatch("u[0-9a-fA-F]{4}", sign):
+            raise BadProperties(f"Line {line} of the properties has {match[0]!r}, where four hexadecimal digits follow "
+                                "\\u. For a backslash write two.")
+        return chr(int(sign[1:], 16))
+
+    return ESCAPED.sub(one, text)
