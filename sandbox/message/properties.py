@@ -28,6 +28,8 @@ TTL = "TTL"
 MSG_TYPE = "MSG_TYPE"
 PUSH_REPLY_TIME = "PUSH_REPLY_TIME"
 ARRIVE_TIME = "ARRIVE_TIME"
+DELAYS_BY_TIME = ("TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC")
+"""Of clients of RocketMQ 5; a broker of 4.9 does not read them."""
 
 KEY_SEPARATOR = " "
 

@@ -1,5 +1,6 @@
 """Commands, or plain bytes, over one TCP connection."""
 
+import asyncio
 import logging
 from collections import Counter
 
@@ -9,6 +10,7 @@ from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from sandbox.remoting.frame import FrameDecoder, encode
 from sandbox.transport import tcp_guard
+from sandbox.transport.grpc_refusal import GrpcRefusal
 from sandbox.transport.tcp_guard import TcpGuard
 from sandbox.transport.tcp_limits import TcpLimits
 from sandbox.transport.tcp_stream import TcpStream
@@ -23,6 +25,7 @@ TLS_RECORD = b"\x16\x03"
 HTTP_2 = b"PRI * HTTP/2.0"
 NO_TLS = "it greets with TLS, which this port does not speak"
 NO_GRPC = "it speaks RocketMQ 5 gRPC; use a 4.x client or the remoting protocol"
+GRPC_S = 5.0  # after which a gRPC client that says nothing more is disconnected
 EXPIRED = "expired"  # reason of a close for inactivity, as in ClientDisconnected
 
 NO_DEBT = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, RequestCode.HEART_BEAT})
@@ -55,6 +58,8 @@ class TcpChannel:
         self._repeated: Counter[int] | None = None  # opaques used by further requests, if any
         self._last_code: int | None = None  # of the last request
         self._unfinished_bytes = 0
+        self._refusal: GrpcRefusal | None = None
+        self._patience: asyncio.TimerHandle | None = None
         self.local = stream.local
         self.remote = stream.remote
         self.why_closed = "closed"  # as in ClientDisconnected
@@ -93,12 +98,22 @@ class TcpChannel:
     # Called by the stream.
 
     def heard(self, data: bytes) -> None:
+        if self._refusal is not None:
+            self._refuse_grpc(self._refusal, data)
+            return
         tap = self._guard.tap if self._guard is not None else None
         raw: list[bytes] | None = None if tap is None else []
         try:
             commands = self._decoder.feed(data, raw)
         except ProtocolViolation as why:
             first = data if self._last_code is None else b""
+            if first.startswith(HTTP_2) and self._guard is not None:
+                self.why_closed = tcp_guard.PROTOCOL
+                self._end(tcp_guard.PROTOCOL, NO_GRPC)
+                self._refusal = GrpcRefusal()
+                self._patience = asyncio.get_running_loop().call_later(GRPC_S, self._stream.close)
+                self._refuse_grpc(self._refusal, data)
+                return
             self._violated(ProtocolViolation(NO_TLS) if first.startswith(TLS_RECORD) else
                            ProtocolViolation(NO_GRPC) if first.startswith(HTTP_2) else why)
             return
@@ -127,6 +142,8 @@ class TcpChannel:
         self._held_back.clear()
         self._pending.clear()
         self._repeated = None
+        if self._patience is not None:
+            self._patience.cancel()
         if self._guard is not None:
             self._count_unfinished(self._guard, 0)
         self._on_close(self)
@@ -210,6 +227,12 @@ class TcpChannel:
         self._stream.write(frame)
 
     # The end of the connection.
+
+    def _refuse_grpc(self, refusal: GrpcRefusal, data: bytes) -> None:
+        """It is reported already; its client reads why."""
+        self._stream.write(refusal.answer(data))
+        if refusal.is_over:
+            self.close()
 
     def _violated(self, why: ProtocolViolation) -> None:
         self.why_closed = tcp_guard.PROTOCOL

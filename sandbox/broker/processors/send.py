@@ -38,7 +38,7 @@ class SendProcessor:
         self._topics = parts.topics.table
         self._cluster = parts.config.cluster
         self._waits = parts.store.safety.waits
-        store_host = host_of(parts.config.address)
+        store_host = host_of(parts.config.stored_address)
         self._store_host_flag = STORE_HOST_V6 if len(store_host) > IPV4_HOST_BYTES else 0
         self._id_prefix = store_host.hex().upper()
         self.settings_changed()
@@ -117,6 +117,8 @@ class SendProcessor:
     def _message(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundMessage:
         """The record of one plain message; this is the hot path."""
         topic, text, host = header.topic, header.properties, host_of(channel.remote)
+        if "TIMER_DEL" in text:
+            self._checks.say_delay_is_ignored(topic, text, channel.remote)
         sys_flag = self._sys_flag(header, host)
         if self._topics[topic].filter_type == "MULTI_TAG":
             sys_flag |= MULTI_TAGS
@@ -156,7 +158,7 @@ class SendProcessor:
         """Register the half message as open."""
         found = props.decode(message.properties.decode())
         self._parts.transactions.prepared(HalfMessage.of_properties(found, result.queue_offset, result.physical_offset,
-                                                           message.born_ms, host_of(self._parts.config.address)))
+                                                           message.born_ms, host_of(self._parts.config.stored_address)))
 
     def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundBatch:
         topic = header.topic

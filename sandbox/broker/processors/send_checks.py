@@ -4,7 +4,7 @@ from sandbox.broker import remarks
 from sandbox.broker.delay import delay_level
 from sandbox.broker.parts import BrokerParts
 from sandbox.broker.topics import DEAD_LETTER_QUEUES
-from sandbox.journal.events import LimitReached
+from sandbox.journal.events import DelayIgnored, LimitReached
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import properties as props
 from sandbox.message import topic_names as names
@@ -34,6 +34,7 @@ class SendChecks:
         self._second = 0
         self._in_second = 0
         self._said = 0  # the second in which the limit was last reported
+        self._said_delay = 0
 
     def settings_changed(self) -> None:
         """Check every topic again."""
@@ -135,6 +136,16 @@ class SendChecks:
                                                    allowed=allowed, who=channel.remote))
         raise BrokerRefused(ResponseCode.SYSTEM_BUSY, f"[REJECTREQUEST]system busy, start flow control for a while: "
                                                       f"{allowed} messages a second are allowed here")
+
+    def say_delay_is_ignored(self, topic: str, properties: str, remote: str) -> None:
+        """A broker of 4.9 stores these properties and does not read them."""
+        found = props.decode(properties)
+        name = next((name for name in props.DELAYS_BY_TIME if name in found), None)
+        second = self._parts.clock.now_ms() // 1000
+        if name is None or second == self._said_delay:
+            return
+        self._said_delay = second
+        self._parts.journal.write(DelayIgnored(topic, self._parts.config.node, name, found[name][:40], remote))
 
 
 def describe(topic: TopicConfig) -> str:

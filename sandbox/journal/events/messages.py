@@ -30,6 +30,18 @@ class SendFailed(NamedTuple):
     retried: bool
 
 
+@said("warn", "no delay", "{topic}: {property} asks for a delay by time, which RocketMQ has from 5.0 on; a message of "
+                         "{client} is delivered at once", "warn")
+class DelayIgnored(NamedTuple):
+    """Of a client of RocketMQ 5.  At most one per broker and second."""
+
+    topic: str
+    broker: str
+    property: str
+    value: str
+    client: str
+
+
 @flow
 class PullSuspended(NamedTuple):
     group: str

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.broker.config import BrokerLimits
-from sandbox.journal.events import HandlerFailed, LimitReached, MessagesStored, TopicChanged
+from sandbox.journal.events import DelayIgnored, HandlerFailed, LimitReached, MessagesStored, TopicChanged
 from sandbox.message import batch, msg_id, record
 from sandbox.message.message import StoredMessage
 from sandbox.remoting.codes import RequestCode
@@ -227,3 +227,15 @@ def test_more_topics_than_allowed_do_not_make_themselves() -> None:
 def test_a_stopped_broker_closes_its_connections(producer: Client, stage: Stage) -> None:
     stage.stop_broker()
     assert producer.closed
+
+
+@pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC"])
+def test_a_delay_by_time_is_not_served_and_that_is_said_once_a_second(client: Client, stage: Stage, name: str) -> None:
+    for _ in range(3):
+        assert client.send("T", properties=f"WAIT\x01true\x02{name}\x0160").code == 0
+    [said] = stage.time.events(DelayIgnored)
+    assert said == DelayIgnored("T", "broker-a", name, "60", client.channel.local)
+    stage.time.pass_s(1)
+    client.send("T", properties=f"{name}\x0160")
+    assert len(stage.time.events(DelayIgnored)) == 2
+    assert client.pull("g", "T", 0).code == 0, "delivered at once"

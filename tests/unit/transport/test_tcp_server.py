@@ -12,7 +12,6 @@ from sandbox.journal.events import ConnectionRefused
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from sandbox.remoting.frame import encode
-from sandbox.transport.tcp_channel import NO_GRPC
 from sandbox.transport.tcp_limits import TcpLimits
 from tests.unit.transport.tcp_stage import Node, Port, Raw, in_time, request
 
@@ -79,18 +78,6 @@ GARBAGE = {
     "a TLS greeting": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
 REASONS = {"a frame over 16 MiB": "frame_bytes", "a header over 1 MiB": "frame_bytes", "a TLS greeting": "frame_bytes"}
-
-
-async def test_a_client_of_rocketmq_5_that_speaks_grpc_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    async with Port() as port:
-        client = await port.client()
-        client.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9))
-        assert await client.closed() == b""
-        [reported] = port.reported
-        assert isinstance(reported, ConnectionRefused)
-        assert (reported.reason, reported.remark) == ("protocol", NO_GRPC)
-        assert NO_GRPC in caplog.text
 
 
 @pytest.mark.parametrize("what", GARBAGE)
