@@ -10,6 +10,7 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.actions import (
     Action,
+    BeginStepAgain,
     ChangeActor,
     CrashActor,
     HangBroker,
@@ -20,9 +21,14 @@ from sandbox.control.actions import (
     StartBroker,
     StartNameServer,
     StopNameServer,
+    fields_of,
+    name_of,
 )
 from sandbox.control.interventions import BURST, SLOW_MS, Fault
 from sandbox.kernel.errors import ActionRefused
+
+SUBJECTS = ("slow_queue", "actor", "broker", "name_server", "topic")
+"""Fields of the actions here that name what is changed, the most exact one first."""
 
 
 class Resolved(NamedTuple):
@@ -66,6 +72,18 @@ def is_needed(cluster: Cluster, heal: Action) -> bool:
         return True
     actor = cluster.actors.by_label.get(heal.actor)
     return actor is not None and not actor.lives
+
+
+def begins_again(cluster: Cluster, after: Action) -> BeginStepAgain | None:
+    """After an action of the teacher: a prediction that was sealed before it was about another sandbox."""
+    progress = cluster.companion(LabProgress)
+    progress.catch_up()
+    attempt = progress.attempt
+    if attempt is None or not attempt.can_be_touched:
+        return None
+    fields = fields_of(after)
+    what = next(str(fields[name]) for name in SUBJECTS if fields.get(name))
+    return BeginStepAgain(lab=attempt.lab.slug, step=attempt.step, after=name_of(after), what=what)
 
 
 def _member(cluster: Cluster) -> ConsumerActor:

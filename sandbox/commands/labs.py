@@ -6,7 +6,16 @@ from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.presets import preset_of
 from sandbox.cluster.templates import template_of
 from sandbox.commands.outcome import CarryOut
-from sandbox.control.actions import Action, AnswerStep, RestartLab, StartLab, TakeHint, fields_of, name_of
+from sandbox.control.actions import (
+    Action,
+    AnswerStep,
+    BeginStepAgain,
+    RestartLab,
+    StartLab,
+    TakeHint,
+    fields_of,
+    name_of,
+)
 from sandbox.journal.events import ActionTaken, HintTaken, LabStarted, PredictionGiven
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
@@ -66,6 +75,12 @@ def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
         cluster.journal.write(HintTaken(action.lab, action.step, str(number)))
 
     return carry_out
+
+
+def begin_step_again(cluster: Cluster, action: BeginStepAgain) -> CarryOut:
+    """The attempt reads it from the journal."""
+    cluster.companion(LabProgress).current(action.lab).check_begin_again(action.step)
+    return lambda seq, by: None
 
 
 def known_lab(slug: str) -> Lab:

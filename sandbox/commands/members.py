@@ -182,10 +182,9 @@ def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
 
 
 def _like_the_others(cluster: Cluster, action: StartConsumer) -> StartConsumer:
-    others = cluster.actors.consumers(action.group)
-    if not others:
+    newest = cluster.actors.newest_of(action.group)
+    if newest is None:
         raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
                             field="subscriptions")
-    newest = max(others, key=lambda other: (other.since_ms, other.label))
     wishes = {name: getattr(action, name) for name in given(action, OF_ONE_S_OWN)}
     return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance, **wishes)

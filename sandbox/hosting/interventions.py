@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.teacher_hold import Coming
-from sandbox.commands.interventions import is_needed, resolve
-from sandbox.control.actions import SetRate
+from sandbox.commands.interventions import begins_again, is_needed, resolve
+from sandbox.control.actions import Action, SetRate
 from sandbox.control.interventions import FAULTS, MOST_AHEAD_S, MOST_PLANNED, Done, Fault, Intervention
 from sandbox.control.rights import Actor
 from sandbox.hosting.sandbox import Sandbox
@@ -106,7 +106,7 @@ class Interventions:
 
     def _break(self, sandbox: Sandbox, kind: Fault, by: Actor) -> int:
         action, heal = resolve(sandbox.cluster, kind)
-        seq = sandbox.act(action, str(by))
+        seq = _act(sandbox, action, by)
         if heal is not None:
             sandbox.held.owe(heal)
         return seq
@@ -121,7 +121,7 @@ class Interventions:
         first: int | None = None
         for heal in [heal for heal in sandbox.held.heals() if is_needed(sandbox.cluster, heal)]:
             try:
-                seq = sandbox.act(heal, str(by))
+                seq = _act(sandbox, heal, by)
             except ActionRefused as why:
                 log.info("not healed in %s: %s", sandbox.slug, why)
                 continue
@@ -149,3 +149,12 @@ class Interventions:
                 log.exception("the lease of %s was not ended", slug)
         if self._until_s:
             self._look_later()
+
+
+def _act(sandbox: Sandbox, action: Action, by: Actor) -> int:
+    """Fault or heal; the lab's open step begins again where its prediction was made without it."""
+    seq = sandbox.act(action, str(by))
+    again = begins_again(sandbox.cluster, action)
+    if again is not None:
+        sandbox.act(again, str(by))
+    return seq

@@ -18,9 +18,10 @@ from sandbox.journal.events import (
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.asked import Answer
 from sandbox.labs.evidence import Evidence
-from sandbox.labs.lab import Lab, Question, Step
+from sandbox.labs.lab import Lab, Question, Step, Truth
 from sandbox.labs.marking import _
 from sandbox.labs.receipt import Receipt, Receipts
+from sandbox.labs.touched import OTHER, TEXTS
 from sandbox.labs.verdict import Verdict, ordered
 
 Part = Literal["predict", "say", "why"]
@@ -75,6 +76,7 @@ class Attempt:
         self._key = ""  # of the prediction that comes next
         self._rests_on: set[int] = set()
         self._text: Verdict | None = None
+        self._truth: Truth | None = None  # of its prediction
         self._checked_ms: int | None = None  # by the clock, not for a fact
         self._facts_checked = 0  # since then
         self._shown: tuple[tuple[int, int], Verdict] | None = None  # entries and second → what a quiet while says
@@ -99,6 +101,11 @@ class Attempt:
     def prediction(self) -> Answer | None:
         """Of the open step; sealed once given."""
         return self._given
+
+    @property
+    def can_be_touched(self) -> bool:
+        """A prediction is sealed, and what it is about has not happened yet."""
+        return self.phase == "do" and self._given is not None
 
     @property
     def score(self) -> int:
@@ -161,6 +168,11 @@ class Attempt:
             raise ActionRefused(409, "This is an exam: it has one attempt.", "Start lab {lab} in a new sandbox to "
                                                                             "practise.", lab=self.lab.number)
 
+    def check_begin_again(self, step: int) -> None:
+        """Raises ActionRefused (409)."""
+        if step != self.step or not self.can_be_touched:
+            raise ActionRefused(409, "No prediction of step {step} is sealed.", "", step=step)
+
     # The fold.
 
     def see(self, entry: Entry) -> None:
@@ -177,6 +189,8 @@ class Attempt:
             self.hints[event.step] = self.hints.get(event.step, 0) + 1
         elif isinstance(event, ActionTaken) and event.action == "AnswerStep":
             self._answered(entry, event.fields)
+        elif isinstance(event, ActionTaken) and event.action == "BeginStepAgain":
+            self._touched(entry, event.fields)
         elif self.phase == "do" and self._is_time(entry):
             self._look(entry)
 
@@ -192,7 +206,8 @@ class Attempt:
         assert self.open_step is not None
         self.verdict = verdict = self.open_step.check(self.evidence)
         if verdict.is_met:
-            self._text = verdict
+            step, self._text = self.open_step, verdict
+            self._truth = None if step.predict is None else step.predict.right(self.evidence)  # now: more may happen
             self._rests_on |= set(verdict.rests_on)
             self._go_on(entry, "do")
 
@@ -220,6 +235,11 @@ class Attempt:
         self._rests_on |= set(verdict.rests_on)
         self._go_on(entry, part)
 
+    def _touched(self, entry: Entry, fields: dict[str, Any]) -> None:
+        if fields["step"] == self.step and self.can_be_touched:
+            self._begin_step(entry.seq)
+            self.verdict = Verdict.not_yet(TEXTS.get(fields["after"], OTHER), what=fields["what"], rests_on=[entry.seq])
+
     def _go_on(self, entry: Entry, after: Phase) -> None:
         """To the next phase that this step has."""
         step = self.open_step
@@ -240,7 +260,7 @@ class Attempt:
 
     def _finish_step(self, entry: Entry, step: Step) -> None:
         assert self._text is not None
-        truth = None if step.predict is None else step.predict.right(self.evidence)
+        truth = self._truth
         accurate = None if truth is None or step.predict is None or self._given is None else (
             step.predict.kind.fits(self._given, truth.value))
         rests_on = ordered(self._rests_on | set(() if truth is None else truth.rests_on))
@@ -251,7 +271,7 @@ class Attempt:
         self._begin_step(entry.seq)
 
     def _begin_step(self, began: int) -> None:
-        self._given, self._rests_on, self._text = None, set(), None
+        self._given, self._rests_on, self._text, self._truth = None, set(), None, None
         self.evidence.began = began
         step = self.open_step
         if step is None:

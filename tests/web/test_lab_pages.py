@@ -273,3 +273,14 @@ def test_a_practised_lab_is_no_exam(student: Client, begun: str) -> None:
     assert not student.get(begun).context["lab"]["exam"]
     answer = student.post("/labs/exam/first-hour/")
     assert slug_of(str(answer["Location"])) != slug_of(begun)
+
+
+def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Client) -> None:
+    """With twenty threads instead of one a member of this lab consumes more than the queues allow its others."""
+    slug = slug_of(str(student.post("/labs/lag-and-throughput/")["Location"]))
+    [started] = [event for event in events(student, slug) if event["type"] == "LabStarted"]
+    n = LABS[started["lab"]].numbers(started["seed"], started["attempt"])
+    asked = student.get(f"/s/{slug}/part/ask/", {"form": "consumer", "group": n["group"], "topic": n["topic"]})
+    dialog = html.unescape(asked.content.decode())
+    assert 'name="threads" type="number" min="1" max="1000" value="1"' in dialog
+    assert f'name="work_ms" value="{n["work_ms"]}, {n["work_ms"]}"' in dialog

@@ -67,6 +67,10 @@ class Actors:
         return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ConsumerActor)
                 and group in (None, actor.group)]
 
+    def newest_of(self, group: str) -> ConsumerActor | None:
+        """The member that was started last, whether it lives or not."""
+        return max(self.consumers(group), default=None, key=lambda actor: (actor.since_ms, actor.label))
+
     def producers(self) -> list[ProducerActor]:
         return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ProducerActor)]
 

@@ -59,3 +59,16 @@ class RestartLab(Action):
     verb = "act"
     said = "lab {lab} started over"
     lab: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeginStepAgain(Action):
+    """Open the step's prediction again, as `after`, an action of the teacher on `what`, changed what it is about."""
+
+    verb = "act"
+    only = "instructor"
+    said = "step {step} begins again after {after} of {what}"
+    lab: Name
+    step: StepNumber
+    after: Name
+    what: Name

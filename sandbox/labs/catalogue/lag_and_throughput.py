@@ -1,7 +1,7 @@
 """Lab N0: lag is not throughput."""
 
 from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
-from sandbox.journal.events import ActionTaken
+from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
 from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
@@ -51,13 +51,18 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
     passed_s = (evidence.now_ms - change.at_ms) // 1000
     if passed_s < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
-    return Verdict.met(_("After {wait_s} s the lag was {lag}."), wait_s=GROWS_S, lag=_lag_after(evidence),
+    return Verdict.met(_("The lag grew by {grown} in {wait_s} s."), wait_s=GROWS_S, grown=_grown(evidence),
                        rests_on=[change.seq, *_newest(evidence)])
 
 
-def _lag_after(evidence: Evidence) -> int:
-    n, change = evidence.numbers, _rate_set(evidence)
-    return 0 if change is None else lag_at(evidence, n["group"], n["topic"], change.at_ms + GROWS_S * 1000)
+def _grown(evidence: Evidence) -> int:
+    """Since the rate that is asked for: with another rate before, some lag was there already."""
+    change = _rate_set(evidence)
+    return 0 if change is None else _lag_at(evidence, change.at_ms + GROWS_S * 1000) - _lag_at(evidence, change.at_ms)
+
+
+def _lag_at(evidence: Evidence, at_ms: int) -> int:
+    return lag_at(evidence, evidence.numbers["group"], evidence.numbers["topic"], at_ms)
 
 
 def _newest(evidence: Evidence) -> list[int]:
@@ -96,13 +101,21 @@ def _is_drained(evidence: Evidence) -> Verdict:
     if lag > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
     return Verdict.met(_("The lag was gone {drained_s} s after the last message."),
-                       drained_s=round(_drain_s(evidence)), rests_on=[change.seq, *_newest(evidence)])
+                       drained_s=round(_drained_s(evidence)), rests_on=[change.seq, *_newest(evidence)])
 
 
-def _drain_s(evidence: Evidence) -> float:
+def _drained_s(evidence: Evidence) -> float:
     change = _rate_set(evidence)
     rows = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
     return 0.0 if change is None or not rows else max(0, rows[-1].at_ms - change.at_ms) / 1000
+
+
+def _drain_s(evidence: Evidence) -> float:
+    """Of the lag that was there at the prediction: shop may have sent on until its rate was 0."""
+    change = _rate_set(evidence)
+    given = evidence.of(PredictionGiven, since=0)
+    before = 0 if change is None else _lag_at(evidence, change.at_ms)
+    return _drained_s(evidence) * _lag_at(evidence, given[-1].at_ms) / before if before and given else 0.0
 
 
 def _first(hands: Hands) -> None:
@@ -184,8 +197,9 @@ LAG_AND_THROUGHPUT = Lab(
                  "send {rate} messages a second, and wait for 60 seconds."),
             watch=_("Lag and \"In / consumed\" in the head of the group."), mark="header:lag",
             predict=Question(
-                text=_("How large will the lag be after 60 seconds?"), kind=Number(_("messages"), share=0.15, within=5),
-                right=lambda e: Truth(float(_lag_after(e)), tuple(_newest(e)))),
+                text=_("By how many messages will the lag grow in these 60 seconds?"),
+                kind=Number(_("messages"), share=0.15, within=5),
+                right=lambda e: Truth(float(_grown(e)), tuple(_newest(e)))),
             check=_lag_has_grown,
             say=Question(
                 text=_("Read the lag of the group now."), kind=Number(_("messages"), share=0.1, within=10),

@@ -172,6 +172,20 @@ class KnownQueues(TypedDict):
     lag_last_known: str | None  # messages of queues whose masters are down, by their last word
 
 
+class NewMember(TypedDict):
+    """What a further member of the group starts with: the settings of the newest one, whether it lives or not."""
+
+    kind: str  # push, pull, lite_pull
+    model: str
+    listener: str
+    strategy: str
+    from_where: str
+    threads: int
+    batch: int
+    work_ms: list[int]
+    offset_store: str
+
+
 class BoardHeader(KnownQueues):
     """Figures of the whole board.  Of a topic without a group everything of a group is None."""
 
@@ -193,6 +207,7 @@ class BoardHeader(KnownQueues):
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
+    like: NewMember | None  # None: no member of ours was ever in the group
 
 
 class ReportedBoardHeader(BoardHeader):

@@ -13,7 +13,14 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import retry_topic
-from sandbox.queries.rows.board import Board, BoardHeader, KnownQueues, MasterState, QueueRow
+from sandbox.queries.rows.board import (
+    Board,
+    BoardHeader,
+    KnownQueues,
+    MasterState,
+    NewMember,
+    QueueRow,
+)
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.queries.snapshot.flow import flow_of
@@ -40,7 +47,7 @@ def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
     header = _header(cluster, view, topic, queues, figures)
     if not group:
         header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None, "out_per_s": None,
-                   "delivered_per_s": None, "retrying": None}
+                   "delivered_per_s": None, "retrying": None, "like": None}
     return {"header": header, "queues": queues, "members": members}
 
 
@@ -108,8 +115,18 @@ def _header(cluster: Cluster, view: GroupView, topic: str, queues: Queues, figur
         "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
         "delivered_again": None if stats is None else stats.delivered_again, "rate": cluster.clock.rate,
-        "next_actor": cluster.actors.next_label(),
+        "next_actor": cluster.actors.next_label(), "like": _like(cluster, view.group),
     }
+
+
+def _like(cluster: Cluster, group: str) -> NewMember | None:
+    newest = cluster.actors.newest_of(group)
+    if newest is None:
+        return None
+    wishes = newest.settings
+    return {"kind": wishes.kind, "model": wishes.model, "listener": wishes.listener, "strategy": wishes.strategy,
+            "from_where": wishes.from_where, "threads": wishes.threads, "batch": wishes.batch,
+            "work_ms": list(wishes.work_ms), "offset_store": wishes.offset_store}
 
 
 def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:

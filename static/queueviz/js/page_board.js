@@ -231,14 +231,20 @@ function crash() {
   if (card?.node.dataset.actor) openAsk("crash", null, card.node.dataset.actor);
 }
 
+/** The first member of ours, beside those of other processes that a broker may know. */
+function firstOfOurs(subscriptions) {
+  const { listener, model, strategy } = board?.header ?? {};
+  return {
+    subscriptions: JSON.stringify(subscriptions), listener: listener ?? "concurrent", model: model ?? "CLUSTERING",
+    work_ms: "100,600", ...(strategy ? { strategy } : {}),
+  };
+}
+
 $("#add")?.addEventListener("click", ({ currentTarget }) => {
-  const header = board?.header ?? {}, like = Object.values(board?.members ?? {}).find((member) => member.work_ms);
-  const group = config.subscription?.length ? config.subscription : [{ topic: config.topic, expression: "*" }];
-  post(`${config.root}actions/`, {
-    action: "StartConsumer", group: config.group ?? "consumers", subscriptions: JSON.stringify(group),
-    listener: header.listener ?? "concurrent", model: header.model ?? "CLUSTERING", work_ms: (like?.work_ms ?? [100, 600]).join(","),
-    ...(header.strategy ? { strategy: header.strategy } : {}),
-  }, currentTarget);
+  const action = { action: "StartConsumer", group: config.group ?? "consumers" };
+  const first = config.subscription?.length ? config.subscription : [{ topic: config.topic, expression: "*" }];
+  // without subscriptions it is like the group's newest member
+  post(`${config.root}actions/`, board?.header?.like ? action : { ...action, ...firstOfOurs(first) }, currentTarget);
 });
 document.body.addEventListener("click", async (event) => {
   const dialog = $("#resetdlg");

@@ -11,6 +11,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.actions import AnswerStep, CrashActor, StartLab, parse_action
 from sandbox.control.interventions import KINDS, Done, Intervention
+from sandbox.control.questions import LabState
 from sandbox.control.rights import Actor
 from sandbox.hosting.host import Host
 from sandbox.hosting.paced_sandbox import PacedSandbox
@@ -162,6 +163,27 @@ def test_heal_leaves_alone_what_the_student_has_mended(room: Room) -> None:
     [done] = room.to_all("heal", slugs=SLUGS[:1])
     assert isinstance(done, Done)
     assert (done.seq, len(room.taken(SLUGS[0]))) == (None, taken)
+
+
+def test_a_broadcast_opens_a_sealed_prediction_again_and_says_what_was_done(room: Room) -> None:
+    room.run(room.host.create("lesson", "empty", preset="sandbox", seed=3, changes=None, limits=None))
+    room.act("lesson", "StartLab", lab="members-and-queues")
+    room.to_all("crash_member", slugs=["lesson"])
+    assert room.by_teacher("lesson")[-1] == "CrashActor", "nothing was sealed"
+    room.act("lesson", "AnswerStep", lab="members-and-queues", step=1, part="predict", value="2")
+    assert _lab(room)["open"]["phase"] == "do"
+    room.to_all("heal", slugs=["lesson"])
+    now = _lab(room)["open"]
+    assert (room.by_teacher("lesson")[-1], now["phase"], now["prediction"]) == ("BeginStepAgain", "predict", None)
+    assert now["verdict"]["text"].startswith("Your teacher started {what} again in the sandboxes of the class.")
+    assert now["verdict"]["values"] == {"what": "A"}
+    room.act("lesson", "AnswerStep", lab="members-and-queues", step=1, part="predict", value="1")
+    assert (_lab(room)["open"]["phase"], _lab(room)["open"]["prediction"]) == ("do", "1")
+
+
+def _lab(room: Room) -> dict[str, Any]:
+    found: dict[str, Any] = room.sandbox("lesson").ask(LabState())["lab"]
+    return found
 
 
 def test_frozen_sandboxes_stop_together_and_go_on_with_their_own_rates(room: Room) -> None:
