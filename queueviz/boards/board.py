@@ -55,7 +55,7 @@ def live_config(
         "first": first,
         "seq": str(snapshot.get("seq", "0")),
         "at_ms": snapshot.get("at_ms"),
-        "wall_ms": snapshot.get("wall_ms"),
+        "machine_ms": snapshot.get("machine_ms"),
         "rate": snapshot.get("rate", 1),
         "reached_rate": snapshot.get("reached_rate"),
         "rate_pinned": bool(snapshot.get("rate_pinned")),

@@ -115,6 +115,7 @@ class AttachedCluster:
                         "trouble_why": None, "seen_ms": self.picture.seen_ms,
                         "troubles": [{"pattern": one.pattern, "values": one.values} for one in found]},
             "epoch": self.epoch, "seq": str(self.journal.next_seq - 1), "at_ms": now_ms, "wall_ms": now_ms,
+            "machine_ms": now_ms,
             "rate": RATE, "reached_rate": None, "rate_pinned": True, **drawn,
         }
 

@@ -198,7 +198,7 @@ class Sandbox:
 
     def snapshot(self) -> Snapshot:
         """Catalogue 9, read in this turn."""
-        return draw_snapshot(self.cluster)
+        return {**draw_snapshot(self.cluster), "machine_ms": self.cluster.environment.outside.now_ms()}
 
     def read(self, kind: str, rest: list[str]) -> Reading:
         """One of its live channels (catalogue 10)."""

@@ -237,7 +237,8 @@ class Snapshot(SnapshotLists, total=False):
     epoch: str  # changes when the journal does not go on from where it was
     seq: str  # of the newest event
     at_ms: int
-    wall_ms: int  # of the server's clock
+    wall_ms: int  # of the clock of the sandbox's machines, which falls behind the server's where that is busy
+    machine_ms: int  # of the server's clock; not in a keyframe of a run that can be repeated
     rate: float  # of the clock: seconds of the sandbox per second
     reached_rate: float | None  # what a busy machine really carries of it; None: all
     rate_pinned: bool  # clients that are not ours keep it at 1

@@ -28,7 +28,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const app = $(".app");
   if (config.at_ms) clock.hear(config.at_ms, config.rate, null, config.reached_rate);
   live.seq = config.seq;
-  if (config.wall_ms) live.hearWall(config.wall_ms);
+  if (config.machine_ms) live.hearWall(config.machine_ms);
   const actions = setUpActions({ root: config.root, time: clock, can: (app?.dataset.can ?? "").split(" ") });
   new Pill(live, painter);
   const scrubber = new Scrubber();

@@ -121,6 +121,16 @@ def test_a_machine_that_does_not_get_there_does_it_two_seconds_later_all_the_sam
     assert called == [2_500]
 
 
+def test_a_sandbox_that_is_behind_shows_its_own_time_and_the_servers(room: Room) -> None:
+    late = room.sandbox(SLUGS[0])
+    assert isinstance(late, PacedSandbox)
+    late._pace._began_s += 60  # which it has not made up
+    room.environment.sim.run_for(30)
+    snapshot = room.host.snapshot(SLUGS[0])
+    assert snapshot["machine_ms"] == room.now_ms()
+    assert snapshot["machine_ms"] - snapshot["wall_ms"] > 25_000
+
+
 def test_what_sleeps_is_skipped_and_what_falls_asleep_before_says_so(room: Room) -> None:
     room.run(room.host.sleep(SLUGS[0], "test"))
 
