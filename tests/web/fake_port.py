@@ -18,7 +18,9 @@ from sandbox.queries.changes import Changes
 from sandbox.queries.state_at import Kept, StateAt
 
 SNAPSHOT: dict[str, Any] = {
-    "epoch": "7f3a", "seq": "18402", "at_ms": 1_795_142_537_350, "wall_ms": 1_795_142_537_350, "machine_ms": 1_795_142_537_350, "rate": 1,
+    "epoch": "7f3a", "seq": "18402", "at_ms": 1_795_142_537_350, "wall_ms": 1_795_142_537_350,
+    "machine_ms": 1_795_142_537_350,
+    "rate": 1,
     "rate_pinned": False,
     "name_servers": [{"name": "ns-1", "state": "running", "brokers": []}],
     "brokers": [{"broker": "broker-a", "broker_id": 0, "role": "ASYNC_MASTER", "state": "running",

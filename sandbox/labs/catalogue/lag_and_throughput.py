@@ -269,8 +269,8 @@ LAG_AND_THROUGHPUT = Lab(
                              ("memory", _("More memory for the broker.")))),
                 right=lambda e: Truth("threads"),
                 again=_("Every queue has its reader and the broker waits: only the work itself can become faster.")),
-            hints=(_("The queue that is furthest behind is done last: its lag, divided by what one member finishes in a "
-                     "second."),),
+            hints=(_("The queue that is furthest behind is done last: its lag, divided by what one member finishes in "
+                     "a second."),),
         ),
     ),
     solve=_solve,

@@ -190,7 +190,7 @@ MEMBERS_AND_QUEUES = Lab(
             watch=_("Cards without a lane, and the journal: route, then rebalance."), mark="lanes",
             predict=Question(
                 text=_("After how many seconds will the last member have its first queue?"),
-                kind=Number(_("s"), within=10), right=lambda e: Truth(_after(e), _newest(e))),
+                kind=Number(_("s"), within=20), right=lambda e: Truth(_after(e), _newest(e))),
             check=_none_is_idle,
             say=Question(
                 text=_("How many queues has each member now?"), kind=Number(_("queues")),

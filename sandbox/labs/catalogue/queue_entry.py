@@ -77,6 +77,12 @@ def _is_appended(evidence: Evidence) -> Verdict:
                        rests_on=[stored.seq])
 
 
+def _next_position(evidence: Evidence) -> Truth:
+    """Of the first message of the step, whatever tag it has."""
+    found = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == evidence.numbers["topic"]]
+    return Truth(float(found[0].event.first_offset * ENTRY_BYTES), (found[0].seq,)) if found else Truth(0.0)
+
+
 def _position(evidence: Evidence) -> Truth:
     stored = _stored(evidence)
     return Truth(0.0) if stored is None else Truth(float(stored.event.first_offset * ENTRY_BYTES), (stored.seq,))
@@ -235,7 +241,7 @@ QUEUE_ENTRY = Lab(
             watch=_("The first 8 bytes of the entry, and what they point to."), mark="queue:broker-a:0",
             predict=Question(
                 text=_("q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
-                       "next one begin?"), kind=Number(_("bytes")), right=_position),
+                       "next one begin?"), kind=Number(_("bytes")), right=_next_position),
             check=_is_appended,
             say=Question(
                 text=_("At which byte of the log does its record begin? Decode the first 8 bytes."),

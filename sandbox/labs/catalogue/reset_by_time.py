@@ -49,29 +49,42 @@ def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] |
     return (broken[0], mended[-1]) if mended else None
 
 
-def _spoiled(evidence: Evidence) -> set[tuple[str, int]]:
-    """Queue and offset of every message that the broken handler took for done."""
+def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None:
+    """The same of the newest break alone: one that was mended too early comes before it."""
+    found: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
+    for seen in sorted([*_changes(evidence, BAD), *_changes(evidence, GOOD)], key=lambda seen: seen.seq):
+        if seen.event.fields["handler"] == BAD:
+            found = found if found is not None and found[1] is None else (seen, None)
+        elif found is not None and found[1] is None:
+            found = found[0], seen
+    return found
+
+
+def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
+    """Queue and offset of every message that the broken handler took for done, from an event on."""
     return {(row.queue, row.offset) for row in evidence.deliveries
-            if row.handler == BAD and row.group == evidence.numbers["group"]}
+            if row.handler == BAD and row.group == evidence.numbers["group"] and row.seq > since}
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
-    broken = _changes(evidence, BAD)
-    if not broken:
-        return Verdict.not_yet(_("The handler is not broken yet."))
-    window = _window(evidence)
-    passed_s = ((evidence.now_ms if window is None else window[1].at_ms) - broken[0].at_ms) // 1000
+    window = _newest_window(evidence)
     if window is None:
+        return Verdict.not_yet(_("The handler is not broken yet."))
+    broken, mended = window
+    passed_s = ((evidence.now_ms if mended is None else mended.at_ms) - broken.at_ms) // 1000
+    if mended is None:
         return Verdict.not_yet(_("The handler is broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
-        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[seen.seq for seen in window])
-    return Verdict.met(_("{count} messages were done wrongly."), count=len(_spoiled(evidence)),
-                       rests_on=[seen.seq for seen in window])
+        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken.seq, mended.seq])
+    return Verdict.met(_("{count} messages were done wrongly."), count=len(_spoiled(evidence, broken.seq)),
+                       rests_on=[broken.seq, mended.seq])
 
 
 def _count(evidence: Evidence) -> Truth:
-    window = _window(evidence)
-    return Truth(float(len(_spoiled(evidence))), () if window is None else tuple(seen.seq for seen in window))
+    window = _newest_window(evidence)
+    if window is None:
+        return Truth(0.0)
+    return Truth(float(len(_spoiled(evidence, window[0].seq))), tuple(seen.seq for seen in window if seen is not None))
 
 
 def _lag(evidence: Evidence) -> Truth:
@@ -117,6 +130,19 @@ def _before(evidence: Evidence, at_ms: int) -> int:
         for offset in range(seen.event.first_offset, seen.event.first_offset + seen.event.count):
             stored[queue_of(seen.event), offset] = seen.at_ms
     return sum(stored.get(place, at_ms) < at_ms for place in _spoiled(evidence))
+
+
+def _replayed_at_once(evidence: Evidence) -> Truth:
+    """By a reset at the moment of the prediction: after it more comes in, and a wrong reset may come before."""
+    reset = _reset(evidence)
+    if reset is None:
+        return Truth(0.0)
+    ends: dict[str, int] = {}
+    for seen in evidence.of(MessagesStored, since=0):
+        if seen.seq < evidence.began:
+            ends[queue_of(seen.event)] = seen.event.first_offset + seen.event.count
+    return Truth(float(sum(max(0, ends.get(queue, 0) - after) for queue, _old, after in reset[1].event.rows)),
+                 (reset[1].seq,))
 
 
 def _replayed(evidence: Evidence) -> Truth:
@@ -221,7 +247,8 @@ RESET_BY_TIME = Lab(
                  "before, and look at the preview first."),
             watch=_("The preview, then the pins jumping back."), mark="header:lag",
             predict=Question(
-                text=_("How many messages will come again?"), kind=Number(_("messages"), share=0.1), right=_replayed),
+                text=_("How many messages will come again if you reset at once?"),
+                kind=Number(_("messages"), share=0.1), right=_replayed_at_once),
             check=_is_repaired,
             say=Question(
                 text=_("How many came again? Read the reset in the journal."), kind=Number(_("messages")),

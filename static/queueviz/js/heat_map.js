@@ -7,6 +7,12 @@ import { t } from "./words.js";
 
 const EXPANDED = 12, CALM_MS = 5000, LEVELS = [1, 10, 100, 1000]; // a level more from each of these lags on
 
+/** Keys of the twelve queues furthest behind; where the lag is not known, last. */
+export function furthestBehind(queues) {
+  const weight = (key) => lagOf(queues[key]) ?? -1;
+  return inOrder(Object.keys(queues)).sort((a, b) => weight(b) - weight(a)).slice(0, EXPANDED);
+}
+
 export class HeatMap {
   #cells = new Map();
   #worst = [];
@@ -23,8 +29,7 @@ export class HeatMap {
     const keys = Object.keys(queues);
     if (now - this.#chosen_at >= CALM_MS || !this.#worst.every((key) => key in queues)) {
       this.#chosen_at = now;
-      const weight = (key) => lagOf(queues[key]) ?? -1;
-      this.#worst = inOrder(keys).sort((a, b) => weight(b) - weight(a)).slice(0, EXPANDED);
+      this.#worst = furthestBehind(queues);
     }
     const shown = new Set(this.#worst);
     if (selected in queues) shown.add(selected);
