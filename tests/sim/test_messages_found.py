@@ -57,7 +57,7 @@ def test_one_message_is_found_by_offset_id_by_unique_key_and_by_its_place(world:
 
 
 def test_of_a_key_only_equal_ones_are_found(world: World) -> None:
-    """`order#Aa` and `order#BB` have one hash code, so the broker's search gives both."""
+    """`order#Aa` and `order#BB` have one hash code, so the broker's search gives both (case C19)."""
     send(world, rows=[{"key": "Aa", "body": "one"}, {"key": "BB", "body": "two"}, {"key": "Aa", "body": "three"}])
     answer = find(world, topic="orders", key="Aa")
     assert keys(answer["rows"]) == ["Aa", "Aa"]
