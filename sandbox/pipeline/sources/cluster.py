@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from sandbox.kernel.errors import ClientError, RemotingError, SandboxError
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources import cluster_offsets as offsets
+from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.cluster_line import Dial, Line, TcpLine
 from sandbox.pipeline.sources.cluster_link import Link, NoTopic, no_name_server
 from sandbox.pipeline.sources.cluster_offsets import Ends, Range
@@ -58,6 +59,9 @@ def batches(line: Line, piece: Range, asked: Asked) -> Iterator[pa.RecordBatch]:
 async def planned(link: Link, asked: Asked) -> list[Range]:
     """What a batch reads.  Raises SandboxError with a sentence."""
     found = await there(link, asked.chosen)
+    starting, ending = ({} if isinstance(given, str) else given for given in (asked.starting, asked.ending))
+    check_range(starting, ending, {queue: ends.high for queue, ends in found.items() if ends.by_master}, offsets.named,
+                fail_on_data_loss=asked.fail_on_data_loss)
     starts = await started(link, asked, found)
     begins = offsets.begins(starts, found, fail_on_data_loss=asked.fail_on_data_loss)
     ends = offsets.resolved("endingOffsets", asked.ending, found, "latest")

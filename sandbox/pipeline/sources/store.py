@@ -149,6 +149,8 @@ class StoreReader(DataSourceReader):
 
     def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Messages complete now: later ones are not included."""
+        offsets.check_asked(self.asked.starting, self.asked.ending, found,
+                            fail_on_data_loss=self.asked.fail_on_data_loss)
         start = offsets.started(self.asked.starting, self.asked.from_time, found, [root])
         begins = offsets.begins(start, found, fail_on_data_loss=self.asked.fail_on_data_loss)
         end = offsets.resolved(self.asked.ending, found, start.stores, otherwise="latest")

@@ -13,6 +13,7 @@ import orjson
 
 from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.from_time import FromTime
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.store_options import Root
@@ -197,6 +198,14 @@ def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> N
             if (queue.topic, queue.queue_id) not in there.get(queue.store, ()):
                 name = _name(queue)
                 raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, and there is none.")
+
+
+def check_asked(starting: str | Position, ending: str | Position, found: Mapping[Queue, Extent], *,
+                fail_on_data_loss: bool) -> None:
+    """Of one read, not of a stream.  Raises StoreError."""
+    starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
+    check_range(starts, ends, {queue: extent.written for queue, extent in found.items()},
+                lambda queue: f"{_name(queue)[0].lower()}{_name(queue)[1:]}", fail_on_data_loss=fail_on_data_loss)
 
 
 def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *,

@@ -46,6 +46,23 @@ def test_a_time_begins_every_queue_with_its_first_message_stored_then_or_later(b
             assert sorted(row[2:4] for row in stream.run()) == [row[:2] for row in later]
 
 
+@pytest.mark.parametrize(("options", "sentence"), [
+    ({"startingOffsets": '{"orders": {"0": 100}}'},
+     "startingOffsets begins queue 0 of topic orders at 100, and it ends at 25. Choose an offset up to 25, or set "
+     "failOnDataLoss to false to read what is there."),
+    ({"startingOffsets": '{"orders": {"0": 20}}', "endingOffsets": '{"orders": {"0": 10}}'},
+     "startingOffsets begins queue 0 of topic orders at 20, and endingOffsets ends it at 10. Choose a start that is "
+     "not after the end."),
+])
+def test_offsets_that_are_no_range_of_their_queue_are_refused(broker: Broker, options: dict[str, str],
+                                                              sentence: str) -> None:
+    """Case C25."""
+    with pytest.raises(SandboxError) as refused:
+        once(broker.root, **options)
+    assert str(refused.value) == sentence
+    assert once(broker.root, startingOffsets='{"orders": {"0": 25}}', queueId="0") == []
+
+
 def test_a_time_counts_for_the_queues_that_are_read_of_every_store(broker: Broker, tmp_path: Path) -> None:
     other = Broker(tmp_path / "broker-b")
     other.put(3)

@@ -1,4 +1,4 @@
-"""What people who run RocketMQ reported and what a broker answers to it: cases C12 to C19 that are of the wire alone."""
+"""What people who run RocketMQ reported, and what a broker answers: cases C12 to C19 that are of the wire alone."""
 
 import json
 
