@@ -129,7 +129,7 @@ def test_offsets_by_queue_say_where_a_read_begins_and_ends(worlds: Worlds) -> No
         ranges(world, startingOffsets='{"T": {"broker-a:7": 1}}')
     with pytest.raises(SandboxError, match=r"^There is no queue broker-b:0 of topic T to read, which option assign"):
         ranges(world, assign='{"T": ["broker-b:0"]}')
-    with pytest.raises(StoreError, match=r"^startingOffsets begins queue broker-a:0 of topic T at 51, and it ends at 50"):
+    with pytest.raises(StoreError, match=r"^startingOffsets begins queue broker-a:0 of topic T at 51, and it ends"):
         ranges(world, startingOffsets='{"T": {"broker-a:0": 51}}')
 
 
