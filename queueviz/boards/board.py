@@ -56,6 +56,7 @@ def live_config(
         "seq": str(snapshot.get("seq", "0")),
         "at_ms": snapshot.get("at_ms"),
         "machine_ms": snapshot.get("machine_ms"),
+        "state": snapshot["sandbox"].get("state"),
         "rate": snapshot.get("rate", 1),
         "reached_rate": snapshot.get("reached_rate"),
         "rate_pinned": bool(snapshot.get("rate_pinned")),

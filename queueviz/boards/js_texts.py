@@ -27,6 +27,7 @@ TEXTS: dict[str, Any] = {
     "conn.lost_now": _("Connection lost. You see event #{seq}, {age} old. Trying again now."),
     "conn.try": _("Try now"),
     "conn.connecting": _("Connecting"),
+    "conn.opening": _("Opening"),
     "conn.slow": _("This connection is too slow for live pictures. The page looks again every 5 s."),
     "conn.asleep": _("Asleep"),
     "conn.ended": _("Ended"),

@@ -31,10 +31,13 @@ export function setUpActions({ root, can, time = null }) {
     if (["429", "503"].includes(said?.dataset.status)) setTimeout(() => said.remove(), PASSING_MS);
   });
   document.body.addEventListener("input", ({ target }) => $(".answer > .refusal", around(target, "form") ?? target)?.remove()); // of what the form said before
-  for (const failed of ["htmx:sendError", "htmx:responseError"]) document.body.addEventListener(failed, ({ detail }) => unanswered(detail.elt));
+  for (const failed of ["htmx:sendError", "htmx:responseError"]) document.body.addEventListener(failed, ({ detail }) => isWanted(detail.requestConfig) && unanswered(detail.elt));
   $("#share")?.addEventListener("click", ({ currentTarget }) => openAsk("share", currentTarget));
   return { act: (values, near) => post(url, values, near), can: (verb) => can.includes(verb) };
 }
+
+/** Asked for by a person: where the page itself asks again, the bar over it says that the connection is lost. */
+const isWanted = ({ verb, triggeringEvent }) => verb !== "get" || Boolean(triggeringEvent?.isTrusted);
 
 /** A card's button: the verb is on it, the actor on its card. */
 function actOn(button, url) {

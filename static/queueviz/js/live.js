@@ -27,6 +27,7 @@ export class Live extends EventTarget {
   /** @type {number | null} */
   #lost = null;
   #wall = Date.now() - performance.now();
+  #isOld = false; // no picture has come since the connection was lost, or since the page was drawn of a sandbox that did not run
 
   /**
    * @param {import("./clock.js").SandboxClock} clock
@@ -98,6 +99,11 @@ export class Live extends EventTarget {
     this.#frames++;
   }
 
+  /** The page shows a sandbox as it was when it ran last. */
+  shownOld() {
+    this.#isOld = true;
+  }
+
   tryNow() {
     this.#tries = 0;
     this.connect();
@@ -145,6 +151,7 @@ export class Live extends EventTarget {
       Object.assign(channel, { n: frame.n, ep: frame.ep, seq: frame.seq, data: frame.data, asking: false });
       channel.handlers.changed?.(channel, true); // a snapshot is painted at once, never animated
       this.#lost = null;
+      if (!channel.beside) this.#isOld = false;
       this.dispatchEvent(new Event("status")); // what had ended may move again
     } else if (frame.k === "delta") {
       if (channel.asking) return;
@@ -193,6 +200,7 @@ export class Live extends EventTarget {
 
   #closed(code) {
     this.#lost ??= performance.now();
+    this.#isOld = true;
     for (const channel of this.channels.values()) [channel.acked, channel.painted, channel.n] = [null, null, null];
     const most = Math.min(RETRY_MS[1], RETRY_MS[0] * 2 ** this.#tries++), wait = Math.random() * most;
     this.code = code;
@@ -222,10 +230,11 @@ export class Live extends EventTarget {
     return pictures.length && pictures.every((channel) => channel.ended) ? pictures[0].ended : null;
   }
 
-  /** What a person should be told: the socket's status, `asleep`, or `ended`. */
+  /** What a person should be told: the socket's status, `opening` (what is shown is from before), `asleep`, or `ended`. */
   get state() {
-    if (this.status !== "connected" || !this.ended) return this.status;
-    return this.ended === "asleep" ? "asleep" : "ended";
+    if (this.status !== "connected") return this.status;
+    if (this.ended) return this.ended === "asleep" ? "asleep" : "ended";
+    return this.#isOld && this.#pictures.length ? "opening" : "connected";
   }
 
   /** The server's clock, which the sandbox's need not follow. */

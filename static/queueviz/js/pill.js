@@ -4,8 +4,8 @@ import { duration, number } from "./format.js";
 import { t } from "./words.js";
 
 const POLL_AFTER_MS = 60000, POLL_MS = 5000;
-const TONE = { connecting: "plain", connected: "ok", catching: "warn", stale: "warn", offline: "warn", asleep: "warn", ended: "warn" };
-const STILL = ["offline", "asleep", "ended"]; // nothing can be done to what is not there
+const TONE = { connecting: "plain", connected: "ok", opening: "warn", catching: "warn", stale: "warn", offline: "warn", asleep: "warn", ended: "warn" };
+const STILL = ["offline", "opening", "asleep", "ended"]; // nothing can be done to what is not there
 
 export class Pill {
   #polled = 0;
