@@ -146,12 +146,12 @@ class TopicConfigManager:
                 "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)}}
 
     def load(self, content: Any) -> None:
-        """Read `topics.json`; built-in topics stay if it lacks them."""
-        if not isinstance(content, dict):
-            return
-        self.version = DataVersion.from_json(content.get("dataVersion", {}))
-        for name, values in content.get("topicConfigTable", {}).items():
-            self.table[name] = TopicConfig.from_json({"topicName": name, **values})
+        """Read `topics.json`; built-in topics stay if it lacks them.  Raises as `JsonFile.load` expects."""
+        version = DataVersion.from_json(content.get("dataVersion", {}))
+        topics = {name: TopicConfig.from_json({"topicName": name, **values})
+                  for name, values in content.get("topicConfigTable", {}).items()}
+        self.version = version
+        self.table.update(topics)
 
     def take_over(self, master: TopicConfigTable) -> None:
         """Replace a slave's table by its master's."""

@@ -12,7 +12,7 @@ class LastKnown(NamedTuple):
     """Saved in `sandbox.json`, as the server may end before the broker starts again."""
 
     at_ms: int  # of the sandbox's clock
-    state: str  # stopped, killed, power_cut
+    state: str  # stopped, killed, power_cut, damaged
     topics: dict[str, dict[str, Any]]  # name → permission, read_queues, write_queues, ends [[min, max]] by queue
     groups: dict[str, dict[str, dict[str, list[int | None]]]]  # group → topic → queue → [committed, its store time]
     locking: list[str]  # groups that held locks, which were lost with the memory

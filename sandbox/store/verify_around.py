@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 
-from sandbox.kernel.loose_json import LooseJsonError, loads
+from sandbox.kernel.loose_json import LooseJsonError
 from sandbox.store.findings import ERROR, FILE_SIZES_TEXT, WARNING, Finding
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
+from sandbox.store.table_files import BACKUP, TABLES, path_of, value_in
 
-CONFIGS = ("consumerFilter", "consumerOffset", "delayOffset", "subscriptionGroup", "topics")
 CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five values, two of them log positions
 CHECKPOINT_BYTES = 4_096
 NO_FILE = b"?"  # neither times nor JSON
@@ -61,7 +61,7 @@ def _small_files(root: Path) -> Iterator[Finding]:
     """Checkpoint and configurations; a missing one is no finding, because a new store has none."""
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
         yield Finding(ERROR, "garbled", "checkpoint", 0, "it holds no times of messages")
-    for name in (f"config/{name}.json{end}" for name in CONFIGS for end in ("", ".bak")):
+    for name in (f"{path_of(name)}{end}" for name in sorted(TABLES) for end in ("", BACKUP)):
         if (data := _content(root / name)) is not None and not _is_object(data):
             yield Finding(ERROR, "garbled", name, 0, "it holds no JSON object")
 
@@ -86,7 +86,7 @@ def _is_checkpoint(data: bytes) -> bool:
 
 def _is_object(data: bytes) -> bool:
     try:
-        return isinstance(loads(data), dict)
+        return isinstance(value_in(data), dict)
     except LooseJsonError:
         return False
 
