@@ -31,7 +31,7 @@ VALUES: dict[str, Any] = {
     "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
     "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "removed": _("removed"),
     "clean": _("cleanly"), "killed": _("killed"), "power_cut": _("power cut"),
-    "damaged": _("damaged files"),
+    "damaged": _("damaged files"), "automatic": _("automatically"),
     "missing": _("is missing"), "empty": _("is empty"), "nul_bytes": _("holds only NUL bytes"),
     "not_json": _("holds no JSON"), "not_a_table": _("holds JSON that is no such table"),
     "not_readable": _("cannot be opened or read"),

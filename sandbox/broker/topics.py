@@ -33,6 +33,7 @@ class TopicConfigManager:
         self._limit_said_ms = -1_000
         self._counted: tuple[DataVersion, int, int] | None = None
         self.version = DataVersion(0, clock.now_ms())
+        self.lost: dict[str, tuple[int, int]] = {}  # read and write queues of topics that were lost at this start
         self.system = set(names.SYSTEM_TOPICS) | {config.cluster, config.name, config.cluster + names.REPLY_SUFFIX}
         self.table: dict[str, TopicConfig] = {topic.topic: topic for topic in self._built_in(delay_levels)}
 
@@ -183,8 +184,10 @@ class TopicConfigManager:
     def _written(self, topic: TopicConfig, how: str, now: TopicConfig | None) -> None:
         self.version = self.version.next(self._clock.now_ms())
         self._changed(now)
+        read, write = self.lost.pop(topic.topic, (None, None))
         self._journal.write(TopicChanged(topic=topic.topic, broker=self._config.node, read_queues=topic.read_queues,
-                                         write_queues=topic.write_queues, permission=topic.permission, how=how))
+                                         write_queues=topic.write_queues, permission=topic.permission, how=how,
+                                         lost_read_queues=read, lost_write_queues=write))
 
     def _limit_reached(self, limit: str, value: int, allowed: int, who: str) -> None:
         now_ms = self._clock.now_ms()

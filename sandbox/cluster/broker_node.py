@@ -10,6 +10,7 @@ from sandbox.cluster.context import Context
 from sandbox.cluster.last_known import LastKnown, last_known
 from sandbox.cluster.presets import REAL, Preset
 from sandbox.cluster.record import NodeRecord
+from sandbox.cluster.reverted import say_reverted
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import UnflushedLost
 from sandbox.kernel.errors import ActionRefused, TablesDamaged
@@ -120,8 +121,11 @@ class BrokerNode:
             if isinstance(error, TablesDamaged):
                 self._refuse(error.reads)
             raise
+        known, was_damaged = self.last_known, bool(self.damaged or broker.strange_tables)
         self.broker, self.last_known, self.damaged = broker, None, ()
         context.tables_read(self.node, broker.strange_tables)
+        if known is not None:
+            say_reverted(known, broker, context.journal, was_damaged=was_damaged)
         context.listeners.up(self.record.address, broker)
         self._note_recovered(store)
         if self.lock_life_ms is not None:
@@ -140,8 +144,6 @@ class BrokerNode:
 
     def _refuse(self, reads: tuple[TableRead, ...]) -> None:
         self.damaged, self._ended = reads, "damaged"
-        if self.last_known is not None:
-            self.last_known = self.last_known._replace(state="damaged")
         self._context.tables_read(self.node, reads)
 
     @property

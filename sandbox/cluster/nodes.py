@@ -58,12 +58,12 @@ class Nodes:
     def start(self) -> None:
         """Masters before their slaves, which find them by the name servers; nodes that were down stay down.
 
-        One whose tables cannot be read is tried again, and stays down alone.
+        One whose tables cannot be read stays down alone.
         """
         for name_server in self.name_servers:
             name_server.start()
         for broker in self._masters_first():
-            if broker.last_known is None or broker.state == "damaged":
+            if broker.last_known is None:
                 broker.try_start()
 
     def stop(self) -> None:
