@@ -118,4 +118,14 @@ def stray_entry_text(physical: int, before: int, after: int) -> str:
 
 UNKNOWN_SHAPE_TEXT = ("nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
                       "(store_audit --option index_slots=N, mqstore --index-slots N)")
-FILE_SIZES_TEXT = "files differ in size; a broker refuses to start on them"
+
+
+def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
+    """Of a file of the log or a queue that has another length than the others; `is_last`: of its directory.
+
+    RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an empty file that is the last, as `sandbox.store` does.
+    """
+    if size_bytes == 0 and is_last:
+        return ("the file is empty: RocketMQ before 5.1.3, 4.9.8 too, refuses to start on it; RocketMQ from 5.1.3 on "
+                "and QueueViz's broker delete it and start")
+    return "files differ in size: RocketMQ, 4.9.8 and 5.x, and QueueViz's broker refuse to start on them"

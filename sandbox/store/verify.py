@@ -16,11 +16,11 @@ from sandbox.message.string_hash import tags_code
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.findings import (
     ERROR,
-    FILE_SIZES_TEXT,
     NOTE,
     WARNING,
     Findings,
     VerifyReport,
+    file_sizes_text,
     missing_unit_text,
     orphan_unit_text,
     stop_of_log,
@@ -116,7 +116,8 @@ class _Verification:
                 self._found.add(ERROR, "gap", "commitlog", file.end, f"the next file begins at {following.start}")
         for file in files:
             if file.size_bytes < size:
-                self._found.add(WARNING, "file_sizes", "commitlog", file.start + file.size_bytes, FILE_SIZES_TEXT)
+                self._found.add(WARNING, "file_sizes", "commitlog", file.start + file.size_bytes, file_sizes_text(
+                    file.size_bytes, is_last=file is files[-1]))
 
     def _items(self) -> Iterator[Item]:
         """Everything in the log; unreadable parts are reported and skipped where a valid record follows."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from struct import Struct
 
 from sandbox.kernel.loose_json import LooseJsonError
-from sandbox.store.findings import ERROR, FILE_SIZES_TEXT, WARNING, Finding
+from sandbox.store.findings import ERROR, WARNING, Finding, file_sizes_text
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
 from sandbox.store.table_files import BACKUP, TABLES, path_of, value_in
@@ -27,15 +27,17 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
     size = length_of(files)
     for file in files:
         if file.size_bytes > size:
-            yield Finding(WARNING, "file_sizes", f"commitlog/{file.start:020}", size, FILE_SIZES_TEXT)
+            yield Finding(WARNING, "file_sizes", f"commitlog/{file.start:020}", size, file_sizes_text(
+                file.size_bytes, is_last=file is files[-1]))
     queues, strange = queues_in(root)
     odd += strange + named_files_in(root / "index", NAME_DIGITS)[1]
-    queue_files: list[StoreFile] = []
+    queue_files: list[tuple[StoreFile, bool]] = []  # and whether it is the last of its queue
     for topic, queue_id in queues:
         for kind in ("consumequeue", "consumequeue_ext"):
             found, strange = files_in(root / kind / topic / str(queue_id))
             odd += strange
-            queue_files += found if kind == "consumequeue" else []
+            if kind == "consumequeue":
+                queue_files += [(file, file is found[-1]) for file in found]
     yield from (Finding(WARNING, "odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
     if is_open:
         return  # files may be in creation
@@ -49,12 +51,13 @@ def length_of(files: Sequence[StoreFile]) -> int:
     return commonest_length((file.start, file.size_bytes) for file in files)
 
 
-def _queue_sizes(root: Path, files: Sequence[StoreFile]) -> Iterator[Finding]:
-    sizes = Counter(file.size_bytes for file in files)
+def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterator[Finding]:
+    sizes = Counter(file.size_bytes for file, _ in files)
     size = max(sizes, key=lambda one: (sizes[one], one))
-    for file in files:
+    for file, is_last in files:
         if file.size_bytes != size:
-            yield Finding(WARNING, "file_sizes", _shown(root, file.path), min(size, file.size_bytes), FILE_SIZES_TEXT)
+            yield Finding(WARNING, "file_sizes", _shown(root, file.path), min(size, file.size_bytes), file_sizes_text(
+                file.size_bytes, is_last=is_last))
 
 
 def _small_files(root: Path) -> Iterator[Finding]:

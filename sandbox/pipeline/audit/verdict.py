@@ -8,7 +8,7 @@ from sandbox.pipeline.audit.found import Found, Part
 from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import FOREVER, Lost
 from sandbox.pipeline.audit.store_log import Stopped, StoreLog
-from sandbox.store.findings import FILE_SIZES_TEXT, MAX_FINDINGS, stop_of_log, torn_tail_text
+from sandbox.store.findings import MAX_FINDINGS, file_sizes_text, stop_of_log, torn_tail_text
 
 CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_entries", "not_for_queues",
            "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "index_files_unread",
@@ -119,8 +119,8 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
                  for stop in _rubbish_behind(place, parts)]
     if beyond is not None and (leading := _leading(into, beyond)):
         findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
-    findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, FILE_SIZES_TEXT)
-                 for start, one in sorted(short.items())]
+    findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, file_sizes_text(
+        one.end - one.start, is_last=one is place.logs[-1])) for start, one in sorted(short.items())]
     return findings
 
 
