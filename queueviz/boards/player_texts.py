@@ -12,6 +12,8 @@ PLAYER_WORDS: dict[str, Any] = {
     "stretch.ports": _("ports were open"),
     "stretch.disk": _("the disk was full"),
     "stretch.engine": _("another release of the engine went on"),
+    "stretch.origin": _("its origin cannot be read"),
+    "stretch.files": _("a broker's files were damaged from outside"),
     "stretch.made before": _("an earlier release recorded it"),
     "stretch.trimmed": _("its beginning was deleted"),
     "stretch.beginning not kept": _("its beginning was not kept"),

@@ -9,10 +9,11 @@ from django.utils.translation import gettext_lazy as _
 STATES: dict[str, Any] = {
     "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
     "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "killed": _("killed"),
-    "power_cut": _("power cut"), "unreachable": _("no answer"), "unknown": _("not asked yet"),
+    "power_cut": _("power cut"), "damaged": _("damaged files"), "unreachable": _("no answer"),
+    "unknown": _("not asked yet"),
 }  # fmt: skip
 SIGNS = {"starting": "◌", "running": "●", "hung": "‖", "stopping": "◌", "stopped": "■", "crashed": "✕", "refused": "✕",
-         "killed": "✕", "power_cut": "↯", "unreachable": "✕", "unknown": "?"}  # fmt: skip
+         "killed": "✕", "power_cut": "↯", "damaged": "✕", "unreachable": "✕", "unknown": "?"}  # fmt: skip
 ROLES: dict[str, Any] = {"master": _("master"), "slave": _("slave")}
 LINKS: dict[str, Any] = {
     "data": _("messages and heartbeats"), "route": _("routes"), "register": _("registration"),

@@ -1,7 +1,7 @@
 """The broker: requests in, answers out, synchronously."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sandbox.broker.assembly import assemble, processors_of
 from sandbox.broker.config import BrokerConfig
@@ -22,6 +22,7 @@ from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from sandbox.remoting.headers import ResetOffsetHeader
 from sandbox.remoting.json_body import Queue
+from sandbox.store.json_files import TableRead
 from sandbox.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -78,12 +79,16 @@ class Broker:
 
     # Life cycle.
 
-    def start(self) -> None:
-        """Open the store, run the timers, register.  Raises Locked or StoreError when the store cannot be opened."""
+    def start(self, *, accepting: Collection[str] = ()) -> None:
+        """Read the tables, open the store, run the timers, register.  `accepting`: as `ConfigFiles.load` has it.
+
+        Raises TablesDamaged, Locked or StoreError when a table or the store cannot be opened.  The tables are first,
+        as in RocketMQ: a broker that cannot read them leaves its log as it is.
+        """
+        self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay, self.filters,
+                         accepting)
         self.store.load()
         try:
-            self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay,
-                             self.filters)
             self.store.start()
         except BaseException:
             self.store.crash()
@@ -160,6 +165,11 @@ class Broker:
         self.store.ha.inbox.deliver()
         self._follower.deliver()
         self._clock.ring_late()
+
+    @property
+    def strange_tables(self) -> tuple[TableRead, ...]:
+        """Tables that its start did not read from their files, but from backups, or not at all."""
+        return self._files.strange
 
     @property
     def ha_listener(self) -> ByteListener:

@@ -1,7 +1,7 @@
 """The broker's tables on disk."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sandbox.broker.consumer_filters import ConsumerFilterManager
@@ -9,19 +9,18 @@ from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.delay import ScheduleMessageService
 from sandbox.broker.subscription_groups import SubscriptionGroupManager
 from sandbox.broker.topics import TopicConfigManager
-from sandbox.journal.events import OffsetsPersisted
+from sandbox.journal.events import OffsetsPersisted, TableDamaged, TableLossAccepted
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock, TimerHandle
-from sandbox.kernel.errors import StoreError, StoreFull
+from sandbox.kernel.errors import StoreFull, TablesDamaged
+from sandbox.store.json_files import TableRead
 from sandbox.store.message_store import MessageStore
+from sandbox.store.table_files import CONSUMER_OFFSETS, DELAY_OFFSETS, FILTERS, GROUPS, TABLES, TOPICS, path_of
 
 log = logging.getLogger(__name__)
 
-TOPICS = "topics"
-GROUPS = "subscriptionGroup"
-CONSUMER_OFFSETS = "consumerOffset"
-DELAY_OFFSETS = "delayOffset"
-FILTERS = "consumerFilter"
+OUTCOMES = {"backup": "backup", "lost": "empty", "damaged": "refused"}
+"""Of reading a table that is not in its file, as `TableDamaged` says them."""
 
 SPARE_ROWS = 10_000  # of topics and groups are written at once,
 ROWS_PER_S = 500  # and then this many each second
@@ -43,17 +42,34 @@ class ConfigFiles:
         self._spare_rows = float(SPARE_ROWS)  # may be written now
         self._spare_at_s = clock.monotonic()
         self._late: dict[str, tuple[TimerHandle, Callable[[], None]]] = {}  # changed, and not written yet
+        self.strange: tuple[TableRead, ...] = ()  # tables that were not read from their file when the broker started
 
     def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
-             delay: ScheduleMessageService, filters: ConsumerFilterManager) -> None:
-        """Raises StoreError when a file is JSON but not the expected table."""
-        for name, take_over in ((TOPICS, topics.load), (GROUPS, groups.load), (CONSUMER_OFFSETS, offsets.load),
-                                (DELAY_OFFSETS, delay.load), (FILTERS, filters.load)):
-            content = self._store.config_file(name).read()
-            try:
-                take_over(content)
-            except (ValueError, TypeError, KeyError, AttributeError) as why:
-                raise StoreError(f"config/{name}.json is no {name} table: {why}") from why
+             delay: ScheduleMessageService, filters: ConsumerFilterManager, accepting: Collection[str] = ()) -> None:
+        """Raises TablesDamaged, with every table that can be read neither from its file nor from the backup.
+
+        RocketMQ stops at the first of them.  `accepting`: the names of tables whose loss is accepted; their damaged
+        files are put aside, and they are empty.
+        """
+        takes = {TOPICS: topics.load, CONSUMER_OFFSETS: offsets.load, GROUPS: groups.load, FILTERS: filters.load,
+                 DELAY_OFFSETS: delay.load}
+        reads = [self._store.config_file(name).load(takes[name]) for name in TABLES]
+        damaged = tuple(read for read in reads if read.source == "damaged" and read.name not in accepting)
+        for read in reads:
+            if read.source == "damaged" and read not in damaged:
+                kept = self._store.config_file(read.name).put_aside()
+                self._journal.write(TableLossAccepted(self._broker, read.name, path_of(read.name), kept))
+            elif read.source in OUTCOMES:
+                self._say(read)
+        self.strange = tuple(read for read in reads if read.source in ("backup", "lost"))
+        if damaged:
+            raise TablesDamaged(damaged)
+
+    def _say(self, read: TableRead) -> None:
+        file, *backup = read.unread
+        self._journal.write(TableDamaged(
+            broker=self._broker, table=read.name, file=file.path, why=file.why,
+            backup_why=backup[0].why if backup else None, outcome=OUTCOMES[read.source]))
 
     def save_topics(self, topics: TopicConfigManager) -> None:
         self._write_in_turn(TOPICS, len(topics.table), lambda: self._write(TOPICS, topics.to_json()))

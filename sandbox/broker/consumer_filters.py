@@ -88,10 +88,8 @@ class ConsumerFilterManager:
         """Read `consumerFilter.json`: everything in it is dead until a heartbeat names it again.
 
         A file with another bloom filter size is ignored, as by RocketMQ.  An expression that does not compile is left
-        out; RocketMQ keeps it and lets every message pass.
+        out; RocketMQ keeps it and lets every message pass.  Raises as `JsonFile.load` expects.
         """
-        if not isinstance(content, dict):
-            return
         table: dict[tuple[str, str], ConsumerFilterData] = {}
         for topic, rows in content.get("filterDataByTopic", {}).items():
             for group, row in rows.get("groupFilterData", {}).items():

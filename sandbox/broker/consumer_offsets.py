@@ -115,9 +115,14 @@ class ConsumerOffsetManager:
                                 for key, queues in sorted(self.table.items())}}
 
     def load(self, content: Any) -> None:
-        """Read the content of `consumerOffset.json`; invalid rows are left out."""
-        table = content.get("offsetTable", {}) if isinstance(content, dict) else {}
-        for text, queues in table.items():
-            topic, mark, group = str(text).partition(SEPARATOR)
-            if mark and topic and group and isinstance(queues, dict):
-                self.table[OffsetKey(topic, group)] = {int(queue): int(offset) for queue, offset in queues.items()}
+        """Read the content of `consumerOffset.json`; rows that name no topic and group are left out.
+
+        Raises as `JsonFile.load` expects.
+        """
+        table: dict[OffsetKey, dict[int, int]] = {}
+        for text, queues in content.get("offsetTable", {}).items():
+            topic, mark, group = text.partition(SEPARATOR)
+            offsets = {int(queue): int(offset) for queue, offset in queues.items()}
+            if mark and topic and group:
+                table[OffsetKey(topic, group)] = offsets
+        self.table.update(table)

@@ -102,8 +102,8 @@ class ScheduleMessageService:
         return {"offsetTable": {str(level): offset for level, offset in sorted(self.table.items())}}
 
     def load(self, content: Any) -> None:
-        table = content.get("offsetTable", {}) if isinstance(content, dict) else {}
-        self.table = {int(level): int(offset) for level, offset in table.items()}
+        """Read the content of `delayOffset.json`.  Raises as `JsonFile.load` expects."""
+        self.table = {int(level): int(offset) for level, offset in content.get("offsetTable", {}).items()}
 
     def _look_at(self, level: int, due_ms: int) -> None:
         """Check again at the first of the 100 ms instants at or after `due_ms`."""

@@ -71,9 +71,7 @@ class SubscriptionGroupManager:
         return SubscriptionGroupTable(self.version, self.table).to_json()
 
     def load(self, content: Any) -> None:
-        """Read `subscriptionGroup.json`; built-in groups stay if it lacks them."""
-        if not isinstance(content, dict):
-            return
+        """Read `subscriptionGroup.json`; built-in groups stay if it lacks them.  Raises as `JsonFile.load` expects."""
         found = SubscriptionGroupTable.from_json(content)
         self.version = found.version
         self.table.update(found.groups)

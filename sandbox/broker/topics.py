@@ -33,6 +33,7 @@ class TopicConfigManager:
         self._limit_said_ms = -1_000
         self._counted: tuple[DataVersion, int, int] | None = None
         self.version = DataVersion(0, clock.now_ms())
+        self.lost: dict[str, tuple[int, int]] = {}  # read and write queues of topics that were lost at this start
         self.system = set(names.SYSTEM_TOPICS) | {config.cluster, config.name, config.cluster + names.REPLY_SUFFIX}
         self.table: dict[str, TopicConfig] = {topic.topic: topic for topic in self._built_in(delay_levels)}
 
@@ -146,12 +147,12 @@ class TopicConfigManager:
                 "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)}}
 
     def load(self, content: Any) -> None:
-        """Read `topics.json`; built-in topics stay if it lacks them."""
-        if not isinstance(content, dict):
-            return
-        self.version = DataVersion.from_json(content.get("dataVersion", {}))
-        for name, values in content.get("topicConfigTable", {}).items():
-            self.table[name] = TopicConfig.from_json({"topicName": name, **values})
+        """Read `topics.json`; built-in topics stay if it lacks them.  Raises as `JsonFile.load` expects."""
+        version = DataVersion.from_json(content.get("dataVersion", {}))
+        topics = {name: TopicConfig.from_json({"topicName": name, **values})
+                  for name, values in content.get("topicConfigTable", {}).items()}
+        self.version = version
+        self.table.update(topics)
 
     def take_over(self, master: TopicConfigTable) -> None:
         """Replace a slave's table by its master's."""
@@ -185,8 +186,10 @@ class TopicConfigManager:
     def _written(self, topic: TopicConfig, how: str, now: TopicConfig | None) -> None:
         self.version = self.version.next(self._clock.now_ms())
         self._changed(now)
+        read, write = self.lost.pop(topic.topic, (None, None))
         self._journal.write(TopicChanged(topic=topic.topic, broker=self._config.node, read_queues=topic.read_queues,
-                                         write_queues=topic.write_queues, permission=topic.permission, how=how))
+                                         write_queues=topic.write_queues, permission=topic.permission, how=how,
+                                         lost_read_queues=read, lost_write_queues=write))
 
     def _limit_reached(self, limit: str, value: int, allowed: int, who: str) -> None:
         now_ms = self._clock.now_ms()

@@ -9,6 +9,7 @@ from sandbox.client.offset_store import OffsetMemory
 from sandbox.journal.events import OffsetCommitted, OffsetsPersisted
 from sandbox.journal.journal import Journal
 from sandbox.kernel import loose_json
+from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,8 @@ class LocalFileOffsetStore(OffsetMemory):
     """`<client id>/<group>/offsets.json`; the broker's table knows nothing of it.  RocketMQ: same name.
 
     The file is read tolerantly (fastjson writes queues as raw objects for keys) and written as strict JSON whose
-    keys hold the object's text, which fastjson reads as well.  An unreadable file counts as no record.
+    keys hold the object's text, which fastjson reads as well.  A missing or empty file holds no record; when the
+    backup of a damaged one is damaged, too, the member cannot start, and writes nothing over the two.
     What is removed is removed from memory only: a later read finds the file's value again.
     """
 
@@ -38,15 +40,24 @@ class LocalFileOffsetStore(OffsetMemory):
         self.file = f"{client_id}/{group}/offsets.json"
 
     async def load(self) -> None:
+        """Raises ClientError when neither the file nor its backup can be read."""
         self.table.update(self.in_file())
 
     async def read_stored(self, mq: MessageQueue) -> int | None:
-        return self.in_file().get(mq)
+        try:
+            return self.in_file().get(mq)
+        except ClientError as error:
+            log.error("no stored offset: %s", error)
+            return None
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Write the given queues; the file keeps what it has of others."""
         wanted = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
-        before = self.in_file()
+        try:
+            before = self.in_file()
+        except ClientError as error:
+            log.error("offsets are not written: %s", error)
+            return
         changed = {mq: offset for mq, offset in wanted.items() if before.get(mq) != offset}
         if not changed:
             return
@@ -68,15 +79,23 @@ class LocalFileOffsetStore(OffsetMemory):
         """The broker keeps no offsets of broadcasting members."""
 
     def in_file(self) -> dict[MessageQueue, int]:
-        """What the file holds now, or its backup when it cannot be read."""
+        """What the file holds now, or its backup when it cannot be read.
+
+        Raises ClientError when the backup cannot be read, either, as RocketMQ's `readLocalOffsetBak` does.
+        """
+        damage: Exception | None = None
         for name in (self.file, f"{self.file}.bak"):
-            content = self._files.read(name)
-            if content is None:
+            damage, content = None, self._files.read(name)
+            if not content:
                 continue
             try:
                 return decode_offsets(content)
-            except (ValueError, KeyError, TypeError) as why:
-                log.warning("skipping offset file %s: %s", name, why)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                log.warning("skipping offset file %s: %s", name, error)
+                damage = error
+        if damage is not None:
+            raise ClientError(f"the offsets in {self.file} and its backup cannot be read: put a whole file in their "
+                              "place, or move both away to start without offsets")
         return {}
 
 

@@ -1,7 +1,7 @@
 """A broker and its machine: files, disk, clock, and its permanent address."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from sandbox.broker.broker import Broker
@@ -10,14 +10,16 @@ from sandbox.cluster.context import Context
 from sandbox.cluster.last_known import LastKnown, last_known
 from sandbox.cluster.presets import REAL, Preset
 from sandbox.cluster.record import NodeRecord
+from sandbox.cluster.reverted import say_reverted
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import UnflushedLost
-from sandbox.kernel.errors import ActionRefused
+from sandbox.kernel.errors import ActionRefused, TablesDamaged
 from sandbox.kernel.process_clock import ProcessClock
 from sandbox.kernel.skewed_clock import SkewedClock
 from sandbox.message.msg_id import host_bytes
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.durable import flushed_positions, lost_of, mapped_files, unflushed_records
+from sandbox.store.json_files import TableRead
 from sandbox.store.message_store import MessageStore
 from sandbox.store.unanswered import Unanswered
 
@@ -25,13 +27,13 @@ log = logging.getLogger(__name__)
 
 FULL_RATIO = 0.95  # of the limit that stands for the disk's size; puts are refused from 0.90 on
 MASTER_ID = 0
-NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut")
+NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut", "damaged")
 
 
 class BrokerNode:
     """A broker and its machine: it can be started, stopped, killed, hung; its files, clock and disk outlive it.
 
-    `state` is one of NODE_STATES.
+    `state` is one of NODE_STATES; `damaged`: its last start was refused, because tables on its disk cannot be read.
     """
 
     def __init__(self, record: NodeRecord, context: Context, name_servers: list[str], ip: str) -> None:
@@ -47,6 +49,7 @@ class BrokerNode:
         self._starts = 0
         self._ended = "stopped"
         self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
+        self.damaged: tuple[TableRead, ...] = ()  # tables that kept its last start from succeeding
         self._disk = context.environment.disk(context.directory / record.directory, context.clock)
         self._disk.refused = lambda why, asked_bytes: context.disk_refused(why, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
@@ -86,8 +89,12 @@ class BrokerNode:
             raise ActionRefused(409, "{broker} is not running.", "Start it first.", broker=self.node)
         return self.broker
 
-    def start(self) -> None:
-        """Recover the files, listen, register.  Raises StoreError when the files cannot be opened."""
+    def start(self, *, accepting: Collection[str] = ()) -> None:
+        """Recover the files, listen, register.  Raises StoreError when the files cannot be opened.
+
+        TablesDamaged, one of these, is remembered until a start succeeds.  `accepting`: names of tables whose loss is
+        accepted.
+        """
         assert self.broker is None, "it runs already"
         context = self._context
         self._starts += 1
@@ -108,11 +115,17 @@ class BrokerNode:
         context.network.listen(self.record.address, broker)
         context.network.listen(self.ha_address, broker.ha_listener)
         try:
-            broker.start()
-        except BaseException:
+            broker.start(accepting=accepting)
+        except BaseException as error:
             self._unlisten()
+            if isinstance(error, TablesDamaged):
+                self._refuse(error.reads)
             raise
-        self.broker, self.last_known = broker, None
+        known, was_damaged = self.last_known, bool(self.damaged or broker.strange_tables)
+        self.broker, self.last_known, self.damaged = broker, None, ()
+        context.tables_read(self.node, broker.strange_tables)
+        if known is not None:
+            say_reverted(known, broker, context.journal, was_damaged=was_damaged)
         context.listeners.up(self.record.address, broker)
         self._note_recovered(store)
         if self.lock_life_ms is not None:
@@ -120,6 +133,18 @@ class BrokerNode:
         self._load_disk(store)
         if store.recovered is not None and store.recovered.truncated_bytes:
             context.log_cut(self.node, store.recovered)
+
+    def try_start(self) -> bool:
+        """Start; False where damaged tables keep it from it.  Raises StoreError for any other reason."""
+        try:
+            self.start()
+        except TablesDamaged as error:
+            log.warning("%s does not start: %s", self.node, error)
+        return self.broker is not None
+
+    def _refuse(self, reads: tuple[TableRead, ...]) -> None:
+        self.damaged, self._ended = reads, "damaged"
+        self._context.tables_read(self.node, reads)
 
     @property
     def ha_address(self) -> str:

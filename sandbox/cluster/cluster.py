@@ -1,7 +1,7 @@
 """One running cluster: servers, actors, clock, journal, and the record kept after its process ends."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from sandbox.cluster.links import Links
 from sandbox.cluster.listeners import Listeners
 from sandbox.cluster.node_names import NodeNames
 from sandbox.cluster.nodes import Nodes
-from sandbox.cluster.notices import Notice, note_cut, of_cuts
+from sandbox.cluster.notices import Notice, note_cut, note_tables, of_cuts, of_damaged, of_tables
 from sandbox.cluster.presets import Preset, preset_of
 from sandbox.cluster.steps import Steps
 from sandbox.cluster.topic_origins import TopicOrigins
@@ -33,6 +33,7 @@ from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import ClockChanged, StretchEnded
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
+from sandbox.store.json_files import TableRead
 
 BEHIND_MS = 1_000  # a clock that is behind by less is not advanced
 AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than the journal's last entry
@@ -97,6 +98,7 @@ class Cluster:
                                   stopped=lambda: self.end_stretch("disk"))
         self.journal_files.refused = self.disk_full.begin
         context.disk_refused = self._disk_refused
+        context.tables_read = self._note_tables
         context.log_cut = lambda node, report: note_cut(record.cuts, node, report)
         self._companions: dict[type[Companion], Any] = {}  # each of its key's type
         self._apart: dict[type[Companion], Any] = {}
@@ -158,7 +160,9 @@ class Cluster:
         self.preset = self.context.preset = preset
 
     def promote(self, slave: BrokerNode) -> list[str]:
-        """Restart it as master; it and its dead master swap names, which are returned, and links are renamed too."""
+        """Stop it, to be started as master; it and its dead master swap names, which are returned, and links are
+        renamed, too.
+        """
         names = self.nodes.promote(slave)
         self.links.rename(names)
         return list(names)
@@ -191,7 +195,19 @@ class Cluster:
     def notices(self) -> list[Notice]:
         """Notices for its viewers, beside the reason why it does not run."""
         full = [] if self._home_full is None else [self._home_full]
-        return full + of_cuts(self.record.cuts)
+        damaged = [notice for node in self.nodes.brokers for notice in of_damaged(node.node, node.damaged)]
+        return full + damaged + of_tables(self.record.tables) + of_cuts(self.record.cuts)
+
+    def dismiss_notices(self) -> None:
+        """Forget what its owner has read; a broker that does not start is no such notice."""
+        self.record.cuts.clear()
+        self.record.tables.clear()
+        self.save()
+
+    def _note_tables(self, node: str, reads: Sequence[TableRead]) -> None:
+        note_tables(self.record.tables, node, reads)
+        if any(read.from_outside for read in reads):
+            self.end_stretch("files")
 
     # Its record.
 

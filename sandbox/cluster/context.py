@@ -1,6 +1,6 @@
 """Objects that all parts of one sandbox share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sandbox.cluster.environment import Environment, Network
@@ -10,6 +10,7 @@ from sandbox.control.limits import SandboxLimits
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
+from sandbox.store.json_files import TableRead
 from sandbox.store.results import RecoveryReport
 
 
@@ -29,4 +30,5 @@ class Context:
         self.listeners = listeners
         self.disk_refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None  # called by a broker's disk
         self.log_cut: Callable[[str, RecoveryReport], None] = lambda node, report: None  # called when a node is opened
+        self.tables_read: Callable[[str, Sequence[TableRead]], None] = lambda node, reads: None  # that were strange
         self.home_full = False  # all sandboxes together use the space they may take

@@ -16,6 +16,8 @@ class LastKnown(NamedTuple):
     topics: dict[str, dict[str, Any]]  # name → permission, read_queues, write_queues, ends [[min, max]] by queue
     groups: dict[str, dict[str, dict[str, list[int | None]]]]  # group → topic → queue → [committed, its store time]
     locking: list[str]  # groups that held locks, which were lost with the memory
+    settings: dict[str, dict[str, Any]] | None = None  # group → its row in RocketMQ's table; None: not known
+    delays: dict[str, int] | None = None  # delay level → offset; None: not known
 
     def read_queues(self, topic: str) -> int:
         """Read queues of the topic; 0 for an unknown or unreadable one."""
@@ -46,4 +48,5 @@ def last_known(broker: Broker, state: str, at_ms: int) -> LastKnown:
             str(number): [offset, None if offset >= store.max_offset(key.topic, number)
                           else store.store_time(key.topic, number, offset)] for number, offset in queues.items()}
     locking = sorted(group for group, locks in broker.locks.table.items() if locks)
-    return LastKnown(at_ms, state, topics, groups, locking)
+    settings = {name: config.to_json() for name, config in sorted(broker.subscription_groups.table.items())}
+    return LastKnown(at_ms, state, topics, groups, locking, settings, broker.delay.to_json()["offsetTable"])

@@ -56,12 +56,15 @@ class Nodes:
             node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
 
     def start(self) -> None:
-        """Masters before their slaves, which find them by the name servers; nodes that were down stay down."""
+        """Masters before their slaves, which find them by the name servers; nodes that were down stay down.
+
+        One whose tables cannot be read stays down alone.
+        """
         for name_server in self.name_servers:
             name_server.start()
         for broker in self._masters_first():
             if broker.last_known is None:
-                broker.start()
+                broker.try_start()
 
     def stop(self) -> None:
         """Stop cleanly, slaves first; a hung node is killed."""
@@ -77,7 +80,7 @@ class Nodes:
         for broker in self._masters_first():
             if broker.broker is not None:
                 broker.stop()
-                broker.start()
+                broker.try_start()
 
     def kill(self) -> None:
         for broker in self.brokers:
@@ -94,15 +97,14 @@ class Nodes:
         node.power_cut(None if master is None else master.running.store.unanswered)
 
     def promote(self, slave: BrokerNode) -> dict[str, str]:
-        """Restart `slave` as master; its master, which is down, becomes its slave.
+        """Stop `slave`, to be started as master; its master, which is down, becomes its slave.
 
-        Returns the changed names, old → new.  Raises StoreError when it cannot start.
+        Returns the changed names, old → new.
         """
         master = self.broker(slave.name)
         slave.stop()
         names = {slave.node: master.node, master.node: slave.node}
         self._rename(slave, master.record.broker_id, master, slave.record.broker_id)
-        slave.start()
         return names
 
     def _rename(self, one: BrokerNode, one_id: int, other: BrokerNode, other_id: int) -> None:

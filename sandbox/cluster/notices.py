@@ -1,11 +1,20 @@
 """Notices shown to all viewers of a sandbox, beside the reason why it does not run."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from sandbox.store.json_files import WHYS, TableRead
 from sandbox.store.results import RecoveryReport
 
 LOG_CUT = ("The commit log of {broker} could not be read from byte {offset} on when it was opened. It ends there now, "
            "as RocketMQ ends it: {bytes} bytes were cut off.")
+
+TABLE_DAMAGED = ("{broker} does not start, as RocketMQ would not: {file} {why}, and no other copy of its table {table} "
+                 "can be read. Put a whole file in its place and start {broker}, or accept the loss of {table} on the "
+                 "page Topology.")
+FROM_BACKUP = "{broker} took the backup of {file}, which {why}. Changes since the backup are lost."
+NO_BACKUP = ("{broker} started with an empty table {table}, as RocketMQ would: {file} {why}, and there is no backup of "
+             "it.")
 
 
 class Notice(NamedTuple):
@@ -25,3 +34,22 @@ def note_cut(cuts: dict[str, dict[str, int]], node: str, report: RecoveryReport)
 def of_cuts(cuts: dict[str, dict[str, int]]) -> list[Notice]:
     texts = [{"broker": node} | {name: str(value) for name, value in cut.items()} for node, cut in sorted(cuts.items())]
     return [Notice(LOG_CUT, values, dismissible=True) for values in texts]
+
+
+def of_damaged(node: str, reads: Sequence[TableRead]) -> list[Notice]:
+    """Of a broker that does not start.  `why` is translated by itself."""
+    return [Notice(TABLE_DAMAGED, {"broker": node, "table": read.name, "file": read.first.path,
+                                   "why": WHYS[read.first.why]}) for read in reads]
+
+
+def note_tables(kept: dict[str, dict[str, list[str]]], node: str, reads: Sequence[TableRead]) -> None:
+    """Source, file and its fault, by node and table, of tables that were read from a backup or lost."""
+    for read in reads:
+        if read.source != "damaged":
+            kept.setdefault(node, {})[read.name] = [read.source, read.unread[0].path, read.unread[0].why]
+
+
+def of_tables(kept: dict[str, dict[str, list[str]]]) -> list[Notice]:
+    return [Notice(FROM_BACKUP if source == "backup" else NO_BACKUP,
+                   {"broker": node, "table": table, "file": file, "why": WHYS[why]}, dismissible=True)
+            for node, tables in sorted(kept.items()) for table, (source, file, why) in sorted(tables.items())]

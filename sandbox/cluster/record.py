@@ -82,6 +82,7 @@ class SandboxRecord:
     lab: dict[str, Any] = field(default_factory=dict)  # in progress: lab, seed, began (a seq), attempts by lab
     hold: dict[str, Any] = field(default_factory=dict)  # of its teacher: rate, heals, acts (`TeacherHold`)
     cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → the unreadable part of its log that was cut
+    tables: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # node → table → its `notices.note_tables`
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed
     listening: bool = False  # its ports are open while the sandbox is

@@ -1,6 +1,6 @@
 """How each topic was created: `topics.json` does not have it, the journal does."""
 
-from sandbox.journal.events import Entry, TopicChanged
+from sandbox.journal.events import Entry, TopicChanged, TopicReverted
 
 ORIGINS_KEPT = 4_096
 
@@ -17,6 +17,8 @@ class TopicOrigins:
     def note(self, entry: Entry) -> None:
         """Take a fact.  A change of an existing topic leaves its origin alone."""
         event = entry.event
+        if isinstance(event, TopicReverted) and event.write_queues is None:
+            self.kept.pop(f"{event.topic}/{event.broker}", None)
         if not isinstance(event, TopicChanged):
             return
         key = f"{event.topic}/{event.broker}"

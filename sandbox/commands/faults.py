@@ -1,10 +1,12 @@
 """Faults of brokers, name servers, clocks and disks."""
 
+from collections.abc import Collection
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
+    AcceptLoss,
     FillDisk,
     ForceUnlock,
     FreeDisk,
@@ -19,7 +21,7 @@ from sandbox.control.actions import (
     StopBroker,
     StopNameServer,
 )
-from sandbox.kernel.errors import ActionRefused, StoreError
+from sandbox.kernel.errors import ActionRefused, StoreError, TablesDamaged
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.snapshot_cache import cache_of
 
@@ -30,11 +32,41 @@ def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
         raise ActionRefused(409, "{broker} is running already.", broker=node.node)
 
     def carry_out(seq: int, by: str) -> None:
-        cache_of(cluster).forget_store(node.node)
+        start_node(cluster, node)
+
+    return carry_out
+
+
+def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str] = ()) -> None:
+    """Raises ActionRefused (409) when its files cannot be opened.  `accepting`: tables whose loss is accepted."""
+    cache_of(cluster).forget_store(node.node)
+    try:
+        node.start(accepting=accepting)
+    except TablesDamaged as error:
+        raise ActionRefused(409, "{broker} cannot start: {why}.",
+                            "Put a whole file in its place and start it, or accept the loss of the table.",
+                            broker=node.node, why=str(error)) from error
+    except StoreError as error:
+        raise ActionRefused(409, "{broker} cannot start: {why}.", broker=node.node, why=str(error)) from error
+
+
+def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
+    """RocketMQ has no such command: there the files are moved away by hand."""
+    node = cluster.nodes.broker(action.broker, action.broker_id)
+    names = [read.name for read in node.damaged]
+    if not names:
+        raise ActionRefused(409, "{broker} has no damaged table.", "Only a table that keeps a broker from starting "
+                            "is given up.", broker=node.node)
+    if action.table not in names:
+        raise ActionRefused(422, "The table {table} of {broker} is not damaged.", "Damaged are: {known}.",
+                            field="table", table=action.table, broker=node.node, known=", ".join(names))
+
+    def carry_out(seq: int, by: str) -> None:
         try:
-            node.start()
-        except StoreError as why:
-            raise ActionRefused(409, "{broker} cannot start: {why}.", broker=node.node, why=str(why)) from why
+            start_node(cluster, node, accepting=(action.table,))
+        except ActionRefused:
+            if action.table in (read.name for read in node.damaged):
+                raise  # else the decision about another table is still to come
 
     return carry_out
 
@@ -84,11 +116,9 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
                             broker=slave.node)
 
     def carry_out(seq: int, by: str) -> None:
-        try:
-            for name in cluster.promote(slave):
-                cache_of(cluster).forget_store(name)
-        except StoreError as why:
-            raise ActionRefused(409, "{broker} cannot start: {why}.", broker=slave.node, why=str(why)) from why
+        for name in cluster.promote(slave):
+            cache_of(cluster).forget_store(name)
+        start_node(cluster, slave)
 
     return carry_out
 

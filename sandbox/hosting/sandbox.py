@@ -226,8 +226,7 @@ class Sandbox:
         self.cluster.set_home_full(full)
 
     def dismiss_notices(self) -> None:
-        self.record.cuts.clear()
-        self.cluster.save()
+        self.cluster.dismiss_notices()
 
     # External clients.
 

@@ -12,6 +12,7 @@ SandboxError
 ├── StoreError
 │   ├── CorruptRecord        bytes on disk are not valid
 │   ├── StoreFull            the disk, or the limit that stands for it, is full
+│   ├── TablesDamaged        tables of a broker and their backups cannot be read
 │   └── Locked               another process holds this directory
 ├── ProtocolViolation        bytes on the wire are not RocketMQ's protocol; end the connection
 │   └── FrameTooLarge        a frame or a header over its limit
@@ -87,6 +88,17 @@ class CorruptRecord(StoreError):
 
 class StoreFull(StoreError):
     """The disk, or the limit that stands for it, is full.  Delete files or raise the limit."""
+
+
+class TablesDamaged(StoreError):
+    """Tables of a broker cannot be read, nor their backups.  Restore the files, or accept the loss of the tables.
+
+    `reads`: a `store.json_files.TableRead` for each; the message names the files.
+    """
+
+    def __init__(self, reads: tuple[Any, ...]) -> None:
+        super().__init__("; ".join(map(str, reads)))
+        self.reads = reads
 
 
 class Locked(StoreError):

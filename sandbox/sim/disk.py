@@ -93,11 +93,17 @@ class SimDisk:
         self._held = set()
         self.crash_at = None
 
-    def power_cut(self) -> None:
-        """The machine stops: the seed decides which unflushed sectors and names survive."""
+    def power_cut(self, *, small_files_whole: bool = False) -> None:
+        """The machine stops: the seed decides which unflushed sectors and names survive.
+
+        `small_files_whole`: a file that was written at once is whole, as it was flushed last or as it is now.
+        """
         self._files = dict(self._chance.choice(self._name_states))
         for file in self._files.values():
-            file.durable = self._survived(file)
+            survived = self._survived(file)
+            if small_files_whole and file.small and survived != file.cache:
+                survived = file.durable
+            file.durable = survived
             file.cache = bytearray(file.durable)
         self._name_states.clear()
         self._name_states.append(dict(self._files))

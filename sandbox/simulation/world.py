@@ -73,10 +73,13 @@ class SimulatedEnvironment:
         return self.disks[name]
 
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
-        """The seed decides which unflushed bytes survive; small files past the kernel's write-back time do."""
+        """The seed decides which unflushed bytes survive; small files past the kernel's write-back time do.
+
+        A younger one is whole, too, but may be an older one, or empty.
+        """
         assert isinstance(disk, SimDisk), "worlds have no other disks"
         disk.write_back_files(older_than_ms=int(WRITE_BACK_S * 1000))
-        disk.power_cut()
+        disk.power_cut(small_files_whole=True)
 
     def network(self, clock: Clock) -> Network:
         self._networks += 1

@@ -1,12 +1,25 @@
 """Findings of a verification, with their positions."""
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from sandbox.store.results import QueueUnit
 
 ERROR = "error"  # invalid bytes
 WARNING = "warning"  # nothing acknowledged is lost, but it should be known
-NOTE = "note"  # normal in a store that is open, or was not closed
+NOTE = "note"  # normal in a store that is open, or was not closed, or whose clock was set back
+
+_CODES = {
+    ERROR: "crc unreadable gap torn_record garbled missing_unit wrong_unit orphan_unit two_records missing_entry "
+           "missing_file wrong_entry wrong_time wrong_header wrong_slot broken_chain unknown_shape",
+    WARNING: "file_sizes odd_entry torn_tail checkpoint_ahead no_configuration index_order",
+    NOTE: "behind no_queue no_index time_goes_back orphan_entry",
+}
+SEVERITIES = {code: severity for severity, codes in _CODES.items() for code in codes.split()}
+"""By code.  `mqstore verify` reports all of them, `store_audit` those that are no notes."""
+
+LOG_ENDS = frozenset({"unreadable", "gap", "torn_record"})
+"""Of the log: records are missing, so that what other files say of later ones is no news."""
 
 MAX_FINDINGS = 1_000  # of one verification; more are only counted
 
@@ -19,6 +32,15 @@ class Finding(NamedTuple):
     where: str
     position: int
     text: str
+
+
+def finding(code: str, where: str, position: int, text: str) -> Finding:
+    return Finding(severity_of(code, where), code, where, position, text)
+
+
+def severity_of(code: str, where: str) -> str:
+    """Of a finding in a file: an index file that ends too early has lost entries, a log or a queue has not."""
+    return ERROR if code == "file_sizes" and where.startswith("index/") else SEVERITIES[code]
 
 
 class VerifyReport(NamedTuple):
@@ -47,9 +69,12 @@ class Findings:
         self.items: list[Finding] = []
         self.omitted = 0
 
-    def add(self, severity: str, code: str, where: str, position: int, text: str) -> None:
+    def has_any(self, codes: Set[str], where: str) -> bool:
+        return any(one.code in codes and one.where == where for one in self.items)
+
+    def add(self, code: str, where: str, position: int, text: str) -> None:
         if len(self.items) < self._limit:
-            self.items.append(Finding(severity, code, where, position, text))
+            self.items.append(finding(code, where, position, text))
         else:
             self.omitted += 1
 
@@ -77,16 +102,16 @@ def torn_tail_text(why: str) -> str:
     return f"the log ends here, before what is no record: {why}"
 
 
-def stop_of_log(why: str, lost_bytes: int | None, *, pointed_at: bool, untouched: bool) -> tuple[str, str, str] | None:
-    """Severity, code and text of a position without a record; None for the normal end of a log.
+def stop_of_log(why: str, lost_bytes: int | None, *, pointed_at: bool, untouched: bool) -> tuple[str, str] | None:
+    """Code and text of a position without a record; None for the normal end of a log.
 
     `lost_bytes`: up to the next record, None if none follows.  `pointed_at`: by a queue.
     """
     if lost_bytes is not None:
-        return ERROR, "unreadable", f"{why}; {lost_bytes} bytes are lost"
+        return "unreadable", f"{why}; {lost_bytes} bytes are lost"
     if pointed_at:
-        return ERROR, "torn_record", f"{why}, but a queue points here"
-    return None if untouched else (WARNING, "torn_tail", torn_tail_text(why))
+        return "torn_record", f"{why}, but a queue points here"
+    return None if untouched else ("torn_tail", torn_tail_text(why))
 
 
 def chain_text(slot: int, expected: int, previous: int) -> str:
@@ -107,15 +132,20 @@ def slots_used_text(said: int, used: int) -> str:
     return f"{said} slots in use by the header, {used} by the entries"
 
 
-def missing_file_text(before: str) -> str:
-    return (f"a file is missing behind {before}: entry 1 does not count from its end, "
-            "and the log has keys between the two")
-
-
 def stray_entry_text(physical: int, before: int, after: int) -> str:
     return f"points to {physical}, the entries around it to {before} and {after}"
 
 
 UNKNOWN_SHAPE_TEXT = ("nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
                       "(store_audit --option index_slots=N, mqstore --index-slots N)")
-FILE_SIZES_TEXT = "files differ in size; a broker refuses to start on them"
+
+
+def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
+    """Of a file of the log or a queue that has another length than the others; `is_last`: of its directory.
+
+    RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an empty file that is the last, as `sandbox.store` does.
+    """
+    if size_bytes == 0 and is_last:
+        return ("the file is empty: RocketMQ before 5.1.3, 4.9.8 too, refuses to start on it; RocketMQ from 5.1.3 on "
+                "and QueueViz's broker delete it and start")
+    return "files differ in size: RocketMQ, 4.9.8 and 5.x, and QueueViz's broker refuse to start on them"

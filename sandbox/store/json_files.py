@@ -2,17 +2,28 @@
 
 import json
 import logging
-from typing import Any
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
 
 import orjson
 
-from sandbox.kernel import loose_json
+from sandbox.kernel.errors import TablesDamaged
 from sandbox.store.disk import Disk
+from sandbox.store.table_files import BACKUP, path_of, value_in
 
 log = logging.getLogger(__name__)
 
-DIRECTORY = "config"
+ASIDE = ".damaged"  # and a number from the second on: files whose loss was accepted
 DEEPEST = 12  # nested lists and maps; no table has so many levels
+
+WHYS = {
+    "missing": "is missing", "empty": "is empty", "nul_bytes": "holds only NUL bytes", "not_json": "holds no JSON",
+    "not_a_table": "holds JSON that is no such table", "not_readable": "cannot be opened or read",
+}
+"""Faults of a file, as the end of a sentence about it."""
+NOTHING = frozenset({"missing", "empty"})
+"""Not damaged: nothing was stored, as far as RocketMQ distinguishes."""
 
 
 def in_apaches_shape(table: Any) -> bytes:
@@ -29,6 +40,37 @@ def in_apaches_shape(table: Any) -> bytes:
     return data.replace(b'": ', b'":')
 
 
+class Unread(NamedTuple):
+    """A file that holds no table.  `why`: one of WHYS."""
+
+    path: str  # below the store
+    why: str
+
+
+class TableRead(NamedTuple):
+    """The outcome of reading a table.  `source`: file, backup, nothing (neither file has content), lost (the file is
+    damaged, and there is no backup) or damaged (neither can be read).  `unread`: the file and its backup, as far as
+    they were tried and hold no table.
+    """
+
+    name: str
+    source: str
+    unread: tuple[Unread, ...]
+
+    @property
+    def first(self) -> Unread:
+        """The first damaged file, else the first without content.  There is one unless `source` is file."""
+        return next((one for one in self.unread if one.why not in NOTHING), self.unread[0])
+
+    @property
+    def from_outside(self) -> bool:
+        """A file is damaged: no broker of ours leaves it so, not even by a power cut."""
+        return any(one.why not in NOTHING for one in self.unread)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{one.path} {WHYS[one.why]}" for one in self.unread)
+
+
 class JsonFile:
     """One table.  RocketMQ: `ConfigManager` (spec store-format 10).
 
@@ -38,19 +80,46 @@ class JsonFile:
 
     def __init__(self, disk: Disk, name: str) -> None:
         self._disk = disk
-        self.path = f"{DIRECTORY}/{name}.json"
+        self.name = name
+        self.path = path_of(name)
+
+    def load(self, take: Callable[[Any], None]) -> TableRead:
+        """Call `take` with the table; with that of the backup where the file has none or `take` refuses it.
+
+        `take` raises ValueError, TypeError, KeyError or AttributeError for anything but such a table, and then has
+        changed nothing.  It is not called where nothing is stored.  As `ConfigManager.load` in RocketMQ 4.9.8: a
+        missing or empty file is no fault, and a damaged one without a backup counts as an empty table; the broker
+        refuses to start only if the backup is damaged.  A file of blanks is an empty table, without the backup.
+        """
+        unread: list[Unread] = []
+        for path, source in ((self.path, "file"), (f"{self.path}{BACKUP}", "backup")):
+            why = self._taken(path, take)
+            if why is None:
+                return TableRead(self.name, source, tuple(unread))
+            unread.append(Unread(path, why))
+        damaged = [one.why not in NOTHING for one in unread]
+        source = "damaged" if damaged[1] else "lost" if damaged[0] else "nothing"
+        return TableRead(self.name, source, tuple(unread))
 
     def read(self) -> Any | None:
-        """The table; that of the backup when the file is missing or damaged; None when neither can be read."""
-        for path in (self.path, f"{self.path}.bak"):
-            data = self._disk.read(path)
-            if not data or not data.strip():
-                continue
-            try:
-                return loose_json.loads(data)
-            except ValueError as why:
-                log.warning("cannot read %s: %s", path, why)
-        return None
+        """The table; that of the backup when the file has none; None when nothing is stored.
+
+        Raises TablesDamaged when what is stored cannot be read.
+        """
+        content: list[Any] = []
+        read = self.load(content.append)
+        if read.source in ("damaged", "lost"):
+            raise TablesDamaged((read,))
+        return content[0] if content else None
+
+    def put_aside(self) -> tuple[str, ...]:
+        """Rename the file and its backup, so that the table is empty; returns their new paths.  Nothing is deleted."""
+        kept = []
+        for path in (self.path, f"{self.path}{BACKUP}"):
+            if self._disk.is_file(path):
+                kept.append(self._free_name(path))
+                self._disk.rename(path, kept[-1])
+        return tuple(kept)
 
     def write(self, table: Any) -> bool:
         """Replace the table; False when it is the same text as before.  Raises StoreFull."""
@@ -60,6 +129,34 @@ class JsonFile:
             return False
         self._disk.write(f"{self.path}.tmp", data)
         if before is not None:
-            self._disk.write(f"{self.path}.bak", before)
+            self._disk.write(f"{self.path}{BACKUP}", before)
         self._disk.rename(f"{self.path}.tmp", self.path)
         return True
+
+    def _taken(self, path: str, take: Callable[[Any], None]) -> str | None:
+        """None, or why the file has no table: one of WHYS."""
+        try:
+            data = self._disk.read(path)
+        except OSError as error:
+            log.warning("cannot read %s: %s", path, error)
+            return "not_readable"
+        if data is None:
+            return "missing"
+        if not data:
+            return "empty"
+        try:
+            content = value_in(data)
+        except ValueError as error:
+            log.warning("cannot read %s: %s", path, error)
+            return "not_json" if data.strip(b"\0") else "nul_bytes"
+        try:
+            if content not in (None, []):
+                take(content)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            log.warning("no %s table in %s: %r", self.name, path, error)
+            return "not_a_table"
+        return None
+
+    def _free_name(self, path: str) -> str:
+        names = (f"{path}{ASIDE}{number or ''}" for number in count())
+        return next(name for name in names if self._disk.size_of(name) is None)

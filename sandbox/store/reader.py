@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from sandbox.kernel.errors import CorruptRecord, StoreError
-from sandbox.kernel.loose_json import LooseJsonError, loads
+from sandbox.kernel.loose_json import LooseJsonError
 from sandbox.message.message import StoredMessage
 from sandbox.message.record import Layout
 from sandbox.store.reader_files import FileRun, OpenFiles
@@ -22,6 +22,7 @@ from sandbox.store.reader_listing import Odd, queues_in, small_file
 from sandbox.store.reader_log import LogReader
 from sandbox.store.reader_queue import ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
+from sandbox.store.table_files import BACKUP, CONSUMER_OFFSETS, DELAY_OFFSETS, TOPICS, path_of, value_in
 
 QUERY_ROUNDS = 3  # RocketMQ: `queryMessage` tries again with an earlier end when nothing could be read
 
@@ -191,22 +192,24 @@ class StoreReader:
     # Other files.
 
     def config(self, name: str) -> Any:
-        """The value in `config/<name>.json`, or in its `.bak` if the file is missing or broken; None without either."""
-        for path in (self.root / "config" / f"{name}.json", self.root / "config" / f"{name}.json.bak"):
+        """The value in `config/<name>.json`, or in its `.bak` if the file is missing, empty or broken; None without
+        either.
+        """
+        for path in (self.root / path_of(name), self.root / f"{path_of(name)}{BACKUP}"):
             data = small_file(path)
             with suppress(LooseJsonError):
-                if data is not None:
-                    return loads(data)
+                if data:
+                    return value_in(data)
         return None
 
     def topics(self) -> dict[str, dict[str, Any]]:
         """Topic configurations by name."""
-        return _table(self.config("topics"), "topicConfigTable")
+        return _table(self.config(TOPICS), "topicConfigTable")
 
     def consumer_offsets(self) -> dict[tuple[str, str], dict[int, int]]:
         """The next offset of each queue by (topic, group)."""
         found: dict[tuple[str, str], dict[int, int]] = {}
-        for name, offsets in _table(self.config("consumerOffset"), "offsetTable").items():
+        for name, offsets in _table(self.config(CONSUMER_OFFSETS), "offsetTable").items():
             topic, mark, group = name.partition("@")
             if mark and isinstance(offsets, dict):
                 found[topic, group] = _numbers(offsets)
@@ -214,7 +217,7 @@ class StoreReader:
 
     def delay_offsets(self) -> dict[int, int]:
         """The next offset to deliver by delay level; level n is queue n - 1 of SCHEDULE_TOPIC_XXXX."""
-        return _numbers(_table(self.config("delayOffset"), "offsetTable"))
+        return _numbers(_table(self.config(DELAY_OFFSETS), "offsetTable"))
 
     def checkpoint(self) -> Checkpoint | None:
         data = small_file(self.root / "checkpoint")

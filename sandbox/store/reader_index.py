@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sandbox.message import properties as names
 from sandbox.message.message import StoredMessage
 from sandbox.message.string_hash import index_key_hash
-from sandbox.store.findings import ERROR, Finding
+from sandbox.store.findings import Finding, finding
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_listing import named_files_in
 
@@ -82,9 +82,9 @@ class IndexFileReader:
         """Why its entries cannot be read, in a store that is not in use."""
         where = f"index/{self.name}"
         if self.size_bytes < HEADER_BYTES:
-            return Finding(ERROR, "file_sizes", where, self.size_bytes, "the file ends within its header")
+            return finding("file_sizes", where, self.size_bytes, "the file ends within its header")
         if self.is_miscounted():
-            return Finding(ERROR, "wrong_header", where, COUNT_AT, "by the header the next entry is "
+            return finding("wrong_header", where, COUNT_AT, "by the header the next entry is "
                            f"{self.header_as_it_stands().index_count}, in a file with room for {self.entries}")
         return None
 

@@ -15,12 +15,10 @@ from sandbox.message.record import Blank, Broken, Layout
 from sandbox.message.string_hash import tags_code
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.findings import (
-    ERROR,
-    FILE_SIZES_TEXT,
-    NOTE,
-    WARNING,
+    LOG_ENDS,
     Findings,
     VerifyReport,
+    file_sizes_text,
     missing_unit_text,
     orphan_unit_text,
     stop_of_log,
@@ -32,7 +30,7 @@ from sandbox.store.reader import StoreReader
 from sandbox.store.reader_log import Item
 from sandbox.store.reader_queue import ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
-from sandbox.store.verify_around import around, length_of
+from sandbox.store.verify_around import around, checkpoint_ahead, length_of
 from sandbox.store.verify_index import IndexCheck
 
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
@@ -88,12 +86,12 @@ class _Verification:
         self._index = IndexCheck(reader, self._found, in_use=self._in_use)
         self._missing_queues: set[tuple[str, int]] = set()
         self._positions: list[int] | None = None
-        self._records = self._blanks = self._end = self._last_ms = 0
+        self._records = self._blanks = self._end = self._last_ms = self._newest_ms = 0
 
     def run(self) -> VerifyReport:
         self._reader.log.run.refresh()
         for finding in around(self._reader.root, is_open=self._in_use):
-            self._found.add(*finding)
+            self._found.add(*finding[1:])
         self._check_files()
         for item in self._items():
             if isinstance(item.found, Blank):
@@ -104,6 +102,9 @@ class _Verification:
         for queue in self._queues.values():
             self._check_unclaimed(queue)
         self._index.finish(self._end)
+        if not self._in_use and not self._found.has_any(LOG_ENDS, "commitlog"):
+            for one in checkpoint_ahead(self._reader.root, self._newest_ms):
+                self._found.add(*one[1:])
         units = sum(len(queue.claimed) for queue in self._queues.values())
         return VerifyReport(self._records, self._blanks, self._end, len(self._queues), units, self._index.entries,
                             self._found.items, self._found.omitted)
@@ -113,10 +114,11 @@ class _Verification:
         size = length_of(files)
         for file, following in pairwise(files):
             if file.end != following.start:
-                self._found.add(ERROR, "gap", "commitlog", file.end, f"the next file begins at {following.start}")
+                self._found.add("gap", "commitlog", file.end, f"the next file begins at {following.start}")
         for file in files:
             if file.size_bytes < size:
-                self._found.add(WARNING, "file_sizes", "commitlog", file.start + file.size_bytes, FILE_SIZES_TEXT)
+                self._found.add("file_sizes", "commitlog", file.start + file.size_bytes, file_sizes_text(
+                    file.size_bytes, is_last=file is files[-1]))
 
     def _items(self) -> Iterator[Item]:
         """Everything in the log; unreadable parts are reported and skipped where a valid record follows."""
@@ -131,7 +133,7 @@ class _Verification:
                     continue
                 whole = record.examine(item.data, item.data_at, len(item.data), check_crc=False)
                 if isinstance(whole, Layout) and whole.physical_offset == item.at:  # only the body is damaged
-                    self._found.add(ERROR, "crc", "commitlog", item.at, item.found.why)
+                    self._found.add("crc", "commitlog", item.at, item.found.why)
                     yield item._replace(found=whole)
                     at = item.at + whole.size
                 else:
@@ -149,8 +151,8 @@ class _Verification:
         stop = stop_of_log(broken.why, None if beyond is None else beyond - item.at, pointed_at=pointed_at,
                            untouched=item.untouched)
         if stop is not None:
-            severity, code, text = stop
-            self._found.add(severity, code, "commitlog", item.at, text)
+            code, text = stop
+            self._found.add(code, "commitlog", item.at, text)
         if beyond is None and not self._in_use:
             self._check_behind(item.at)
         return beyond
@@ -161,7 +163,7 @@ class _Verification:
         for start in (file.start for file in log.run.files if file.start > end):
             for item in log.walk(start):
                 if isinstance(item.found, Broken) and item.at == start and not item.untouched:
-                    self._found.add(WARNING, "torn_tail", "commitlog", start, torn_tail_text(item.found.why))
+                    self._found.add("torn_tail", "commitlog", start, torn_tail_text(item.found.why))
                 break
 
     def _next_sound(self, at: int, candidates: list[int]) -> int | None:
@@ -180,14 +182,15 @@ class _Verification:
         try:
             message = item.message()
         except CorruptRecord as why:
-            self._found.add(ERROR, "unreadable", "commitlog", item.at, str(why))
+            self._found.add("unreadable", "commitlog", item.at, str(why))
             return
         self._records += 1
         self._end = item.at + found.size
         if message.store_ms < self._last_ms:
-            self._found.add(WARNING, "time_goes_back", "commitlog", item.at,
+            self._found.add("time_goes_back", "commitlog", item.at,
                             f"stored at {message.store_ms}, the record before at {self._last_ms}")
         self._last_ms = message.store_ms
+        self._newest_ms = max(self._newest_ms, message.store_ms)
         unit = expected_unit(message, self._delay_levels_ms)
         if unit is not None:
             self._check_unit(message, unit)
@@ -199,7 +202,7 @@ class _Verification:
         if queue is None:
             if name not in self._missing_queues:
                 self._missing_queues.add(name)
-                self._found.add(NOTE, "no_queue", f"consumequeue/{name[0]}/{name[1]}", 0,
+                self._found.add("no_queue", f"consumequeue/{name[0]}/{name[1]}", 0,
                                 f"the log has messages from {message.physical_offset} on, the queue has no files")
             return
         place = message.queue_offset - queue.first
@@ -216,18 +219,17 @@ class _Verification:
         position = message.queue_offset * UNIT_BYTES
         if place < len(queue.claimed):
             if queue.claimed[place]:
-                self._found.add(ERROR, "two_records", queue.where, position, two_records_text(message.physical_offset))
+                self._found.add("two_records", queue.where, position, two_records_text(message.physical_offset))
                 return
             queue.claimed[place] = 1
         if actual != expected:
-            self._found.add(ERROR, "wrong_unit", queue.where, position,
+            self._found.add("wrong_unit", queue.where, position,
                             wrong_unit_text(message.queue_offset, actual, expected))
 
     def _report_missing(self, queue: _Queue, message: StoredMessage) -> None:
         text = missing_unit_text(message.queue_offset, message.physical_offset)
         behind = self._in_use and message.queue_offset >= queue.end
-        self._found.add(NOTE if behind else ERROR, "behind" if behind else "missing_unit", queue.where,
-                        message.queue_offset * UNIT_BYTES, text)
+        self._found.add("behind" if behind else "missing_unit", queue.where, message.queue_offset * UNIT_BYTES, text)
 
     def _check_unclaimed(self, queue: _Queue) -> None:
         """Entries without a record: fine where the log was deleted, or where the queue began in the middle."""
@@ -236,6 +238,6 @@ class _Verification:
             number = queue.first + place
             unit = queue.reader.unit(number)
             if unit is not None and not is_filler(unit) and unit.physical_offset >= self._reader.log.min_offset:
-                self._found.add(ERROR, "orphan_unit", queue.where, number * UNIT_BYTES,
+                self._found.add("orphan_unit", queue.where, number * UNIT_BYTES,
                                 orphan_unit_text(number, unit.physical_offset))
             place = queue.claimed.find(0, place + 1)

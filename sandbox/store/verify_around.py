@@ -6,18 +6,24 @@ checks.
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from struct import Struct
 
-from sandbox.kernel.loose_json import LooseJsonError, loads
-from sandbox.store.findings import ERROR, FILE_SIZES_TEXT, WARNING, Finding
+from sandbox.kernel.loose_json import LooseJsonError
+from sandbox.message.topic_names import is_system
+from sandbox.store.findings import Finding, file_sizes_text, finding
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
+from sandbox.store.table_files import BACKUP, TABLES, TOPICS, path_of, value_in
 
-CONFIGS = ("consumerFilter", "consumerOffset", "delayOffset", "subscriptionGroup", "topics")
 CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five values, two of them log positions
 CHECKPOINT_BYTES = 4_096
 NO_FILE = b"?"  # neither times nor JSON
+CHECKPOINT_NAMES = ("the log", "a queue", "the index")
+UNIT = Struct(">qiq")  # of a queue: position, size, tags code
+INDEX_HEAD = Struct(">qqqqii")  # begin and end time, begin and end position, slots used, index count
 LAST_MS = 1 << 43  # in the year 2248: beyond any store time
 
 
@@ -27,21 +33,25 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
     size = length_of(files)
     for file in files:
         if file.size_bytes > size:
-            yield Finding(WARNING, "file_sizes", f"commitlog/{file.start:020}", size, FILE_SIZES_TEXT)
+            yield finding("file_sizes", f"commitlog/{file.start:020}", size, file_sizes_text(
+                file.size_bytes, is_last=file is files[-1]))
     queues, strange = queues_in(root)
     odd += strange + named_files_in(root / "index", NAME_DIGITS)[1]
-    queue_files: list[StoreFile] = []
+    queue_files: list[tuple[StoreFile, bool]] = []  # and whether it is the last of its queue
     for topic, queue_id in queues:
         for kind in ("consumequeue", "consumequeue_ext"):
             found, strange = files_in(root / kind / topic / str(queue_id))
             odd += strange
-            queue_files += found if kind == "consumequeue" else []
-    yield from (Finding(WARNING, "odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
+            if kind == "consumequeue":
+                queue_files += [(file, file is found[-1]) for file in found]
+    yield from (finding("odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
     if is_open:
         return  # files may be in creation
     if queue_files:
         yield from _queue_sizes(root, queue_files)
     yield from _small_files(root)
+    yield from _topics_without_configuration(root, queues)
+    yield from _index_order(root)
 
 
 def length_of(files: Sequence[StoreFile]) -> int:
@@ -49,21 +59,94 @@ def length_of(files: Sequence[StoreFile]) -> int:
     return commonest_length((file.start, file.size_bytes) for file in files)
 
 
-def _queue_sizes(root: Path, files: Sequence[StoreFile]) -> Iterator[Finding]:
-    sizes = Counter(file.size_bytes for file in files)
+def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterator[Finding]:
+    sizes = Counter(file.size_bytes for file, _ in files)
     size = max(sizes, key=lambda one: (sizes[one], one))
-    for file in files:
+    for file, is_last in files:
         if file.size_bytes != size:
-            yield Finding(WARNING, "file_sizes", _shown(root, file.path), min(size, file.size_bytes), FILE_SIZES_TEXT)
+            yield finding("file_sizes", _shown(root, file.path), min(size, file.size_bytes), file_sizes_text(
+                file.size_bytes, is_last=is_last))
 
 
 def _small_files(root: Path) -> Iterator[Finding]:
     """Checkpoint and configurations; a missing one is no finding, because a new store has none."""
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
-        yield Finding(ERROR, "garbled", "checkpoint", 0, "it holds no times of messages")
-    for name in (f"config/{name}.json{end}" for name in CONFIGS for end in ("", ".bak")):
+        yield finding("garbled", "checkpoint", 0, "it holds no times of messages")
+    for name in (f"{path_of(name)}{end}" for name in sorted(TABLES) for end in ("", BACKUP)):
         if (data := _content(root / name)) is not None and not _is_object(data):
-            yield Finding(ERROR, "garbled", name, 0, "it holds no JSON object")
+            yield finding("garbled", name, 0, "it holds no JSON object")
+
+
+def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]]) -> Iterator[Finding]:
+    """Topics whose queues have units; a broker makes those of its own by itself, and some have no configuration.
+
+    Where no table of topics is stored at all, there was no broker here.
+    """
+    configured = topics_of(root)
+    if configured is None:
+        return
+    lacking = Counter(topic for topic, queue_id in queues if topic not in configured and not is_system(topic)
+                      and _has_units(root, topic, queue_id))
+    for topic, number in sorted(lacking.items()):
+        yield finding("no_configuration", path_of(TOPICS), 0,
+                      f"topic {topic} has messages in {number} queue{'s' * (number != 1)}, and no configuration: a "
+                      "broker that starts here does not serve it until it is made again")
+
+
+def topics_of(root: Path) -> set[str] | None:
+    """Topics with a configuration, in the file or else its backup; None where neither can be read."""
+    for path in (root / path_of(TOPICS), root / f"{path_of(TOPICS)}{BACKUP}"):
+        data = _content(path)
+        with suppress(LooseJsonError):
+            content = value_in(data) if data else None
+            table = content.get("topicConfigTable") if isinstance(content, dict) else None
+            if isinstance(table, dict):
+                return set(table)
+    return None
+
+
+def _has_units(root: Path, topic: str, queue_id: int) -> bool:
+    files, _ = files_in(root / "consumequeue" / topic / str(queue_id))
+    return any(size > 0 for file in files for _, size, _ in UNIT.iter_unpack(_head(file.path, UNIT.size)))
+
+
+def _index_order(root: Path) -> Iterator[Finding]:
+    """Index files in the order of their names, as a broker reads them, against that of their records."""
+    begins: list[tuple[int, str]] = []
+    for path, _ in named_files_in(root / "index", NAME_DIGITS)[0]:
+        head = _head(path, INDEX_HEAD.size)
+        if len(head) == INDEX_HEAD.size:
+            _, _, begin, _, _, index_count = INDEX_HEAD.unpack(head)
+            if index_count > 1:
+                begins.append((begin, Path(path).name))
+    for (begin, name), (after, later) in pairwise(begins):
+        if after < begin:
+            yield finding("index_order", f"index/{later}", 0,
+                          f"by its name it follows {name}, by its records it is before it: a broker reads index files "
+                          "in the order of their names, and a search by key may end too early")
+
+
+def _head(path: str, size: int) -> bytes:
+    """The first bytes of a file; none where it was deleted."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
+    """Of a closed store whose log was read to its end; `newest_ms`: its newest store time, 0: it has no record."""
+    data = _content(root / "checkpoint")
+    if data is None or not _is_checkpoint(data) or not any(data):
+        return
+    times = CHECKPOINT_TIMES.unpack_from(data)[:3]
+    ahead = [(at, name, time) for at, (name, time) in enumerate(zip(CHECKPOINT_NAMES, times, strict=True))
+             if time > newest_ms]
+    for at, name, time in ahead[:1]:
+        yield finding("checkpoint_ahead", "checkpoint", at * 8,
+                      f"by it {name} has a message stored at {time}, the newest of the log is of {newest_ms}: the end "
+                      "of the log is missing, or the checkpoint is another store's")
 
 
 def _content(path: Path) -> bytes | None:
@@ -86,7 +169,7 @@ def _is_checkpoint(data: bytes) -> bool:
 
 def _is_object(data: bytes) -> bool:
     try:
-        return isinstance(loads(data), dict)
+        return isinstance(value_in(data), dict)
     except LooseJsonError:
         return False
 

@@ -1,25 +1,21 @@
 """Verifies index files against the log: each key of each record once, in chains from its slot (spec store-format 5)."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from sandbox.message import sys_flag
 from sandbox.message.message import StoredMessage
 from sandbox.store.findings import (
-    ERROR,
-    NOTE,
-    UNKNOWN_SHAPE_TEXT,
-    WARNING,
-    Finding,
     Findings,
     chain_text,
-    missing_file_text,
     seconds_text,
     slot_text,
     slots_used_text,
     stray_entry_text,
 )
+from sandbox.store.index_cover import MAX_POSITION, NO_KEYS, Keys, readable, uncovered
+from sandbox.store.index_head import Head, head_findings
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import (
     HEADER_BYTES,
@@ -33,8 +29,6 @@ from sandbox.store.reader_index import (
     key_hash_of,
     keys_of,
 )
-
-MAX_POSITION = (1 << 63) - 1
 
 
 class _Entry(NamedTuple):
@@ -59,47 +53,25 @@ class IndexCheck:
         self._log = reader.log
         every = reader.index_files()
         self._none = not every
-        unread = [file.name for file in every if self._is_unread(file)]
-        headers = [(file, file.header()) for file in every if file.name not in unread]
-        filled = [(file, header) for file, header in headers if header.index_count > 1]
-        self._files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
-        self._holes = [self._around(name) for name in unread]  # log parts of unread or missing files
-        self._find_missing_files()
+        self._files, faults = readable(every, in_use=in_use)
+        if not in_use:
+            for fault in faults.values():
+                found.add(*fault[1:])
+        self._holes = [self._around(name) for name in faults]  # log parts of unread files
+        self._stretches = uncovered(self._files, faults.keys(), log_start=self._log.min_offset, in_use=in_use)
+        self._begins = [stretch.begin for stretch in self._stretches]
+        self._keys = [NO_KEYS] * len(self._stretches)  # without an entry, in each of them
+        self._at_edges: list[tuple[StoredMessage, str]] = []  # likewise, of the records beside them
         self.entries = sum(header.index_count - 1 for _, header in self._files)
         self._walk = self._in_order()
         self._next = next(self._walk, None)
         self._said_none = False
-
-    def _is_unread(self, file: IndexFileReader) -> bool:
-        """Its header or size is invalid or, in a store in use, incomplete: its entries are not read."""
-        if self._in_use and file.size_bytes < HEADER_BYTES:
-            return False  # being created
-        fault = file.header_fault()
-        if fault is None and file.slots <= 1 and file.header().index_count > 1:
-            fault = Finding(ERROR, "unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT)
-        if fault is not None and not self._in_use:
-            self._found.add(*fault)
-        return fault is not None
 
     def _around(self, name: str) -> tuple[int, int]:
         """From the file before it to the one after it."""
         before = max((header.end_physical for file, header in self._files if file.name < name), default=0)
         behind = min((header.begin_physical for file, header in self._files if file.name > name), default=MAX_POSITION)
         return before, behind
-
-    def _find_missing_files(self) -> None:
-        for (before, ends), (file, begins) in pairwise(self._files):
-            hole = ends.end_physical, begins.begin_physical
-            if hole not in self._holes and not file.counts_from(ends) and self._has_keys(*hole):
-                self._holes.append(hole)
-                self._found.add(ERROR, "missing_file", f"index/{file.name}", file.entry_position(1),
-                                missing_file_text(before.name))
-
-    def _has_keys(self, after: int, before: int) -> bool:
-        """Whether the log has a record with keys between these two."""
-        items = takewhile(lambda item: item.at < before, self._log.walk(after))
-        messages = (self._log.message(item.at) for item in items if item.at > after)
-        return any(message is not None and _wanted(message) for message in messages)
 
     def expect(self, message: StoredMessage) -> None:
         """The next record of the log.  Duplicate entries are fine: recovery creates them."""
@@ -116,23 +88,39 @@ class IndexCheck:
             else:
                 strange.append(place)
         missing = [key for key_hash, key in wanted.items() if key_hash not in seen]
-        if any(after <= message.physical_offset <= before for after, before in self._holes):
+        at = message.physical_offset
+        if any(after <= at <= before for after, before in self._holes):
+            missing = []
+        number = bisect_right(self._begins, at) - 1
+        if missing and number >= 0 and at < self._stretches[number].end:
+            self._keys[number] += Keys(len(missing), at, at)
             missing = []
         for key in missing:
-            self._report_missing(message, key)
+            if any(at in stretch.edges for stretch in self._stretches[max(0, number) : number + 2]):
+                self._at_edges.append((message, key))
+            else:
+                self._report_missing(message, key)
         for place in strange:  # with nothing missing, an entry of a record removed by a power cut: harmless
-            self._add(place, "wrong_entry", f"the record at {message.physical_offset} has no key with this hash",
-                      severity=ERROR if missing else WARNING)
+            self._add(place, "wrong_entry" if missing else "orphan_entry", f"the record at {at} has no key with this "
+                                                                           "hash")
 
     def finish(self, log_end: int) -> None:
         """The log has ended: remaining entries point nowhere, unless it was written meanwhile."""
         self._orphans(log_end)
+        torn: set[int] = set()
+        for stretch, keys in zip(self._stretches, self._keys, strict=True):
+            if keys.number:
+                self._found.add(*stretch.finding(keys)[1:])
+                torn.update(stretch.edges)
+        for message, key in self._at_edges:
+            if message.physical_offset not in torn:
+                self._report_missing(message, key)
 
     def _orphans(self, before: int) -> None:
         while (place := self._next) is not None and place.physical < before:
             if place.physical >= self._log.min_offset:
-                self._add(place, "orphan_entry", f"points to {place.physical}, where no record begins",
-                          severity=WARNING)  # if it should point elsewhere, an entry is missing there
+                # if it should point elsewhere, an entry is missing there
+                self._add(place, "orphan_entry", f"points to {place.physical}, where no record begins")
             self._next = next(self._walk, None)
 
     def _entries_at(self, physical_offset: int) -> Iterator[_Entry]:
@@ -150,8 +138,7 @@ class IndexCheck:
                     last = held.physical
                     yield held
                 else:
-                    self._add(held, "orphan_entry", stray_entry_text(held.physical, last, place.physical),
-                              severity=WARNING)
+                    self._add(held, "orphan_entry", stray_entry_text(held.physical, last, place.physical))
             held = place
         if held is not None:
             yield held
@@ -160,6 +147,11 @@ class IndexCheck:
         """Every entry of every file; chains and slots of each file are built again and compared."""
         for file, header in self._files:
             newest: dict[int, int] = {}
+            head = self._head_of(file, header)
+            for one in head_findings(file.name, header, head, in_use=self._in_use):
+                self._found.add(*one[1:])
+            if head.begin_ms is not None:
+                header = header._replace(begin_ms=head.begin_ms)  # times count from there
             for number, entry in file.all_entries(header.index_count):
                 place = _Entry(file, header, number, entry)
                 slot = entry.hash % file.slots
@@ -169,18 +161,33 @@ class IndexCheck:
                 yield place
             self._check_slots(file, header, newest)
 
+    def _head_of(self, file: IndexFileReader, header: IndexHeader) -> Head:
+        """By the header, unless a valid entry differs."""
+        first, last = file.entry(1), file.entry(header.index_count - 1)
+        begin, end = header.begin_physical, header.end_physical
+        if first is not None and self._leads_home(first):
+            begin = first.physical_offset
+        if last is not None and self._leads_home(last):
+            end = last.physical_offset
+        begins, ends = self._log.message(begin), self._log.message(end)
+        return Head(begin, None if begins is None else begins.store_ms, end, None if ends is None else ends.store_ms)
+
+    def _leads_home(self, entry: IndexEntry) -> bool:
+        message = self._log.message(entry.physical_offset)
+        return message is not None and entry.hash in _wanted(message)
+
     def _check_slots(self, file: IndexFileReader, header: IndexHeader, newest: dict[int, int]) -> None:
         where = f"index/{file.name}"
         if header.slots_used != len(newest):
-            self._found.add(ERROR, "wrong_header", where, SLOTS_USED_AT,
+            self._found.add("wrong_header", where, SLOTS_USED_AT,
                             slots_used_text(header.slots_used, len(newest)))
         for slot, number in file.used_slots():
             expected = newest.pop(slot, 0)
             if number != expected and not is_harmless(number, expected, header, file.entries, is_open=self._in_use):
-                self._found.add(ERROR, "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
+                self._found.add("wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
                                 slot_text(slot, number, expected))
         for slot, number in newest.items():
-            self._found.add(ERROR, "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
+            self._found.add("wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
                             slot_text(slot, 0, number))
 
     def _check_time(self, place: _Entry, message: StoredMessage) -> None:
@@ -192,19 +199,19 @@ class IndexCheck:
 
     def _report_missing(self, message: StoredMessage, key: str) -> None:
         at = message.physical_offset
-        behind = self._in_use and (not self._files or at > self._files[-1][1].end_physical)
+        behind = self._in_use and (not self._files or at >= self._files[-1][1].end_physical)  # of its last, any may be
         names = [file.name for file, header in self._files if header.begin_physical <= at] or [
             file.name for file, _ in self._files[:1]]
-        self._found.add(NOTE if behind else ERROR, "behind" if behind else "missing_entry",
+        self._found.add("behind" if behind else "missing_entry",
                         "/".join(["index", *names[-1:]]), at, f"no entry for key {key[:60]!r} of the record at {at}")
 
     def _say_none(self, has_keys: bool) -> None:
         if has_keys and not self._said_none:
             self._said_none = True
-            self._found.add(NOTE, "no_index", "index", 0, "messages have keys, but there is no index file")
+            self._found.add("no_index", "index", 0, "messages have keys, but there is no index file")
 
-    def _add(self, place: _Entry, code: str, text: str, *, severity: str = ERROR) -> None:
-        self._found.add(severity, code, f"index/{place.file.name}", place.file.entry_position(place.number),
+    def _add(self, place: _Entry, code: str, text: str) -> None:
+        self._found.add(code, f"index/{place.file.name}", place.file.entry_position(place.number),
                         f"entry {place.number}: {text}")
 
 

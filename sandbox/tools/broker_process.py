@@ -24,7 +24,7 @@ from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.kernel.errors import RemotingError, StoreError
+from sandbox.kernel.errors import RemotingError, StoreError, TablesDamaged
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.name_server import NameServer
 from sandbox.remoting.bodies import ClusterInfo
@@ -61,6 +61,8 @@ REGISTERED_WITHIN_S = 3.0
 CLOCK_CHECK_S = 60.0
 KEPT_FACTS = 256  # not read here
 OLDEST_AFTER = 100  # collections of the young generation before an old one; Python's default is 10
+
+_TABLES = {"backup": "took the backup of a table", "lost": "started with an empty table, as there is no backup"}
 
 
 class Headless:
@@ -121,6 +123,11 @@ class Headless:
                   for each in self.plan.brokers]
         return f"QueueViz: {', '.join(nodes)}; store {self._options.store}"
 
+    def strange_tables(self) -> list[str]:
+        """A sentence for each table that was not read from its file."""
+        return [f"{broker.config.node} {_TABLES[read.source]}: {read}." for broker in self.brokers
+                for read in broker.strange_tables]
+
     def refused(self) -> str:
         """Refused connections by reason; empty: none."""
         return ", ".join(f"{reason} {count}" for reason, count in sorted(self.guard.refused.items()))
@@ -179,6 +186,9 @@ class Headless:
                                           (self.plan.own_name_server or "",), self._far),
                 name_servers=self.plan.name_servers)
             broker.start()
+        except TablesDamaged as why:
+            raise CannotStart(f"The store {plan.directory} cannot be opened: {why}. Put a whole file in its place; to "
+                              "start with an empty table, move the damaged files away.") from why
         except (StoreError, OSError) as why:
             raise CannotStart(f"The store {plan.directory} cannot be opened: {_sentence(why)}.") from why
         return broker
@@ -252,6 +262,8 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
             say(note)
         if cluster.plan.unknown:
             say(f"Properties that mean nothing here: {', '.join(cluster.plan.unknown)}")
+        for sentence in cluster.strange_tables():
+            say(sentence)
         gc.collect()
         gc.freeze()  # exclude what is loaded by now from collections
         gc.set_threshold(*gc.get_threshold()[:2], OLDEST_AFTER)  # a full collection blocks the loop for 0.1 s

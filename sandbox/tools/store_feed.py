@@ -9,7 +9,7 @@ from sandbox.cluster.actors.feeds import FeedRow
 from sandbox.cluster.broker_node import store_host
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.kernel.errors import Locked, StoreError
+from sandbox.kernel.errors import Locked, StoreError, TablesDamaged
 from sandbox.kernel.ids import UniqueKeys
 from sandbox.message import properties
 from sandbox.message.message import InboundMessage, Message
@@ -20,10 +20,10 @@ from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk, InlineFlusher
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import PutMessageStatus
+from sandbox.store.table_files import TOPICS
 
 BROKER = "broker-a"
 ADDRESS = "127.0.0.1:10911"  # RocketMQ's default; it becomes part of the stored records
-TOPICS_FILE = "topics"
 LOG_DIRECTORY = "commitlog"
 
 
@@ -88,8 +88,13 @@ class StoreSink:
                               tags_code(row.tag), 0, 0, now_ms, self._host)
 
     def _add_topic(self) -> None:
-        file = self._store.config_file(TOPICS_FILE)
-        content = file.read()
+        """Raises TablesDamaged where a table is there that cannot be read: it would be overwritten."""
+        file = self._store.config_file(TOPICS)
+        try:
+            content = file.read()
+        except TablesDamaged:
+            self._store.crash()
+            raise
         table: dict[str, Any] = content if isinstance(content, dict) else {}
         table.setdefault("dataVersion", {"counter": 0, "timestamp": wall_ms()})
         topics = table.setdefault("topicConfigTable", {})

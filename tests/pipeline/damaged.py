@@ -140,8 +140,10 @@ def of_queues(root: Path, chance: Chance) -> Damage:
 
 
 def of_index(root: Path, chance: Chance) -> Damage:
-    path = chance.choice(sorted((root / "index").iterdir())[1:-1])
-    what = chance.choice(["count", "entry", "slot", "cut", "rubbish"])
+    files = [root / name for name in sorted(sound().files) if name.startswith("index/")]
+    number = 1 + chance.below(len(files) - 2)
+    path, touched = files[number], {files[number]}
+    what = chance.choice(["count", "entry", "slot", "cut", "rubbish", "gone", "swap"])
     entry = 40 + 4 * 25 + 20 * (1 + chance.below(98))
     if what == "count":
         overwrite(path, 36, struct.pack(">i", chance.choice([-1, 0, 101, (1 << 31) - 1])))
@@ -152,9 +154,15 @@ def of_index(root: Path, chance: Chance) -> Damage:
         overwrite(path, chance.choice(used), struct.pack(">i", 1 << 30))
     elif what == "cut":
         os.truncate(path, chance.below(40 + 4 * 25 + 20 * 100))
+    elif what == "gone":
+        path.unlink()
+        touched = {files[number - 1], files[number + 1]}
+    elif what == "swap":
+        _swap(path, files[number + 1])
+        touched = {files[number + 1]}
     else:
         path.write_bytes(b"\x5a" * path.stat().st_size)
-    return Damage(f"index {what}", frozenset({path.relative_to(root).as_posix()}))
+    return Damage(f"index {what}", frozenset(one.relative_to(root).as_posix() for one in touched))
 
 
 def of_names(root: Path, chance: Chance) -> Damage:
@@ -195,7 +203,8 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     """What auditing and reading the store of this seed got wrong."""
     damages = damaged(seed, root)
     good = sound().untouched(root)
-    findings = audit({"s": root})[0].findings
+    verdict = audit({"s": root})[0]
+    findings = verdict.findings
     found = {one.file for one in findings}
     said = [f"no finding of {damage}" for damage in damages if not damage.files & found
             and (damage.record is None or sound().is_there(root, damage.record))]
@@ -212,6 +221,8 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     named = {file_of(root, one.where, one.position) for one in verified.findings}
     said += [f"no word of {damage} by the verification" for damage in damages if not damage.files & named
              and (damage.record is None or sound().is_there(root, damage.record))]
+    if verdict.sound != verified.sound:
+        said.append(f"sound by the audit {verdict.sound}, by the verification {verified.sound}")
     alike = {(one.code, one.where, one.position, one.text) for one in verified.findings if one.code in ALIKE}
     if alike != (told_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings
                                    if one.kind in ALIKE}):
@@ -228,7 +239,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     return [f"seed {seed}, {', '.join(one.what for one in damages)}: {one}" for one in said]
 
 
-ALIKE = ("odd_entry", "garbled", "missing_file", "unknown_shape")
+ALIKE = ("odd_entry", "garbled", "missing_file", "unknown_shape", "index_order", "no_configuration", "checkpoint_ahead")
 """Kinds of findings that are in the same words wherever they come from."""
 
 

@@ -9,7 +9,7 @@ from django.utils import translation
 
 from queueviz import refusals
 from queueviz.boards import reset_plan
-from sandbox.cluster.notices import LOG_CUT, Notice
+from sandbox.cluster.notices import FROM_BACKUP, LOG_CUT, NO_BACKUP, TABLE_DAMAGED, Notice
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, EngineBusy
 from tests.web.fake_port import FakePort
 
@@ -79,6 +79,17 @@ def test_a_page_of_a_sandbox_that_stands_still_says_why(visitor: Client, standin
 
 def test_a_page_of_a_sandbox_without_trouble_has_no_banner(visitor: Client, mine: str) -> None:
     assert banner(visitor.get(f"/s/{mine}/").content.decode()) == ""
+
+
+@pytest.mark.parametrize(("pattern", "chinese"), [
+    (TABLE_DAMAGED, "config/topics.json 只含 NUL 字节"), (FROM_BACKUP, "使用了 config/topics.json 的备份"),
+    (NO_BACKUP, "以空表 topics 启动")])
+def test_c1_a_table_that_cannot_be_read_stands_on_every_page(
+        visitor: Client, mine: str, port: FakePort, pattern: str, chinese: str) -> None:
+    values = {"broker": "broker-a", "table": "topics", "file": "config/topics.json", "why": "holds only NUL bytes"}
+    port.notices[mine] = [Notice(pattern, values)._asdict()]
+    assert pattern.format(**values) in banner(visitor.get(f"/s/{mine}/", headers=ENGLISH).content.decode())
+    assert chinese in banner(visitor.get(f"/s/{mine}/", headers=CHINESE).content.decode())
 
 
 def test_what_was_cut_off_a_log_stands_on_every_page_until_the_owner_has_read_it(

@@ -5,7 +5,9 @@ from django.test import Client
 
 from queueviz import engine, replaying
 from queueviz.boards import BOARDS, TABS
+from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.models import Sandbox
+from sandbox.journal.events.life import STRETCH_ENDS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -89,3 +91,7 @@ def test_a_group_of_the_past_is_shown_by_the_real_engine(real_engine: object, cl
     page = client.get(f"/s/{slug}/?at={newest}")
     live = page.context["live"]
     assert (live["group"], live["topic"], live["replay"]["state"]["seq"]) == ("order-svc", "orders", str(newest))
+
+
+def test_every_reason_why_a_run_cannot_be_repeated_has_a_word() -> None:
+    assert {f"stretch.{why}" for why in STRETCH_ENDS} <= set(PLAYER_WORDS)

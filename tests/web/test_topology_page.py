@@ -120,6 +120,26 @@ def test_a_broker_shows_its_log_its_registrations_and_what_can_be_done(
     assert "StartBroker" not in text, "it runs already"
 
 
+def test_c1_a_broker_with_damaged_tables_names_the_files_and_what_can_be_done(
+        visitor: Client, port: FakePort, mine: str) -> None:
+    broken = data()
+    broken["brokers"]["broker-a"] = BROKER | {"state": "damaged", "damaged": [
+        {"table": "consumerOffset", "file": "config/consumerOffset.json", "why": "nul_bytes"},
+        {"table": "topics", "file": "config/topics.json.bak", "why": "not_json"}]}
+    put(port, mine, broken)
+    text = panel(visitor, mine, "node=broker-a")
+    assert "<b>damaged files</b>" in text
+    assert "<code>config/consumerOffset.json</code> holds only NUL bytes" in text
+    assert "<code>config/topics.json.bak</code> holds no JSON" in text
+    assert "Put a whole file in its place and start the broker, or accept the loss" in text
+    for table in ("consumerOffset", "topics"):
+        assert f'name="table" value="{table}"' in text
+        assert f"Accept the loss of {table}" in text
+    assert text.count('value="AcceptLoss"') == 2
+    put(port, mine, data())
+    assert "Damaged tables" not in panel(visitor, mine, "node=broker-a")
+
+
 def test_a_link_can_be_cut_each_way_and_healed_once_it_is(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine, data())
     text = panel(visitor, mine, "link=A~broker-a")

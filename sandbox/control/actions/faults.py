@@ -85,6 +85,21 @@ class PromoteSlave(Action):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AcceptLoss(Action):
+    """Start a broker without a table that cannot be read: its damaged files get other names, none is deleted.
+
+    `table` is the file's name without `.json`.
+    """
+
+    verb = "fault"
+    said = {"broker_id=0": "loss of {table} of {broker} accepted",
+            "": "loss of {table} of slave {broker_id} of {broker} accepted"}
+    broker: Name
+    table: Name
+    broker_id: BrokerId = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class SkewClock(Action):
     """The wall clock of this broker's machine is wrong by `skew_ms`; 0 corrects it."""
 

@@ -52,3 +52,29 @@ class ReplicationChanged(NamedTuple):
 class DiskChanged(NamedTuple):
     broker: str
     state: str  # ok, full, failing
+
+
+@said("warn", "damaged", "{broker} took the backup of {file}, which {why}", "warn", when="outcome=backup")
+@said("bad", "damaged", "{broker} starts with an empty table: {file} {why} and has no backup", "bad",
+      when="outcome=empty")
+@said("bad", "damaged", "{broker} does not start: {file} {why}, nor can its backup be read", "bad")
+class TableDamaged(NamedTuple):
+    """A table of a starting broker is not what it should be (RocketMQ: `ConfigManager.load`)."""
+
+    broker: str
+    table: str
+    file: str
+    why: str  # one of `store.json_files.WHYS`
+    backup_why: str | None  # likewise, of the backup; None: it was taken
+    outcome: str  # backup, empty, refused
+
+
+@said("bad", "accepted", Plural("kept", "loss of {file} of {broker} accepted; {kept} damaged file is kept",
+                                "loss of {file} of {broker} accepted; {kept} damaged files are kept"), "warn")
+class TableLossAccepted(NamedTuple):
+    """The broker may start with this table empty; `kept`: the new names of its damaged files."""
+
+    broker: str
+    table: str
+    file: str
+    kept: Labels

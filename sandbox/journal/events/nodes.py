@@ -81,13 +81,54 @@ class LinkChanged(NamedTuple):
 
 @said("move", "topic", "{topic} on {broker}: {write_queues} to write, {read_queues} to read")
 @said("move", "topic", "{topic} deleted on {broker}", when="how=deleted")
+@said("warn", "topic", "{topic} on {broker} is made again ({how}): {write_queues} to write, {read_queues} to read; "
+      "the lost one had {lost_write_queues} and {lost_read_queues}", "warn", when="lost_write_queues")
 class TopicChanged(NamedTuple):
+    """`lost_…`: of a topic of this name that was lost when the broker started (`TopicReverted`); None: none was."""
+
     topic: str
     broker: str
     read_queues: int
     write_queues: int
     permission: int
     how: str  # cluster, broker, automatic, retry, dead_letter, deleted
+    lost_read_queues: int | None = None
+    lost_write_queues: int | None = None
+
+
+@said("bad", "lost", "{broker} lost topic {topic} ({how}): it had {was_write_queues} to write, "
+      "{was_read_queues} to read", "bad", when="write_queues=null")
+@said("warn", "lost", "{broker} has topic {topic} again ({how}): that it was deleted is lost", "warn",
+      when="was_write_queues=null")
+@said("bad", "lost", "{broker} lost a change of topic {topic} ({how}): {write_queues} to write, {read_queues} to read",
+      "bad")
+class TopicReverted(NamedTuple):
+    """A starting broker has a topic otherwise than its process before had it: a change had not reached the disk.
+
+    `read_queues`, `write_queues`, `permission`: None: the topic is gone.  `was_…`: None: it had been deleted.
+    """
+
+    topic: str
+    broker: str
+    how: str  # killed, power_cut, damaged
+    read_queues: int | None
+    write_queues: int | None
+    permission: int | None
+    was_read_queues: int | None
+    was_write_queues: int | None
+    was_permission: int | None
+    ends: tuple[tuple[int, Long, Long], ...]  # queue id, min, max as the process before had them
+
+
+@said("bad", "lost", Plural("changes", "{broker} lost {changes} setting of {group} ({how})",
+                            "{broker} lost {changes} settings of {group} ({how})"), "bad")
+class GroupReverted(NamedTuple):
+    """Settings of a group that had not reached the disk: name in RocketMQ's table, value before, value now."""
+
+    group: str
+    broker: str
+    how: str  # killed, power_cut, damaged
+    changes: tuple[tuple[str, str, str], ...]
 
 
 @said("quiet", "group", "settings of {group} changed on {broker}")

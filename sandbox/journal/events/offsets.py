@@ -29,6 +29,30 @@ class OffsetsPersisted(NamedTuple):
     entries: int
 
 
+@said("bad", "lost", Plural("queues", "{broker} lost the offset of {group} for {queues} queue ({how})",
+                            "{broker} lost the offsets of {group} for {queues} queues ({how})"), "bad")
+class OffsetsReverted(NamedTuple):
+    """A starting broker has other offsets than its process before: these had not reached the disk.
+
+    `queues`: queue key, offset before, offset now; −1: none.
+    """
+
+    group: str
+    broker: str
+    how: str  # killed, power_cut, damaged
+    queues: tuple[tuple[str, Long, Long], ...]
+
+
+@said("bad", "lost", Plural("levels", "{broker} lost the offset of {levels} delay level ({how})",
+                            "{broker} lost the offsets of {levels} delay levels ({how})"), "bad")
+class DelayOffsetsReverted(NamedTuple):
+    """Delayed messages between the two offsets are delivered again.  `levels`: level, offset before, offset now."""
+
+    broker: str
+    how: str  # killed, power_cut, damaged
+    levels: tuple[tuple[int, Long, Long], ...]
+
+
 @said("warn", "reset", "offsets of {group} moved: {replayed} come again, {skipped} skipped", "act")
 @said("warn", "reset", "offsets of {group} are back where they were", "act", when="method=undo")
 class OffsetsReset(NamedTuple):

@@ -4,7 +4,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from sandbox.pipeline.audit.store_log import Stopped
-from sandbox.store.findings import MAX_FINDINGS
+from sandbox.store.findings import MAX_FINDINGS, Finding, severity_of
+from sandbox.store.index_cover import Keys
 
 
 class Found(NamedTuple):
@@ -22,10 +23,20 @@ class Found(NamedTuple):
     queue_offset: int | None = None
     items: int = 1
 
+    @property
+    def severity(self) -> str:
+        return severity_of(self.kind, self.file)
+
+
+def found_of(one: Finding) -> Found:
+    """A finding that both audits make by the same rule."""
+    return Found(one.code, one.where, one.position, one.text)
+
 
 class Part(NamedTuple):
     """`counts`: what was checked.  `stops`: where the log has no records.  `leading_into`: units and entries without a
-    record, by the position they point to, only those that `Lost` explains.
+    record, by the position they point to, only those that `Lost` explains.  `uncovered`: keys without an index file, by
+    the begin of their stretch.
     """
 
     store: str
@@ -35,6 +46,7 @@ class Part(NamedTuple):
     stops: list[Stopped]
     pointed_at: bool
     into: dict[int, tuple[int, int]]
+    uncovered: dict[int, Keys]
 
 
 class Notes:
@@ -58,5 +70,6 @@ class Notes:
             self.omitted += 1
 
     def part(self, store: str, *, stops: list[Stopped] | None = None, pointed_at: bool = False,
-             into: dict[int, tuple[int, int]] | None = None) -> Part:
-        return Part(store, self.found, self.omitted, dict(self.counts), stops or [], pointed_at, into or {})
+             into: dict[int, tuple[int, int]] | None = None, uncovered: dict[int, Keys] | None = None) -> Part:
+        return Part(store, self.found, self.omitted, dict(self.counts), stops or [], pointed_at, into or {},
+                    uncovered or {})

@@ -1,7 +1,7 @@
 """Index files: built again from the log, entry by entry, and compared with their content (spec store-format 5).
 
-An index file covers the log from its first entry's record to its last one's.  Records that no file covers are no
-finding: after a crash a broker deletes files that were not full, and dispatches again from where the queues need it.
+An index file covers the log from its first entry's record to its last one's.  What no file covers is counted by
+`audit.index_cover`.
 """
 
 from collections.abc import Sequence, Set
@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.pipeline.audit.chains import Chains
-from sandbox.pipeline.audit.found import Found, Notes, Part
+from sandbox.pipeline.audit.found import Found, Notes, Part, found_of
+from sandbox.pipeline.audit.index_cover import stretches_of, torn_at
 from sandbox.pipeline.audit.key_walk import LogKeys, keys_between
 from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.store_log import StoreLog
 from sandbox.pipeline.sources.places import Longs
-from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, missing_file_text, seconds_text
+from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, seconds_text
+from sandbox.store.index_head import END_PHYSICAL_AT, Head, head_findings
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import (
     ENTRY_BYTES,
@@ -33,8 +35,6 @@ ENTRY = np.dtype([("hash", ">i4"), ("physical", ">i8"), ("seconds", ">i4"), ("pr
 AHEAD = 4_096  # entries read beyond those expected
 CHUNK = 65_536
 EDGE = 64  # entries where two files touch
-
-_BEGIN_AT, _END_MS_AT, _BEGIN_PHYSICAL_AT, _END_PHYSICAL_AT = 0, 8, 16, 24
 
 
 class Missing(NamedTuple):
@@ -57,33 +57,20 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
         filled = [(file, header) for file in every
                   if (header := file.header()).index_count > 1 or file.name in miscounted]
         files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
+        stretches = stretches_of(place)
         for number, (file, header) in enumerate(files):
             if file.name not in names or file.name in miscounted:
                 continue
             if file.slots > 1 or place.index_slots:
                 beside = frozenset(edge for i in (number - 1, number + 1) if 0 <= i < len(files)
                                    for edge in _edges(*files[i]))
-                torn = set[int]()  # records whose keys may be in a missing file
-                if number and _is_one_missing(log, *files[number - 1], file, header):
-                    notes.add(Found("missing_file", f"index/{file.name}", file.entry_position(1),
-                                    missing_file_text(files[number - 1][0].name)))
-                    torn.add(header.begin_physical)
-                if number + 1 < len(files) and _is_one_missing(log, file, header, *files[number + 1]):
-                    torn.add(header.end_physical)
+                torn = torn_at(log, stretches, header.begin_physical, header.end_physical)
                 _IndexAudit(place, notes, log, file, header, lost, into, beside, torn).run()
             elif place.open:
                 notes.counts["index_files_unread"] += 1  # a file with hardly any entries, in use
             else:
                 notes.add(Found("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT))
     return notes.part(place.name, into=into)
-
-
-def _is_one_missing(log: StoreLog, before: IndexFileReader, end: IndexHeader, after: IndexFileReader,
-                    begin: IndexHeader) -> bool:
-    if before.is_miscounted() or after.is_miscounted() or after.counts_from(end):
-        return False
-    between = keys_between(log, end.end_physical + 1, begin.begin_physical - 1)
-    return any(len(keys.hash) for keys in between)
 
 
 def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:
@@ -279,17 +266,9 @@ class _IndexAudit:
                                   f"{gone[0].physical}, behind entry {after}", items=len(gone)))
 
     def _check_header(self, begin: int, end: int) -> None:
-        header = self._header
-        said = [(_BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, begin)]
-        said.append((_BEGIN_AT, "begins at the time", header.begin_ms, self._begin_ms))
-        if not self._place.open:
-            said.append((_END_PHYSICAL_AT, "ends at", header.end_physical, end))
-            if self._last[0] == end:
-                said.append((_END_MS_AT, "ends at the time", header.end_ms, self._last[1]))
-        for position, verb, value, should in said:
-            if value != should:
-                self._notes.add(Found("wrong_header", self._path, position,
-                                      f"by the header the file {verb} {value}, by its entries at {should}"))
+        head = Head(begin, self._begin_ms, end, self._last[1] if self._last[0] == end else None)
+        for one in head_findings(self._file.name, self._header, head, in_use=self._place.open):
+            self._notes.add(found_of(one))
 
     def _said(self, number: int) -> str:
         [entry] = self._entries(number, number + 1).tolist()
@@ -300,4 +279,4 @@ class _IndexAudit:
 
 
 assert ENTRY.itemsize == ENTRY_BYTES
-assert HEADER_BYTES > _END_PHYSICAL_AT
+assert HEADER_BYTES > END_PHYSICAL_AT

@@ -35,6 +35,8 @@ def keys_between(log: StoreLog, begin: int, end: int) -> Iterator[LogKeys]:
         if not isinstance(found, Stopped):
             file, records = found
             physical = records.at + file.log.start
+            if physical[0] > end:
+                return
             yield _keys_of(file, records.part((physical >= begin) & (physical <= end)))
 
 

@@ -90,6 +90,7 @@ class _LogAudit:
     def _check(self, file: LogFile, found: Records) -> None:
         counts = self._notes.counts
         counts["records"] += len(found)
+        counts["newest_ms"] = max(counts["newest_ms"], int(found.store_ms.max()))
         counts["record_bytes"] += int(found.size.sum())
         counts["log_end"] = max(counts["log_end"], int(file.log.start + found.at[-1] + found.size[-1]))
         self._check_bodies(file, found)

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.pipeline.audit.found import Found, Part
+from sandbox.pipeline.audit.found import Part, found_of
 from sandbox.pipeline.audit.index_audit import audit_index
+from sandbox.pipeline.audit.index_cover import audit_cover, logs_of, stretches_of
 from sandbox.pipeline.audit.log_audit import Place, audit_log
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.queue_audit import QueueFile, audit_queues
 from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.places import Log
+from sandbox.store.index_cover import Stretch
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import files_in, named_files_in, queues_in
 from sandbox.store.verify_around import around, length_of
@@ -51,7 +53,18 @@ class IndexPiece(NamedTuple):
         return audit_index(self.place, (self.name,), self.lost)
 
 
-Piece = LogPiece | QueuePiece | IndexPiece
+class CoverPiece(NamedTuple):
+    """Files of the log with parts that no index file covers."""
+
+    place: Place
+    logs: tuple[Log, ...]
+    stretches: tuple[Stretch, ...]
+
+    def run(self) -> Part:
+        return audit_cover(self.place, self.logs, self.stretches)
+
+
+Piece = LogPiece | QueuePiece | IndexPiece | CoverPiece
 
 
 def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
@@ -65,7 +78,7 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
     is_open = (root / "abort").exists()
-    findings = tuple(Found(one.code, one.where, one.position, one.text) for one in around(root, is_open=is_open))
+    findings = tuple(map(found_of, around(root, is_open=is_open)))
     return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings)
 
 
@@ -81,6 +94,9 @@ def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Pi
         pieces += [QueuePiece(place, tuple(files), lost[place.name])
                    for files in packed(_queue_files(place.root), QUEUE_PIECE_BYTES)]
         pieces += [IndexPiece(place, name, lost[place.name]) for name in _index_names(place.root)]
+        stretches = tuple(stretches_of(place))
+        pieces += [CoverPiece(place, tuple(logs), stretches)
+                   for logs in packed(logs_of(place, stretches), PIECE_BYTES)]
     return pieces
 
 

@@ -1,14 +1,17 @@
 """From findings of pieces to findings of a store: one for each cause, none for its consequences."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sandbox.pipeline.audit.found import Found, Part
+from sandbox.pipeline.audit.found import Found, Part, found_of
+from sandbox.pipeline.audit.index_cover import stretches_of
 from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import FOREVER, Lost
 from sandbox.pipeline.audit.store_log import Stopped, StoreLog
-from sandbox.store.findings import FILE_SIZES_TEXT, MAX_FINDINGS, stop_of_log, torn_tail_text
+from sandbox.store.findings import ERROR, LOG_ENDS, MAX_FINDINGS, file_sizes_text, stop_of_log, torn_tail_text
+from sandbox.store.index_cover import NO_KEYS, Keys
+from sandbox.store.verify_around import checkpoint_ahead
 
 CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_entries", "not_for_queues",
            "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "index_files_unread",
@@ -25,6 +28,11 @@ class Verdict(NamedTuple):
     store: str
     findings: list[Found]
     checked: dict[str, int]
+
+    @property
+    def sound(self) -> bool:
+        """No error: warnings do not count, as in a verification."""
+        return not self.checked["omitted"] and not any(found.severity == ERROR for found in self.findings)
 
 
 def lost_of(place: Place, parts: Iterable[Part]) -> Lost:
@@ -52,17 +60,31 @@ def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> V
     into: dict[int, tuple[int, int]] = {}
     for part in (*first, *second):
         for name, count in part.counts.items():
-            counts[name] = max(counts[name], count) if name == "log_end" else counts[name] + count
+            counts[name] = max(counts[name], count) if name in ("log_end", "newest_ms") else counts[name] + count
         for begin, (units, entries) in part.into.items():
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
     collected = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
+    collected += _uncovered(place, second)
+    if not place.open and not any(found.kind in LOG_ENDS and found.file.startswith("commitlog") for found in collected):
+        collected += map(found_of, checkpoint_ahead(place.root, counts["newest_ms"]))
     lacking = {found.file for found in collected if found.kind == "missing_unit"}
     collected += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
     findings = sorted(joined(collected), key=lambda found: (found.file, found.position))
     counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
     counts["log_start"] = StoreLog(place.root, place.logs).start
     return Verdict(place.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
+
+
+def _uncovered(place: Place, parts: Iterable[Part]) -> Iterator[Found]:
+    """A finding for each stretch of the log with keys and without an index file."""
+    keys: dict[int, Keys] = {}
+    for part in parts:
+        for begin, some in part.uncovered.items():
+            keys[begin] = keys.get(begin, NO_KEYS) + some
+    for stretch in stretches_of(place) if keys else ():
+        if stretch.begin in keys:
+            yield found_of(stretch.finding(keys[stretch.begin]))._replace(items=keys[stretch.begin].number)
 
 
 def joined(findings: Iterable[Found]) -> list[Found]:
@@ -107,7 +129,7 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
                            untouched=stop.untouched or place.open)
         if said is None:
             continue
-        _, kind, text = said
+        kind, text = said
         text += _leading(into, stop.position)
         text += f"; the file has {cut.end - cut.start} bytes instead of {log.file_bytes}" if cut is not None else ""
         findings.append(Found(kind, f"commitlog/{start:020}", stop.position - start, text))
@@ -119,8 +141,8 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
                  for stop in _rubbish_behind(place, parts)]
     if beyond is not None and (leading := _leading(into, beyond)):
         findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
-    findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, FILE_SIZES_TEXT)
-                 for start, one in sorted(short.items())]
+    findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, file_sizes_text(
+        one.end - one.start, is_last=one is place.logs[-1])) for start, one in sorted(short.items())]
     return findings
 
 

@@ -3,7 +3,8 @@
 Queues and index are derived from the log again and compared byte for byte.  A store in use, with
 retention, or after a crash gives no finding for that; `checked` has the counts of what was read, and the range of the
 log.  The work is distributed twice: files of the log first, then files of queues and index, which need the lost parts
-of the log.
+of the log.  The rules are those of `mqstore verify` (`sandbox.store.findings`, `verify_around`, `index_cover`,
+`index_head`), and so is what makes a store unsound: a finding that is an error.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FINDINGS = ("sandbox STRING, store STRING, kind STRING, file STRING, position BIGINT, topic STRING, queue STRING, "
-            "queue_offset BIGINT, says STRING")
+            "queue_offset BIGINT, says STRING, severity STRING")
 CHECKED = "sandbox STRING, store STRING, what STRING, items BIGINT"
 DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
 
@@ -50,7 +51,8 @@ def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
     """Rows of `findings`."""
     sandbox, broker = sandbox_of(verdict.store), verdict.store.rpartition("/")[2]
     return [(sandbox, verdict.store, found.kind, found.file, found.position, found.topic,
-             None if found.queue_id is None else f"{broker}:{found.queue_id}", found.queue_offset, found.says)
+             None if found.queue_id is None else f"{broker}:{found.queue_id}", found.queue_offset, found.says,
+             found.severity)
             for found in verdict.findings]
 
 

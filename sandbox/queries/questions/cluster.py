@@ -52,8 +52,8 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
                             owner=question.owner)
     name = f"{actor.client_id}/{actor.group}/offsets.json"
     data = cluster.actors.files_of(actor).read(name)
-    return {"owner": actor.label, "file": name, "content": None, "text": None if data is None else data.decode(),
-            "unsaved": None}
+    text = None if data is None else data.decode(errors="replace")
+    return {"owner": actor.label, "file": name, "content": None, "text": text, "unsaved": None}
 
 
 def start_offset(cluster: Cluster, question: StartOffset) -> Row:

@@ -74,13 +74,21 @@ class LogRow(TypedDict):
     file_bytes: str | None
 
 
+class DamagedTable(TypedDict):
+    """A table that keeps a broker from starting."""
+
+    table: str  # consumerOffset
+    file: str  # config/consumerOffset.json: the first damaged file
+    why: str  # missing, empty, nul_bytes, not_json, not_a_table, not_readable
+
+
 class BrokerRow(TypedDict):
     """One broker process."""
 
     broker: str
     broker_id: int  # 0: master
     role: str  # master, slave
-    state: str  # running, stopped, killed, hung, power_cut; real cluster: unreachable, unknown
+    state: str  # running, stopped, killed, hung, power_cut, damaged; real cluster: unreachable, unknown
     address: str  # ip:port
     listening: bool | None  # clients from outside reach it there
     flush: str | None  # ASYNC_FLUSH, SYNC_FLUSH
@@ -89,6 +97,7 @@ class BrokerRow(TypedDict):
     disk: str | None  # ok, full, failing; None: it is down
     skew_ms: int | None  # of its clock
     log: LogRow | None  # None: it is down
+    damaged: NotRequired[list[DamagedTable]]  # where its state is damaged
     answered_ms: NotRequired[int | None]  # its last answer
     version: NotRequired[str | None]  # `4.9.7`
     used_percent: NotRequired[int | None]  # of its disk

@@ -6,6 +6,8 @@ not known, unless the field says what else it means; what only a running process
 
 from typing import NotRequired, TypedDict
 
+from sandbox.queries.rows.snapshot import DamagedTable
+
 
 class Lives(TypedDict):
     """How name servers and brokers keep in touch, in ms."""
@@ -45,6 +47,7 @@ class BrokerOfTopology(TypedDict):
     locks: int | None  # queues locked at it
     behind: str | None  # bytes a slave is behind its master
     replica: str | None  # how a slave follows; lost: its master does not know it; None: of a master, too
+    damaged: NotRequired[list[DamagedTable]]  # where its state is damaged
     answered_ms: NotRequired[int | None]  # real cluster, as `BrokerRow` has them
     version: NotRequired[str | None]
     in_per_s: NotRequired[float | None]

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.broker.broker import Broker
-from sandbox.broker.config_files import CONSUMER_OFFSETS
 from sandbox.client.local_offset_store import LocalFileOffsetStore
+from sandbox.kernel.errors import ClientError, TablesDamaged
 from sandbox.queries.rows.storage import WrittenOffset
+from sandbox.store.table_files import CONSUMER_OFFSETS
 
 ROWS_SHOWN = 256
 BYTES_READ = 64 * 1024
@@ -21,7 +22,10 @@ def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
     file = broker.store.config_file(CONSUMER_OFFSETS)
     if (broker.store.disk.size_of(file.path) or 0) > BYTES_READ:
         return {}
-    written = (file.read() or {}).get("offsetTable", {})
+    try:
+        written = (file.read() or {}).get("offsetTable", {})
+    except TablesDamaged:  # since the broker has started; nothing is known of it
+        return {}
     return _beside(_flat(written), _flat(broker.consumer_offsets.to_json()["offsetTable"]))
 
 
@@ -29,7 +33,10 @@ def member_offsets(store: object, queues: list[Any]) -> dict[str, WrittenOffset]
     """By `topic/broker/id`, of a member that keeps its offsets in a file; None: its broker keeps them."""
     if not isinstance(store, LocalFileOffsetStore):
         return None
-    written = {mq.key: str(offset) for mq, offset in store.in_file().items()}
+    try:
+        written = {mq.key: str(offset) for mq, offset in store.in_file().items()}
+    except ClientError:  # damaged since the member has started
+        return {}
     now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}
     return _beside(written, {**written, **now})  # memory forgets queues of others, their rows stay in the file
 

@@ -22,6 +22,7 @@ from sandbox.queries.rows.topology import (
     View,
 )
 from sandbox.queries.snapshot.topology_links import Talk, link_rows
+from sandbox.queries.snapshot.whole import damaged_tables
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
@@ -65,6 +66,8 @@ def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
         "replication": node.replication, "skew_ms": node.clock.skew_ms, "disk": None, "used_percent": None, "min": None,
         "max": None, "flushed": None, "replicated": None, "locks": None, "behind": None, "replica": None,
     }
+    if node.state == "damaged":
+        row["damaged"] = damaged_tables(node)
     if node.broker is None:
         return row
     store, locks = node.broker.store, node.broker.locks

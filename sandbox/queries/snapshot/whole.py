@@ -12,6 +12,7 @@ from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.rows.snapshot import (
     BrokerHeard,
     BrokerRow,
+    DamagedTable,
     GroupCounts,
     GroupMemberRow,
     GroupQueueRow,
@@ -79,7 +80,7 @@ def _name_server(node: NameServerNode) -> NameServerRow:
 
 def _broker(cluster: Cluster, node: BrokerNode) -> BrokerRow:
     store = node.broker.store if node.broker is not None else None
-    return {
+    row: BrokerRow = {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address,
         "listening": cluster.listeners.listens(node.record.address), "flush": cluster.preset.flush,
@@ -87,6 +88,13 @@ def _broker(cluster: Cluster, node: BrokerNode) -> BrokerRow:
         "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
         "log": None if store is None else _log(store, store.replicated_offset if node.is_master else None),
     }
+    if node.state == "damaged":
+        row["damaged"] = damaged_tables(node)
+    return row
+
+
+def damaged_tables(node: BrokerNode) -> list[DamagedTable]:
+    return [{"table": read.name, "file": read.first.path, "why": read.first.why} for read in node.damaged]
 
 
 def _log(store: MessageStore, replicated: int | None) -> LogRow:

@@ -26,7 +26,6 @@ export class HeatMap {
 
   /** The queues whose strips are shown: the worst, chosen anew every five seconds, and the one somebody selected. */
   pick(queues, selected, now) {
-    const keys = Object.keys(queues);
     if (now - this.#chosen_at >= CALM_MS || !this.#worst.every((key) => key in queues)) {
       this.#chosen_at = now;
       this.#worst = furthestBehind(queues);

@@ -56,5 +56,5 @@ export function panelOf(data, chosen) {
 export function offeredKey(data, chosen) {
   const row = data.brokers[chosen] ?? data.name_servers[chosen], link = data.links[chosen];
   if (link) return JSON.stringify([link.there_cut, link.there_ms, link.back_cut, link.back_ms, link.connections > 0]);
-  return row ? JSON.stringify([row.state, row.role, data.brokers[row.broker]?.state, row.disk]) : "gone";
+  return row ? JSON.stringify([row.state, row.role, data.brokers[row.broker]?.state, row.disk, row.damaged]) : "gone";
 }

@@ -11,6 +11,7 @@ from sandbox.pipeline.audit.verdict import Verdict
 from sandbox.pipeline.audit.whole import audit
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import keys_of
+from sandbox.store.verify import verify
 from tests.golden.golden_stores import NAMES, unpack
 from tests.unit.store.damage import flip, index_file, overwrite
 
@@ -220,7 +221,10 @@ DAMAGES: list[Damage] = [*map(alone, ONE), damaged_unit, unit_for_no_message, lo
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_follows_from_a_damage_is_not_told_again(root: Path, damage: Damage) -> None:
     expected = damage(root)
-    assert places(root) == expected
+    verdict = checked(root)
+    assert [(found.kind, found.file, found.position) for found in verdict.findings] == expected
+    with StoreReader(root) as reader:
+        assert verify(reader).sound == verdict.sound, "one rule set has one result"
 
 
 def test_what_is_lost_says_what_leads_there(root: Path) -> None:

@@ -12,7 +12,7 @@ from sandbox.client.results import ReadOffsetType
 from sandbox.journal.events import OffsetCommitted, OffsetsPersisted
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock
-from sandbox.kernel.errors import BrokerRefused, SendTimeout
+from sandbox.kernel.errors import BrokerRefused, ClientError, SendTimeout
 from sandbox.message.queue import MessageQueue
 from sandbox.sim.loop import SimLoop
 
@@ -143,3 +143,20 @@ def test_a_broken_file_falls_back_to_the_copy_before_it_and_then_to_nothing() ->
     files.content.clear()
     files.content[store.file] = b"[]"
     assert asyncio.run(again.read_offset(A, STORE)) is None
+
+
+def test_c1_a_member_whose_file_and_backup_are_damaged_does_not_start_and_writes_over_neither() -> None:
+    """As RocketMQ's `readLocalOffsetBak`; files without content are no damage."""
+    files = Files()
+    store, _ = local(files)
+    damaged = {store.file: bytes(60), f"{store.file}.bak": bytes(60)}
+    files.content = dict(damaged)
+    with pytest.raises(ClientError, match=r"offsets\.json and its backup cannot be read"):
+        asyncio.run(store.load())
+    assert asyncio.run(store.read_offset(A, STORE)) is None
+    store.update_offset(A, 3, increase_only=True)
+    asyncio.run(store.persist_all([A], by="timer"))
+    assert files.content == damaged
+    files.content = {store.file: b"", f"{store.file}.bak": b""}
+    asyncio.run(store.persist_all([A], by="timer"))
+    assert asyncio.run(store.read_offset(A, STORE)) == 3

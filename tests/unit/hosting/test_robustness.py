@@ -11,8 +11,8 @@ import pytest
 
 from sandbox.cluster import record as records
 from sandbox.cluster.actors.feeds import FeedInterrupted, prepare_flights
-from sandbox.cluster.notices import LOG_CUT
-from sandbox.control.actions import CreateTopic, SendMessages, parse_action
+from sandbox.cluster.notices import LOG_CUT, TABLE_DAMAGED
+from sandbox.control.actions import AcceptLoss, CreateTopic, SendMessages, parse_action
 from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
@@ -100,6 +100,26 @@ def test_a_file_in_the_place_of_the_commit_log_fails_its_sandbox_alone(home: Pat
         assert_only_bad_fails(engine.port, "commitlog is a file")
     finally:
         assert engine.stop()
+
+
+def test_c1_a_broker_whose_table_cannot_be_read_stays_down_and_its_sandbox_wakes(home: Path) -> None:
+    topics = home / "sandboxes" / "bad" / "broker-a" / "config" / "topics.json"
+    for path in (topics, topics.with_name("topics.json.bak")):
+        path.write_bytes(bytes(400))
+    engine = Engine(home).start()
+    try:
+        assert engine.port.wake("bad").result(WAIT_S)["state"] == "live"
+        shown = engine.port.snapshot("bad").result(WAIT_S)
+        assert [row["state"] for row in shown["brokers"]] == ["damaged"]
+        assert [notice["pattern"] for notice in shown["sandbox"]["notices"]] == [TABLE_DAMAGED]
+        engine.port.act("bad", AcceptLoss(broker="broker-a", table="topics"), OWNER).result(WAIT_S)
+        shown = engine.port.snapshot("bad").result(WAIT_S)
+        assert [row["state"] for row in shown["brokers"]] == ["running"]
+        assert shown["sandbox"]["notices"] == []
+        assert topics.with_name("topics.json.damaged").read_bytes() == bytes(400)
+    finally:
+        assert engine.stop()
+    assert records.load(home / "sandboxes" / "bad").stretch_ended == "files"
 
 
 def test_what_was_cut_off_a_garbled_log_is_reported_until_its_owner_has_read_it(home: Path) -> None:

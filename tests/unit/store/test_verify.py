@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.kernel.errors import StoreError
+from sandbox.store.disk import FileDisk
 from sandbox.store.findings import VerifyReport
+from sandbox.store.mapped_file import MapPool
+from sandbox.store.mapped_file_queue import MappedFileQueue
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.golden.golden_stores import unpack
@@ -138,6 +142,36 @@ def test_files_of_different_size_are_read_but_not_passed_over(root: Path) -> Non
     report = checked(root)
     assert [(f.severity, f.code) for f in report.findings] == [("warning", "file_sizes")]
     assert report.records == 153
+
+
+def sizes_texts(root: Path) -> list[str]:
+    return [finding.text for finding in checked(root).findings if finding.code == "file_sizes"]
+
+
+def test_b5_an_empty_last_file_says_which_brokers_start_on_it_and_ours_does(root: Path) -> None:
+    """RocketMQ: `MappedFileQueue.load`, from 5.1.3 on with an empty last file; `MappedFileQueue` of ours."""
+    queue = root / QUEUE / "0".zfill(20)
+    os.truncate(queue, 0)
+    assert sizes_texts(root) == [
+        "the file is empty: RocketMQ before 5.1.3, 4.9.8 too, refuses to start on it; RocketMQ from 5.1.3 on and "
+        "QueueViz's broker delete it and start"]
+    disk = FileDisk(root)
+    files = MappedFileQueue(disk, MapPool(disk, 4), QUEUE, 20_000)
+    files.load()
+    assert files.files == []
+    assert not queue.exists()
+
+
+@pytest.mark.parametrize("size", [0, 400])
+def test_b5_on_a_file_of_another_size_no_broker_starts(root: Path, size: int) -> None:
+    queue = root / QUEUE / "0".zfill(20)
+    queue.with_name("20000".zfill(20)).write_bytes(queue.read_bytes())
+    os.truncate(queue, size)
+    assert sizes_texts(root) == [
+        "files differ in size: RocketMQ, 4.9.8 and 5.x, and QueueViz's broker refuse to start on them"]
+    disk = FileDisk(root)
+    with pytest.raises(StoreError, match=f"has {size} bytes; this store is configured for files of 20000"):
+        MappedFileQueue(disk, MapPool(disk, 4), QUEUE, 20_000).load()
 
 
 def test_a_store_without_index_is_sound(root: Path) -> None:

@@ -1,0 +1,59 @@
+"""Counts the keys of records that no index file covers, file by file of the log (`sandbox.store.index_cover`)."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sandbox.pipeline.audit.found import Notes, Part
+from sandbox.pipeline.audit.key_walk import keys_between
+from sandbox.pipeline.audit.log_audit import Place
+from sandbox.pipeline.audit.store_log import StoreLog
+from sandbox.pipeline.sources.places import Log
+from sandbox.store.index_cover import NO_KEYS, Keys, Stretch, readable, uncovered
+from sandbox.store.reader_files import OpenFiles
+from sandbox.store.reader_index import index_files
+
+
+def stretches_of(place: Place) -> list[Stretch]:
+    """By the heads and the ends of the index files alone."""
+    with OpenFiles() as opened:
+        files, faults = readable(index_files(place.root / "index", opened, place.index_slots), in_use=place.open)
+        return uncovered(files, faults.keys(), log_start=place.logs[0].start if place.logs else 0, in_use=place.open)
+
+
+def logs_of(place: Place, stretches: Sequence[Stretch]) -> list[Log]:
+    """The files of the log with a part of a stretch."""
+    return [log for log in place.logs if any(one.begin < log.end and one.end > log.start for one in stretches)]
+
+
+def audit_cover(place: Place, logs: Sequence[Log], stretches: Sequence[Stretch]) -> Part:
+    """The keys of these files in each stretch; `uncovered` has them by its begin."""
+    log, uncovered_keys = StoreLog(place.root, place.logs), dict[int, Keys]()
+    for one in logs:
+        for stretch in stretches:
+            low, high = max(stretch.begin, one.start), min(stretch.end, one.end)
+            for keys in _keys(log, low, high):
+                uncovered_keys[stretch.begin] = uncovered_keys.get(stretch.begin, NO_KEYS) + keys
+    return Notes().part(place.name, uncovered=uncovered_keys)
+
+
+def has_keys(log: StoreLog, stretch: Stretch) -> bool:
+    return any(keys.number for keys in _keys(log, stretch.begin, stretch.end))
+
+
+def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -> set[int]:
+    """Records at the ends of an index file from `begin` to `end` whose keys may be in a missing one beside it."""
+    return {edge for stretch in stretches if set(stretch.edges) & {begin, end} and has_keys(log, stretch)
+            for edge in stretch.edges}
+
+
+def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
+    """Of records that begin in `[begin, end)`.  The walk starts at the record before, whose place is known."""
+    if begin >= end:
+        return
+    for keys in keys_between(log, max(log.start, begin - 1), end - 1):
+        inside = keys.physical >= begin
+        if inside.any():
+            pairs = np.unique(np.stack([keys.physical[inside], keys.hash[inside]]), axis=1)  # a key twice is one entry
+            yield Keys(pairs.shape[1], int(pairs[0, 0]), int(pairs[0, -1]))
+
