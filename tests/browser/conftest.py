@@ -268,14 +268,20 @@ class Wire:
 
     def __init__(self) -> None:
         self.is_cut = False
+        self.has_pictures = True  # else only beats and facts come: the sandbox is being opened
         self._open: list[WebSocketRoute] = []
 
     def route(self, socket_of_page: WebSocketRoute) -> None:
         if self.is_cut:
             socket_of_page.close()
             return
-        socket_of_page.connect_to_server()
+        server = socket_of_page.connect_to_server()
+        server.on_message(lambda frame: self._pass(frame, socket_of_page))
         self._open.append(socket_of_page)
+
+    def _pass(self, frame: str | bytes, socket_of_page: WebSocketRoute) -> None:
+        if self.has_pictures or json.loads(frame)["k"] not in ("snap", "delta"):
+            socket_of_page.send(frame)
 
     def cut(self) -> None:
         self.is_cut = True

@@ -54,6 +54,23 @@ def test_a_cut_of_twenty_seconds_is_caught_up_in_one_paint(site: Site, wire: Wir
     expect(site.page.locator("#clock .wall")).to_contain_text("wall ")  # the sandbox's clock went ahead of it
 
 
+def test_until_the_first_picture_comes_again_the_page_says_that_it_shows_what_was(site: Site, wire: Wire) -> None:
+    site.start("orders")
+    wire.cut()
+    expect(site.page.locator(".app")).to_have_attribute("data-conn", "offline")
+    wire.has_pictures = False
+    wire.mend()
+    expect(site.page.locator(".app")).to_have_attribute("data-conn", "opening")
+    expect(site.page.locator("#conn .word")).to_have_text("Opening")
+    assert site.page.evaluate("getComputedStyle(document.querySelector('#rail')).filter") != "none"
+    expect(site.page.locator(".toast")).to_have_count(0)
+    wire.has_pictures = True
+    wire.cut()
+    wire.mend()
+    site.wait_connected()
+    assert site.page.evaluate("getComputedStyle(document.querySelector('#rail')).filter") == "none"
+
+
 LAGS = """() => {
     const rows = [...document.querySelectorAll('.q')]
         .map((row) => [row.dataset.queue, row.querySelector('.lagn span')]);
@@ -128,7 +145,7 @@ def test_an_offline_page_says_so_still_acts_and_tries_again_by_itself(site: Site
     wire.cut()
     expect(page.locator("#notice .banner")).to_contain_text("You see event #")
     expect(page.locator("#conn")).to_contain_text("Offline")
-    assert float(page.locator(".boardwrap").evaluate("(it) => getComputedStyle(it).opacity")) < 1
+    assert float(page.locator("#main").evaluate("(it) => getComputedStyle(it).opacity")) < 1
     for control in ("#add", ".cons[data-actor=A] [data-act=CrashActor]"):
         expect(page.locator(control)).to_have_attribute("aria-disabled", "true")
     page.get_by_role("button", name="Send burst").click()
