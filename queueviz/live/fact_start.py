@@ -41,7 +41,7 @@ async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | N
 
 
 async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
-    """The newest facts that are no steps, oldest first; where they are rare, a few, and not from long ago."""
+    """The newest facts that are no steps, oldest first; where they are rare, those that the journal holds."""
     rows: list[dict[str, Any]] = []
     before: int | None = end + 1
     for _ in range(MOST_PAGES):

@@ -28,11 +28,15 @@ _HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 
 
 def look_back(memory: Sequence[Entry], files: Path | None, wanted: EventFilter, *, before: int | None, after: int,
-              most: int) -> LookedBack:
-    """At most `most` rows with `after` < seq < `before`, newest first."""
+              most: int, newest: Sequence[Entry] = ()) -> LookedBack:
+    """At most `most` rows with `after` < seq < `before`, newest first.
+
+    `newest`: the newest facts that are no steps, also those older than `memory`; for them no file is read.
+    """
     page = _Page(wanted, END if before is None else before, max(1, min(most, MOST_ROWS)))
     first_seq = _first_seq(memory, files)
-    for entry in reversed(memory):
+    held = newest if wanted.show in ("actions", "told") else ()
+    for entry in (*reversed(memory), *reversed(held)):
         if entry.seq < page.before:
             if entry.seq <= after:
                 return page.to_the_end(first_seq)

@@ -12,6 +12,7 @@ from sandbox.control.readings import Entries, LookedBack
 from sandbox.hosting.registry import Registry
 from sandbox.hosting.stretches import Line, line_of
 from sandbox.journal.event_filter import EventFilter
+from sandbox.journal.events import Entry
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.changes import Changes, changes_between
 from sandbox.queries.state_at import Kept, StateAt, kept_in, state_at
@@ -35,14 +36,15 @@ class Past:
 
     async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
                         most: int) -> LookedBack:
+        newest: list[Entry] = []
         if is_attached(slug):
             memory, files = self._clusters.get(slug).tail(), None
         else:
             kept = self._kept(slug)
-            memory = kept.journal.tail() if kept is not None else []
+            memory, newest = (kept.journal.tail(), list(kept.journal.newest)) if kept is not None else ([], [])
             files = self._files(slug)
         return await self._environment.run_blocking(
-            lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
+            lambda: look_back(memory, files, wanted, before=before, after=after, most=most, newest=newest))
 
     async def kept(self, slug: str) -> Kept:
         _, files = self._shown(slug)

@@ -1,9 +1,9 @@
 """Which events a reader gets: by kind, and by search words."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from sandbox.journal.events import FLOW, Keyframe
+from sandbox.journal.events import FLOW, Event, Keyframe
 
 Row = dict[str, Any]
 Show = Literal["actions", "told", "facts", "all"]
@@ -65,12 +65,21 @@ def without_name(row: Row) -> Row:
 
 def is_step(row: Row) -> bool:
     """A step by its kind, a renewed lock, or a rebalance without changes; the same rule as in `journal_list.js`."""
-    match row["type"]:
+    return _is_step(row["type"], row.__getitem__)
+
+
+def is_step_event(event: Event) -> bool:
+    """The same of an event that is no row yet."""
+    return _is_step(type(event).__name__, lambda name: getattr(event, name))
+
+
+def _is_step(kind: str, value: Callable[[str], Any]) -> bool:
+    match kind:
         case "QueueLocked":
-            return bool(row["how"] == "renewed")
+            return bool(value("how") == "renewed")
         case "QueuesAssigned":
-            return row["topic"].startswith("%RETRY%") or not (row["added"] or row["dropped"])
-        case kind:
+            return value("topic").startswith("%RETRY%") or not (value("added") or value("dropped"))
+        case _:
             return kind in STEPS
 
 

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
+from sandbox.journal.event_filter import is_step_event
 from sandbox.journal.events import FLOW, Entry, Event, Position
 from sandbox.journal.valve import Valve
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import SandboxError
 
 KEEP_ENTRIES = 10_000
+KEEP_FACTS = 64  # that are no steps, also when they are older than the entries
 
 
 class Overrun(SandboxError):
@@ -33,6 +35,7 @@ class Journal:
                  pace: Callable[[], float] | None = None) -> None:
         self._clock = clock
         self._tail: deque[Entry] = deque(maxlen=keep)
+        self.newest: deque[Entry] = deque(maxlen=KEEP_FACTS)  # facts that are no steps
         self._bells: list[Callable[[], None]] = []
         self._sink: Callable[[Entry], None] | None = None
         self._valve = Valve(flow_per_s)
@@ -116,6 +119,8 @@ class Journal:
         seq = self.next_seq
         entry = Entry(seq, now_ms, self.cause, event, came)
         self._tail.append(entry)
+        if type(event) not in FLOW and not is_step_event(event):
+            self.newest.append(entry)
         self.next_seq = seq + 1
         if self._sink is not None:
             self._sink(entry)

@@ -57,6 +57,13 @@ def test_the_newest_facts_come_first_however_much_else_happened_since(files: Pat
     assert [row["seq"] for row in page.rows] == ["24900", "24800", "24700", "24600", "24500", "24400"]
 
 
+def test_facts_that_are_held_are_found_without_the_files(entries: list[Entry]) -> None:
+    """Six facts for the Board's panel, however long ago they were."""
+    held = [each for each in entries if each.seq % 100 == 0][-64:]
+    page = look_back(entries[-50:], None, EventFilter("told"), before=None, after=-1, most=6, newest=held)
+    assert [row["seq"] for row in page.rows] == ["24900", "24800", "24700", "24600", "24500", "24400"]
+
+
 def test_pages_lead_from_memory_through_the_files_to_the_first_event(files: Path, entries: list[Entry]) -> None:
     found, _ = to_the_end(lambda before: look_back(entries[-KEPT:], files, EventFilter("told"), before=before, after=-1,
                                                    most=40))
