@@ -72,7 +72,8 @@ def _more(row: GroupState) -> str:
 
 def _oldest(row: GroupState, age_ms: int | None) -> str:
     if age_ms is None:
-        return str(GROUP["group.none"]) if row["lag"] == "0" else duration(None)
+        is_none = row["lag"] == "0" and row["queues_known"] == row["queues_all"]
+        return str(GROUP["group.none"]) if is_none else duration(None)
     return duration(age_ms) if row["oldest_since_ms"] else f"≤\u2009{duration(age_ms)}"
 
 

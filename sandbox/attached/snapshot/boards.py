@@ -66,7 +66,8 @@ def read_locks(picture: Picture, group: str) -> Locks:
         mqs = picture.read_queues(topic)
         assigned = seen.assigned(mqs)
         for mq in mqs:
-            down = down_row(picture, mq, ends_row(picture, mq), text(picture.committed(group, mq)))
+            down = down_row(picture, mq, ends_row(picture, mq), text(picture.committed(group, mq)),
+                            from_zero=seen.counts_from_zero(mq))
             rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
                                          "lock": lock_row(seen, mq), "waiting": [], "consuming": None,
                                          "suspended_until_ms": None, "down": down}
@@ -117,10 +118,11 @@ def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups
 
 
 def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
-    end, committed = picture.end(mq), picture.committed(group, mq)
-    if end is None or committed is None:
-        return "0" if end is not None and end.max_offset == 0 else None
-    return str(max(0, end.max_offset - max(end.min_offset, committed)))
+    """As of a sandbox; None while its broker has not reported ends or offsets."""
+    end = picture.end(mq)
+    if end is None or mq.broker not in picture.offsets:
+        return None
+    return str(max(0, end.max_offset - max(end.min_offset, picture.committed(group, mq) or 0)))
 
 
 def is_there(picture: Picture, topic: str) -> bool:

@@ -5,6 +5,7 @@ from sandbox.attached.picture import Picture
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberQueues, MemberRow
 from sandbox.queries.snapshot.code_names import release_name
 
@@ -20,6 +21,7 @@ class GroupSeen:
                      if (says := picture.says.get((group, client_id))) is not None}
         self.held = picture.held_by(group)
         self.model = picture.model(group)
+        self._topics = {retry_topic(group), *picture.topics_of_group(group)}
 
     @property
     def exists(self) -> bool:
@@ -42,6 +44,11 @@ class GroupSeen:
 
     def holder(self, mq: MessageQueue) -> tuple[str | None, HeldQueue | None]:
         return self.held.get(mq) or (None, None)
+
+    def counts_from_zero(self, mq: MessageQueue) -> bool:
+        """No offset is stored in a queue the group reads (`rows.lag`); false while its broker's offsets are unknown."""
+        return (mq.broker in self.picture.offsets and self.picture.committed(self.group, mq) is None
+                and mq.topic in self._topics)
 
     def strategy_of(self, client_id: str) -> AllocateMessageQueueStrategy:
         says = self.says.get(client_id)

@@ -6,6 +6,7 @@ from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
 from sandbox.control.group_state import Flow, Standing
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.group_states import Groups, GroupState
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.snapshot.groups import worst_topic
 
 
@@ -78,7 +79,7 @@ def _oldest_after_ms(seen: GroupSeen, waiting: Waiting) -> int | None:
     stored: list[int] = []
     for topic, rows in waiting.rows.items():
         for key, row in rows.items():
-            if row["down"] is None and row["max"] is not None and row["max"] != row["committed"]:
+            if row["down"] is None and row_lag(row):
                 broker, _, number = key.partition("@")[0].rpartition(":")
                 stats = seen.picture.stats.get(broker, {}).get(seen.group)
                 queue = stats.queues.get((topic, broker, int(number))) if stats is not None else None

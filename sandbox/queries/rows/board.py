@@ -37,7 +37,7 @@ class DownMark(TypedDict):
 
     known_at_ms: int  # when the master's last word was
     reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
-    lag: str | None  # messages, by that last word; None: no stored offset
+    lag: str | None  # messages, by that last word; None: the group has no place in the queue
 
 
 class MasterState(TypedDict):
@@ -58,7 +58,8 @@ class QueuePosition(TypedDict):
     """How far the group has come."""
 
     committed: str | None  # offset; None: none is stored
-    oldest_stored_ms: int | None  # store time of the message at `committed`; None: nothing waits, or not known
+    from_zero: bool  # none is stored, and the lag counts from offset 0, as mqadmin's (`rows.lag`)
+    oldest_stored_ms: int | None  # store time of the oldest message that waits; None: none does, or not known
 
 
 class CachedMessages(TypedDict):
@@ -165,7 +166,7 @@ class ActorRow(MemberRow):
 
 
 class KnownQueues(TypedDict):
-    """How many of a group's queues are known now."""
+    """How many of a group's queues are known now: their end, and how far the group has come."""
 
     queues_known: int
     queues_all: int
@@ -180,7 +181,7 @@ class BoardHeader(KnownQueues):
     model: str | None  # CLUSTERING, BROADCASTING
     listener: str | None  # concurrent, orderly
     strategy: str | None  # its name on the wire
-    lag: str | None  # messages stored and not committed, those in the retry topic included; None: no offset is stored
+    lag: str | None  # messages stored and not committed, with those in the retry topic; None: not known (`rows.lag`)
     retrying: str | None  # messages of them in the retry topic
     oldest_since_ms: int | None  # store time of the oldest message that waits; None: none does
     redelivered_on_crash: int | None  # messages listeners have been given that would come again

@@ -11,7 +11,7 @@ class GroupState(KnownQueues):
     state: str  # behind, "nobody", retrying, differs, unknown, ok, quiet (`control.group_state`)
     topic: str | None  # the one furthest behind; None: it reads none
     topics: list[str]  # without its retry topic
-    lag: str | None  # messages stored and not committed, `retrying` included; None: no offset is stored
+    lag: str | None  # messages stored and not committed, `retrying` included; None: not known
     retrying: str | None  # messages in its retry topic, not consumed yet
     oldest_since_ms: int | None  # store time of the oldest message that waits; None: none does, or not known
     oldest_after_ms: int | None  # the oldest message that waits was stored after this (real cluster)

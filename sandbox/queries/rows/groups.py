@@ -9,6 +9,7 @@ from sandbox.client.process_queue import ProcessQueue
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.remoting.channel import LOOPBACK
 
 PERM_READ = 4
@@ -30,6 +31,7 @@ class GroupView:
         self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *cluster.nodes.masters()]}
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
+        self._reads: set[str] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
         for actor in sorted(self.actors, key=lambda each: each.state != "hung"):  # later ones win
             if actor.consumer is not None and actor.lives:
@@ -86,6 +88,17 @@ class GroupView:
         return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
                 if (config := broker.topics.table.get(topic)) is not None
                 for queue_id in range(config.write_queues)]
+
+    def reads(self, topic: str) -> bool:
+        """A member subscribes to it, or did when it was stopped, or an offset of the group is stored somewhere.
+
+        Where none is stored in one of its queues, all messages of that queue wait (`rows.lag`).
+        """
+        if self._reads is None:
+            self._reads = {*topics_of(self), retry_topic(self.group)}
+            for broker in self.masters.values():
+                self._reads |= set(broker.consumer_offsets.topics_of(self.group))
+        return topic in self._reads
 
     def committed(self, mq: MessageQueue) -> int | None:
         broker = self.masters.get(mq.broker)

@@ -181,6 +181,7 @@ class GroupQueueRow(TypedDict):
     broker: str
     queue_id: int
     committed: str | None
+    from_zero: NotRequired[bool]  # since November 2026; without it a queue with no offset is not known
     in_memory: str | None
     next_pull: str | None
     owner: str | None
@@ -213,7 +214,7 @@ class GroupRow(TypedDict):
     members: list[GroupMemberRow]
     queues: list[GroupQueueRow]
     counts: GroupCounts
-    lag: NotRequired[str | None]  # messages of all its topics; None: no offset is stored
+    lag: NotRequired[str | None]  # messages of all its topics; None: not known
     queues_known: NotRequired[int]
     queues_all: NotRequired[int]
     lag_last_known: NotRequired[str | None]

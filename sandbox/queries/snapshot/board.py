@@ -15,6 +15,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import Board, BoardHeader, KnownQueues, MasterState, QueueRow
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.queries.snapshot.flow import flow_of
 from sandbox.queries.snapshot.members import member_rows
@@ -126,12 +127,11 @@ def _in_per_s(view: GroupView, topic: str) -> float:
 
 
 def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:
-    """What the rows show, added up: max less committed.  Where nothing is stored a consumer may begin at either end.
+    """What the rows show, added up: mqadmin's number (`rows.lag`); `known_queues` says of how many queues.
 
-    None: no queue has a stored offset.
+    None: it is known of no queue.
     """
-    known = [int(row["max"]) - int(row["committed"]) for row in queues.values()
-             if row["max"] is not None and row["committed"] is not None]
+    known = [lag for row in queues.values() if (lag := row_lag(row)) is not None]
     return str(sum(known)) if known else None
 
 
@@ -141,9 +141,15 @@ def with_retries(lag: str | None, again: int | None) -> str | None:
 
 
 def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
-    """How many of the queues are known now, and how much of the lag is the last word of masters that are down."""
+    """How many of the queues are known now, and how much of the lag is the last word of masters that are down.
+
+    Where the lag of no queue is known (no group, or none that reads the topic) only masters that are down count: the
+    lag itself is None then.
+    """
     down = [row["down"] for row in queues.values() if row["down"] is not None]
-    return {"queues_known": len(queues) - len(down), "queues_all": len(queues),
+    lags = [row_lag(row) for row in queues.values() if row["down"] is None]
+    unknown = lags.count(None) if any(lag is not None for lag in lags) else 0
+    return {"queues_known": len(queues) - len(down) - unknown, "queues_all": len(queues),
             "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down))}
 
 

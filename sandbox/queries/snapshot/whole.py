@@ -182,9 +182,10 @@ def group_queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
     """`key`: `broker-a:3` or `broker-a:3@<client id>`."""
     broker, _, number = key.partition("@")[0].rpartition(":")
     return {"topic": topic, "broker": broker, "queue_id": int(number), "committed": row["committed"],
-            "in_memory": row["in_memory"], "next_pull": row["next_pull"], "owner": row["owner"], "lock": row["lock"],
-            "oldest": row["oldest"], "flow_control": row["flow_control"], "held_until_ms": row["held_until_ms"],
-            "cause": row["cause"], "down": row["down"]}
+            "from_zero": row["from_zero"], "in_memory": row["in_memory"], "next_pull": row["next_pull"],
+            "owner": row["owner"], "lock": row["lock"], "oldest": row["oldest"],
+            "flow_control": row["flow_control"], "held_until_ms": row["held_until_ms"], "cause": row["cause"],
+            "down": row["down"]}
 
 
 def _queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:

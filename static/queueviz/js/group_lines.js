@@ -14,7 +14,7 @@ export const ageOf = (row, now) => {
 
 export function oldest(row, now) {
   const age = ageOf(row, now);
-  if (age === null) return row.lag === "0" ? t("group.none") : duration(null);
+  if (age === null) return row.lag === "0" && row.queues_known === row.queues_all ? t("group.none") : duration(null);
   return row.oldest_since_ms ? duration(age) : `≤\u2009${duration(age)}`;
 }
 
