@@ -27,9 +27,12 @@ def group_names(cluster: Cluster) -> list[str]:
 
 
 def topics_read(view: GroupView) -> list[str]:
-    """Its retry topic left out; a group that is offline has its stored offsets still."""
+    """What members subscribe to, and at brokers where the group is offline the topics it has offsets in, as mqadmin
+    counts (`rows.lag`); its retry topic left out."""
     topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
     for broker in view.masters.values():
+        if view.group in broker.consumers.groups:
+            continue
         topics += [topic for topic in broker.consumer_offsets.topics_of(view.group)
                    if topic not in topics and not topic.startswith("%")]
     return topics

@@ -89,6 +89,19 @@ def test_a_group_that_never_read_the_topic_has_no_lag_there(world: World, office
         assert header["lag"] is None
 
 
+def test_a_topic_that_the_members_no_longer_subscribe_to_counts_only_while_no_member_is_online(world: World,
+                                                                                               office: Office) -> None:
+    world.act("SendMessages", topic="orders", count=20)
+    world.run(3)
+    assert world.read("groups").data["groups"][GROUP]["lag"] == "20"
+    world.act("RemoveActor", actor="A")
+    world.act("StartConsumer", group=GROUP, subscriptions=[["refunds", "*"]], work_ms=[1])
+    world.run(25)
+    assert by_mqadmin(office) == 0
+    for row in (world.read("groups").data["groups"][GROUP], office.read("groups")["groups"][GROUP]):
+        assert (row["lag"], row["topics"]) == ("0", ["refunds"])
+
+
 def test_a_member_that_has_committed_nothing_yet_has_all_of_it_to_do(world: World) -> None:
     world.act("StartConsumer", group="novices", subscriptions=[["orders", "*"]], work_ms=[600_000])
     world.act("SendMessages", topic="orders", count=8)
