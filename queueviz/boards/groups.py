@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down import known_text
-from queueviz.boards.group_texts import GROUP
+from queueviz.boards.group_texts import GROUP, state_text
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from queueviz.boards.rows import AGE_LIMIT_MS
@@ -56,7 +56,7 @@ def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
     known_ms = row["oldest_since_ms"] or row["oldest_after_ms"]
     age_ms = None if known_ms is None else max(0, now_ms - known_ms)
     return GroupLine(
-        name, f"{root}?{urlencode(where)}", row["state"], str(GROUP[f"group.{row['state']}"]), ", ".join(row["topics"]),
+        name, f"{root}?{urlencode(where)}", row["state"], state_text(row), ", ".join(row["topics"]),
         number(row["lag"]), known_text(row), number(row["retrying"]), _oldest(row, age_ms),
         bool(row["oldest_since_ms"]) and (age_ms or 0) > AGE_LIMIT_MS, number(row["members"]),
         rate(row["consumed_per_s"]), rate(row["delivered_per_s"]), _more(row),

@@ -55,6 +55,16 @@ def test_what_is_not_known_is_not_nought(visitor: Client, port: FakePort, mine: 
     assert words(found["mails"]) == ["Not known yet", "mails", "orders", "–", "0 of 8 queues known now", *["–"] * 5]
 
 
+def test_a_group_of_which_a_part_is_unknown_is_not_green(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, audit=group(), mails=group("ok_partly", queues_known=4), rest=group("quiet_partly", queues_known=0))
+    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert list(found) == ["mails", "rest", "audit"], "before what is well"
+    assert words(found["mails"])[0] == "Keeps up where known: 4 of 8 queues"
+    assert words(found["rest"])[0] == "Nothing to do where known: 0 of 8 queues"
+    assert words(found["mails"])[6] == "–", "how long the oldest has waited is not known"
+    assert "g-ok " not in found["mails"].replace('"', " ")
+
+
 def test_delivered_beside_consumed_is_marked_where_it_is_more(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine, mails=group("differs", delivered_per_s=41.7, consumed_per_s=12.4, differs=True))
     found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())

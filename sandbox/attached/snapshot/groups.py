@@ -61,7 +61,7 @@ def _row(seen: GroupSeen, now_ms: int) -> GroupState:
     waiting, flow, members = Waiting(seen), flow_of(seen), seen.picture.member_count(seen.group)
     lag, after_ms = waiting.lag, _oldest_after_ms(seen, waiting)
     standing = Standing(lag.messages, waiting.retrying, members, flow,
-                        most_age_ms=None if after_ms is None else now_ms - after_ms)
+                        most_age_ms=None if after_ms is None else now_ms - after_ms, unknown_queues=lag.of - lag.queues)
     return {
         "state": standing.state,
         "topic": worst_topic({topic: text(lag_of(rows.values()).messages) for topic, rows in waiting.rows.items()}),

@@ -8,7 +8,7 @@ from sandbox.queries.rows.board import KnownQueues
 class GroupState(KnownQueues):
     """One group over all its topics.  None: not known, unless the field says what else it means."""
 
-    state: str  # behind, "nobody", retrying, differs, unknown, ok, quiet (`control.group_state`)
+    state: str  # one of `control.group_state.WORST_FIRST`
     topic: str | None  # the one furthest behind; None: it reads none
     topics: list[str]  # without its retry topic
     lag: str | None  # messages stored and not committed, `retrying` included; None: not known

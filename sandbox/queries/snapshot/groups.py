@@ -47,11 +47,13 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
                     default=None)
     flow, members = flow_of(cluster, view), members_there(view)
     age_ms = None if stored_ms is None else cluster.clock.now_ms() - stored_ms
-    standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms)
+    known = known_queues(every)
+    standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms,
+                        unknown_queues=known["queues_all"] - known["queues_known"])
     return {
         "state": standing.state, "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
         "topics": list(queues), "lag": lag, "retrying": str(again),
-        **known_queues(every), "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
+        **known, "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
         "oldest_after_ms": None, "members": members,
         "consumed_per_s": None if flow.consumed is None else whole(flow.consumed),
         "delivered_per_s": None if flow.delivered is None else whole(flow.delivered), "differs": flow.differs,

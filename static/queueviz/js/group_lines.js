@@ -4,7 +4,7 @@ import { duration, number, rate } from "./format.js";
 import { t } from "./words.js";
 
 export const AGE_LIMIT_MS = 15000;
-const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "unknown", "ok", "quiet"];
+const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "unknown", "ok_partly", "quiet_partly", "ok", "quiet"];
 
 /** @returns {number | null} */
 export const ageOf = (row, now) => {
@@ -18,10 +18,12 @@ export function oldest(row, now) {
   return row.oldest_since_ms ? duration(age) : `≤\u2009${duration(age)}`;
 }
 
+const stateWord = (row) => t(`group.${row.state}`, { n: number(row.queues_known), all: number(row.queues_all) });
+
 /** What stands in a row, by the name of its cell. */
 export function cells(row, now) {
   return {
-    word: t(`group.${row.state}`), topics: row.topics.join(", "), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
+    word: stateWord(row), topics: row.topics.join(", "), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
     oldest: oldest(row, now), members: number(row.members), consumed: rate(row.consumed_per_s), delivered: rate(row.delivered_per_s),
     more: row.differs ? t("group.more", { n: rate(row.delivered_per_s - row.consumed_per_s) }) : "",
   };
