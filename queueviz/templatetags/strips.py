@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from queueviz.boards.down import down_text, known_text
+from queueviz.boards.down import down_text, known_text, risk_text
 from queueviz.boards.flow import delivered_text, retry_text
 from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState
 
@@ -25,6 +25,12 @@ def retry_words(header: BoardHeader | None) -> str:
 @register.filter
 def delivered_words(header: BoardHeader | None) -> str:
     return delivered_text(header) if header else ""
+
+
+@register.filter
+def risk_words(header: BoardHeader | None) -> str:
+    """`{{ header|risk_words }}`: whose offsets "redelivered on crash" is counted from, where not the master's."""
+    return risk_text(header) if header else ""
 
 
 @register.filter

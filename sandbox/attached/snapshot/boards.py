@@ -48,7 +48,7 @@ def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
         "strategy": seen.strategy, "lag": text(lag.messages), "retrying": text(again),
         "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
         "asked_at": seen.picture.asked_ms(topic),
-        "oldest_since_ms": None, "redelivered_on_crash": None,
+        "oldest_since_ms": None, "redelivered_on_crash": None, "redelivered_notes": [],
         "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": flow.consumed,
         "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,

@@ -185,6 +185,7 @@ class BoardHeader(KnownQueues):
     retrying: str | None  # messages of them in the retry topic
     oldest_since_ms: int | None  # store time of the oldest message that waits; None: none does
     redelivered_on_crash: int | None  # messages listeners have been given that would come again
+    redelivered_notes: list[str]  # slave: counted from a slave's offsets; unknown: without queues of a dead master
     in_per_s: float | None  # messages stored, of this topic
     out_per_s: float | None  # consumed, of all topics of the group
     delivered_per_s: float | None  # handed out, of all topics

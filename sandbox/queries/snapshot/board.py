@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
-from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.strategies import make_strategy
 from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ClientError
@@ -20,9 +19,9 @@ from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.queries.snapshot.flow import flow_of
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import broadcast_row, queue_row
+from sandbox.queries.snapshot.redelivery import redelivered_notes, redelivered_on_crash
 from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot_cache import cache_of
-from sandbox.queries.start_offset import beginning_of_next
 
 Queues = dict[str, QueueRow]
 
@@ -40,8 +39,8 @@ def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
         calm_member(member, client_id, figures)
     header = _header(cluster, view, topic, queues, figures)
     if not group:
-        header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None, "out_per_s": None,
-                   "delivered_per_s": None, "retrying": None}
+        header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None,
+                   "redelivered_notes": [], "out_per_s": None, "delivered_per_s": None, "retrying": None}
     return {"header": header, "queues": queues, "members": members}
 
 
@@ -106,6 +105,7 @@ def _header(cluster: Cluster, view: GroupView, topic: str, queues: Queues, figur
         "retrying": str(again), **known_queues(queues),
         "oldest_since_ms": min(stored_ms, default=None),
         "redelivered_on_crash": redelivered_on_crash(view, topic, cluster.clock.now_ms()),
+        "redelivered_notes": redelivered_notes(view, topic),
         "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
         "delivered_again": None if stats is None else stats.delivered_again, "rate": cluster.clock.rate,
@@ -151,24 +151,3 @@ def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
     unknown = lags.count(None) if any(lag is not None for lag in lags) else 0
     return {"queues_known": len(queues) - len(down) - unknown, "queues_all": len(queues),
             "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down))}
-
-
-def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:
-    """Messages listeners have been given that would come again if all members crashed now.
-
-    Those at or above the offset a new owner would begin at, finished or in processing.  None: only wire members hold
-    queues, and they show us no listener.
-    """
-    held = [(actor, mq) for actor in view.actors if actor.consumer is not None and actor.lives
-            for mq in actor.consumer.process_queues if mq.topic == topic]
-    if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
-        return None
-    return sum(sum(redelivered_of(view, actor, mq, now_ms)) for actor, mq in held)
-
-
-def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:
-    """Of one queue a member holds: finished messages that would come again, and begun ones."""
-    if actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default":
-        return actor.redelivered(mq, None)  # its own file says where it goes on
-    begin = beginning_of_next(view, mq, actor.settings, now_ms)
-    return actor.redelivered(mq, begin) if begin is not None else (0, 0)

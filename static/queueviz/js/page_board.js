@@ -92,8 +92,8 @@ function paint(whole, jump) {
     attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(queues).length > 0);
     if (!rows.selected) rows.selected = worst(data);
     lanes.watchCards();
-    forecast.renew(data);
   }
+  forecast.renew(whole);
   attr($("#board"), "data-orderly", data.header?.listener === "orderly");
   const lags = Object.values(queues).map(reach).filter((lag) => lag !== null);
   const window = (strips = nextWindow(strips, lags, performance.now(), now)).size;
