@@ -14,6 +14,7 @@ GROUP: dict[str, Any] = {
     "group.nobody": _("No members"),
     "group.retrying": _("Retrying"),
     "group.differs": _("Delivered ≠ consumed"),
+    "group.mixed": _("Members differ"),
     "group.unknown": _("Not known yet"),
     "group.ok_partly": _("Keeps up where known: {n} of {all} queues"),
     "group.quiet_partly": _("Nothing to do where known: {n} of {all} queues"),

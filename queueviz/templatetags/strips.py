@@ -6,7 +6,8 @@ from django import template
 
 from queueviz.boards.down import down_text, known_text, risk_text
 from queueviz.boards.flow import delivered_text, retry_text
-from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState
+from queueviz.boards.member_words import differ_text, words_text
+from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState, MemberRow
 
 register = template.Library()
 
@@ -31,6 +32,18 @@ def delivered_words(header: BoardHeader | None) -> str:
 def risk_words(header: BoardHeader | None) -> str:
     """`{{ header|risk_words }}`: whose offsets "redelivered on crash" is counted from, where not the master's."""
     return risk_text(header) if header else ""
+
+
+@register.filter
+def differ_words(differ: list[str] | None) -> str:
+    """`{{ header.members_differ|differ_words }}`: on what members of the group do not agree."""
+    return differ_text(differ)
+
+
+@register.filter
+def asked_words(member: MemberRow, differ: list[str] | None) -> str:
+    """`{{ m.member|asked_words:header.members_differ }}`: what a member asks for."""
+    return words_text(member, differ or ())
 
 
 @register.filter

@@ -6,9 +6,10 @@ LATE_MS = 15_000  # unconsumed for longer is late
 MORE_RATIO, MORE_PER_S = 0.05, 1.0  # delivered beyond consumed by less than this is the jitter of two counters
 
 BEHIND, NO_MEMBER, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
+MIXED = "mixed"  # its members subscribe differently: messages may pass them all
 UNKNOWN, OK, QUIET = "unknown", "ok", "quiet"
 OK_PARTLY, QUIET_PARTLY = "ok_partly", "quiet_partly"  # ok and quiet of the queues that are known; others are not
-WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, UNKNOWN, OK_PARTLY, QUIET_PARTLY, OK, QUIET)
+WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, MIXED, UNKNOWN, OK_PARTLY, QUIET_PARTLY, OK, QUIET)
 _PARTLY = {OK: OK_PARTLY, QUIET: QUIET_PARTLY}
 
 
@@ -38,11 +39,14 @@ class Standing(NamedTuple):
     age_ms: int | None = None
     most_age_ms: int | None = None
     unknown_queues: int = 0
+    members_differ: bool = False
 
     @property
     def state(self) -> str:
         """What is known decides, and may be bad; it is good only if all is known."""
         state = self._known
+        if state in _PARTLY and self.members_differ:
+            return MIXED
         if state in _PARTLY and self.unknown_queues:
             return _PARTLY[state]
         return UNKNOWN if state in _PARTLY and self.retrying is None else state

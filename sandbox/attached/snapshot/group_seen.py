@@ -7,6 +7,7 @@ from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberQueues, MemberRow
+from sandbox.queries.rows.member_words import MemberWords, differences
 from sandbox.queries.snapshot.code_names import release_name
 
 COLOURS = 6
@@ -84,8 +85,22 @@ class GroupSeen:
             **_holdings(says, topic), "buffered_bytes": None, "fullest_bytes": None, "busy": None,
             "threads": None if says is None else says.threads, "since_ms": None if says is None else says.since_ms,
             "timers": {}, "limits": None if says is None else says.limits, "work_ms": None, "slow": None,
-            "expires_at_ms": None, "reason": None,
+            "expires_at_ms": None, "reason": None, **self.words(client_id),
         }
+
+    def words(self, client_id: str) -> MemberWords:
+        """What the member reports (307, as `mqadmin consumerStatus` asks).  Brokers report the group's subscription
+        alone (203), and no broker says what a client drops."""
+        says = self.says.get(client_id)
+        wanted = () if says is None else says.subscriptions
+        return {"subscriptions": [{"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
+                                  for sub in wanted if sub.topic != retry_topic(self.group)] if wanted else None,
+                "model": None if says is None else says.model, "listener": None if says is None else says.listener,
+                "dropped": None, "passed_over": None}
+
+    @property
+    def members_differ(self) -> list[str]:
+        return differences(map(self.words, self.members))
 
 
 def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:

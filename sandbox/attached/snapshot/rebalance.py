@@ -11,8 +11,9 @@ from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.client.config import ClientConfig
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.member_words import EXPRESSIONS, TOPICS
 from sandbox.queries.rows.rebalance import HeldBy, Rebalance, RebalanceMember, RebalanceQueue
-from sandbox.queries.snapshot.rebalance import member_card
+from sandbox.queries.snapshot.rebalance import member_card, subscription_of
 
 TOPICS_SHOWN = 16
 
@@ -26,7 +27,7 @@ def read_rebalance(seen: GroupSeen) -> Rebalance:
         "group": {"group": seen.group, "model": seen.model,
                   "orderly": None if seen.listener is None else seen.listener == "orderly" and not broadcasting,
                   "strategy": None if broadcasting else seen.strategy, "strategies": strategies,
-                  "apart": ["strategy"] if len(set(strategies.values())) > 1 and not broadcasting else []},
+                  "apart": _apart(seen, strategies) if not broadcasting else []},
         "lives": {"rebalance_ms": ClientConfig.rebalance_ms, "route_ms": ClientConfig.poll_name_server_ms},
         "brokers": {name: {"state": broker.state, "members": _known(seen, name) if broker.state == RUNNING else None}
                     for name, broker in picture.masters().items()},
@@ -36,6 +37,11 @@ def read_rebalance(seen: GroupSeen) -> Rebalance:
         "queues": {mq.key: row for topic, mqs in topics.items() for mq, row in _queues(seen, topic, mqs).items()},
         "waits": {}, "rounds": {}, "moves": {},
     }
+
+
+def _apart(seen: GroupSeen, strategies: dict[str, str]) -> list[str]:
+    found = ["strategy"] if len(set(strategies.values())) > 1 else []
+    return found + (["subscription"] if {TOPICS, EXPRESSIONS} & set(seen.members_differ) else [])
 
 
 def _known(seen: GroupSeen, broker: str) -> list[str]:
@@ -51,14 +57,14 @@ def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
 
 
 def _members(seen: GroupSeen) -> dict[str, RebalanceMember]:
-    subscription = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
-                    for sub in table.subscriptions}
+    kept = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
+            for sub in table.subscriptions}  # of a member that reports none of its own
     rows: dict[str, RebalanceMember] = {}
     for client_id, row in seen.member_rows().items():
         says = seen.says.get(client_id)
         rows[client_id] = {
             **member_card(row), "strategy": None if says is None else says.strategy,
-            "subscription": subscription or None, "due_ms": None, "route_due_ms": None, "rounds": None,
+            "subscription": subscription_of(row) or kept or None, "due_ms": None, "route_due_ms": None, "rounds": None,
             "known_to": [name for name in seen.picture.masters() if client_id in _known(seen, name)]}
     return rows
 

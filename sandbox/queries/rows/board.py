@@ -7,6 +7,8 @@ the field says what else it means.  `NotRequired` fields are those only one of s
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
+from sandbox.queries.rows.member_words import MemberWords
+
 
 class Lock(TypedDict):
     """A queue's lock, as a snapshot has it."""
@@ -133,7 +135,7 @@ class MemberQueues(TypedDict):
     span: int | None  # offsets, of its widest queue
 
 
-class MemberRow(MemberQueues):
+class MemberRow(MemberQueues, MemberWords):
     """One member of a group, as its card shows it."""
 
     actor: str | None  # label; None: not ours
@@ -194,6 +196,7 @@ class BoardHeader(KnownQueues):
     e2e_p99_ms: int | None
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
+    members_differ: list[str]  # on what members that are there do not agree (`rows.member_words`)
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
 
 

@@ -3,6 +3,7 @@
 from typing import TypedDict
 
 from sandbox.queries.rows.board import KnownQueues
+from sandbox.queries.rows.member_words import NamedWords
 
 
 class GroupState(KnownQueues):
@@ -18,6 +19,8 @@ class GroupState(KnownQueues):
     members: int | None
     consumed_per_s: float | None  # messages
     delivered_per_s: float | None
+    members_differ: list[str]  # on what its members do not agree (`rows.member_words`)
+    member_words: list[NamedWords]  # what each of them asks for, where they differ; else none
     differs: bool  # more is handed out than consumed
 
 

@@ -32,6 +32,7 @@ class GroupView:
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
         self._reads: set[str] | None = None
+        self._connections: dict[str, list[MemberInfo]] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
         for actor in sorted(self.actors, key=lambda each: each.state != "hung"):  # later ones win
             if actor.consumer is not None and actor.lives:
@@ -148,6 +149,16 @@ class GroupView:
                         for client_id, info in group.members.items()}
             self._registered = dict(sorted(found.items()))
         return self._registered
+
+    def connections(self) -> dict[str, list[MemberInfo]]:
+        """Every connection of each member, at all brokers that answer; by client id."""
+        if self._connections is None:
+            self._connections = {}
+            for broker in self.answering.values():
+                group = broker.consumers.groups.get(self.group)
+                for info in group.channels.values() if group is not None else ():
+                    self._connections.setdefault(info.client_id, []).append(info)
+        return self._connections
 
     def online_members(self) -> list[str]:
         return list(self.registered())

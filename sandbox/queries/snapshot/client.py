@@ -70,7 +70,7 @@ def read_client(cluster: Cluster, who: str) -> Client | None:
         "queues": queue_rows(view, found.consumer, found.client_id),
         "offsets": None if found.consumer is None
         else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
-        "subscriptions": subscription_rows(view, found.consumer),
+        "subscriptions": subscription_rows(view, found.consumer, found.client_id),
         "producer": producer_row(cluster, found.actor, found.producer),
     }
 

@@ -31,6 +31,7 @@ from sandbox.queries.rows.rebalance import (
 )
 from sandbox.queries.snapshot.board import group_strategy, shares
 from sandbox.queries.snapshot.client_waits import waits
+from sandbox.queries.snapshot.member_words import THERE
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import lock_row
 from sandbox.queries.snapshot_cache import cache_of
@@ -108,7 +109,7 @@ def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
     rows: dict[str, RebalanceMember] = {}
     for client_id, row in member_rows(cluster, view, None).items():
         actor = view.by_client.get(client_id)
-        rows[client_id] = {**member_card(row), **_own(actor),
+        rows[client_id] = {**member_card(row), **_own(actor), "subscription": subscription_of(row),
                            "known_to": sorted(name for name, members in known.items() if client_id in members)}
     return rows
 
@@ -119,15 +120,22 @@ def member_card(row: MemberRow) -> MemberCard:
             "release": row.get("release"), "since_ms": row["since_ms"], "expires_at_ms": row["expires_at_ms"]}
 
 
+def subscription_of(row: MemberRow) -> dict[str, str] | None:
+    """Topic → expression, of a member that is there; None where it does not report it."""
+    if row["subscriptions"] is None or row["state"] not in THERE:
+        return None
+    return {sub["topic"]: sub["expression"] or "*" for sub in row["subscriptions"]}
+
+
 def _own(actor: ConsumerActor | None) -> MemberMind:
-    """What only the process itself knows."""
+    """What only the process itself knows; `subscription` follows."""
     if actor is None or actor.consumer is None or not actor.lives:
         return {"strategy": None, "subscription": None, "due_ms": None, "route_due_ms": None, "rounds": None}
     consumer = actor.consumer
     table = consumer.instance.timer_rows()
     route = table.get("route")
     return {"strategy": None if actor.settings.model == "BROADCASTING" else consumer.strategy.name,
-            "subscription": {sub.topic: sub.expression for sub in consumer.subscriptions.values()},
+            "subscription": None,
             "due_ms": table["rebalance"].due_ms, "route_due_ms": None if route is None else route.due_ms,
             "rounds": table["rebalance"].runs}
 

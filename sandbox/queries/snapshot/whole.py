@@ -9,6 +9,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.queries.rows.board import Lock, LockRow, MemberRow, QueueRow
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.member_words import SubscriptionRow
 from sandbox.queries.rows.snapshot import (
     BrokerHeard,
     BrokerRow,
@@ -21,12 +22,12 @@ from sandbox.queries.rows.snapshot import (
     ProducerRow,
     SandboxRow,
     Snapshot,
-    SubscriptionRow,
     TopicQueueRow,
     TopicRow,
 )
 from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read
+from sandbox.queries.snapshot.member_words import members_differ
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot.storage import log_row
@@ -166,7 +167,7 @@ def _group(cluster: Cluster, name: str) -> GroupRow:
         "members": [group_member(client_id, row) for client_id, row in members.items()],
         "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
         "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
-        "counts": counts,
+        "counts": counts, "members_differ": members_differ(members),
     }
 
 
@@ -175,7 +176,9 @@ def group_member(client_id: str, row: MemberRow) -> GroupMemberRow:
             "transport": row["transport"], "language": row["language"], "version": row["version"],
             "queues": row["queues"], "buffered": row["buffered"], "buffered_bytes": row["buffered_bytes"],
             "fullest": row["fullest"], "span": row["span"], "busy": row["busy"], "threads": row["threads"],
-            "since_ms": row["since_ms"], "timers": row["timers"]}
+            "since_ms": row["since_ms"], "timers": row["timers"], "subscriptions": row["subscriptions"],
+            "model": row["model"], "listener": row["listener"], "dropped": row["dropped"],
+            "passed_over": row["passed_over"]}
 
 
 def group_queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:

@@ -19,9 +19,6 @@ export const downLines = (queues) => [...new Set(marked(queues).map(([key, row])
 export const knownText = (known) =>
   known?.lag_last_known === undefined || known.queues_known === known.queues_all ? "" : t("down.known", { n: number(known.queues_known), all: number(known.queues_all)});
 
-/** What "redelivered on crash" rests on, while a master is down. */
-export const riskText = (header) => (header.redelivered_notes ?? []).map((note) => t(`down.risk_${note}`)).join("; ");
-
 /** Of an orderly group, what stands still and what was lost, for each master that is down. */
 export function downBrokers(queues) {
   const lags = new Map();

@@ -1,10 +1,11 @@
 /* One group of the Groups page: each cell as it is written, and what it is sorted by. Twin of queueviz/boards/groups.py. */
 import { knownText } from "./down.js";
 import { duration, number, rate } from "./format.js";
+import { differText, groupWords } from "./member_words.js";
 import { t } from "./words.js";
 
 export const AGE_LIMIT_MS = 15000;
-const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "unknown", "ok_partly", "quiet_partly", "ok", "quiet"];
+const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "mixed", "unknown", "ok_partly", "quiet_partly", "ok", "quiet"];
 
 /** @returns {number | null} */
 export const ageOf = (row, now) => {
@@ -23,7 +24,7 @@ const stateWord = (row) => t(`group.${row.state}`, { n: number(row.queues_known)
 /** What stands in a row, by the name of its cell. */
 export function cells(row, now) {
   return {
-    word: stateWord(row), topics: row.topics.join(", "), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
+    word: stateWord(row), topics: row.topics.join(", "), differ: differText(row.members_differ), words: groupWords(row.member_words ?? [], row.members_differ ?? []), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
     oldest: oldest(row, now), members: number(row.members), consumed: rate(row.consumed_per_s), delivered: rate(row.delivered_per_s),
     more: row.differs ? t("group.more", { n: rate(row.delivered_per_s - row.consumed_per_s) }) : "",
   };

@@ -1,6 +1,6 @@
 /* The header figures of the Board. */
 import { $, cls, hide, text } from "./dom.js";
-import { knownText, riskText } from "./down.js";
+import { knownText } from "./down.js";
 import { deliveredText, retryText } from "./flow.js";
 import { duration, number, rate } from "./format.js";
 import { t } from "./words.js";
@@ -46,5 +46,7 @@ export class Kpis {
   }
 }
 
+/** What "redelivered on crash" rests on, while a master is down. Twin of `risk_text` in queueviz/boards/down.py. */
+const riskText = (header) => (header.redelivered_notes ?? []).map((note) => t(`down.risk_${note}`)).join("; ");
 const isPartly = (header) => header.queues_known < header.queues_all;
 const STRATEGY = { AVG: "strategy.AVG", AVG_BY_CIRCLE: "strategy.AVG_BY_CIRCLE", CONSISTENT_HASH: "strategy.CONSISTENT_HASH" };

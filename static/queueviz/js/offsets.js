@@ -11,9 +11,8 @@ export const offset = (text) => (text === null || text === undefined || text ===
  */
 export const gap = (a, b) => (a === null || b === null ? null : Number(b - a));
 
-/** What a group has still to read of a queue; without a stored offset all of it, where the group reads it at all
-    (sandbox/queries/rows/lag.py). @returns {number | null} */
-export const lagOf = (row) => gap(offset(row.committed) ?? (row.from_zero ? 0n : null), offset(row.max));
+/** A group's lag in a queue. @returns {number | null} */
+export const lagOf = (row) => gap(row.from_zero ? 0n : offset(row.committed), offset(row.max));
 
 /** @param {bigint | null} a @param {bigint | null} b */
 export const larger = (a, b) => (a === null ? b : b === null ? a : a > b ? a : b);

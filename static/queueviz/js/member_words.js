@@ -1,0 +1,25 @@
+/* Members of one group that do not subscribe alike: on what they differ, and what each asks for.
+   Twin of queueviz/boards/member_words.py. */
+import { number } from "./format.js";
+import { t } from "./words.js";
+
+/** @param {string[] | undefined} differ */
+export const differText = (differ) => (differ?.length ? t("differ.head", { what: differ.map((what) => t(`differ.${what}`)).join(", ") }) : "");
+
+/** `orders TagA, 20 dropped by its client`. @param {any} words @param {string[]} differ */
+export function wordsText(words, differ) {
+  const said = words.subscriptions?.map((sub) => `${sub.topic} ${sub.expression ?? "*"}`) ?? [t("differ.unknown")];
+  for (const what of ["model", "listener"]) if (differ.includes(what) && words[what]) said.push(t(`differ.${words[what]}`));
+  if (differ.includes("topics") || differ.includes("expressions")) said.push(...counts(words));
+  return said.join(", ");
+}
+
+/** Each member of a group in a line of its own. */
+export const groupWords = (members, differ) => members.map((one) => `${one.actor ?? one.client_id}: ${wordsText(one, differ)}`).join("\n");
+
+function counts({ dropped, passed_over }) {
+  const said = typeof dropped === "number" ? [] : [t("differ.dropped_unknown")];
+  if (dropped) said.push(t("differ.dropped", { n: number(dropped) }));
+  if (passed_over) said.push(t("differ.passed_over", { n: number(passed_over) }));
+  return said;
+}
