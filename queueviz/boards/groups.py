@@ -61,7 +61,7 @@ def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
     differ = row.get("members_differ") or ()
     return GroupLine(
         name, f"{root}?{urlencode(where)}", row["state"], state_text(row), ", ".join(row["topics"]),
-        differ_text(differ), group_words(row.get("member_words") or (), differ),
+        differ_text(row), group_words(row.get("member_words") or (), differ),
         number(row["lag"]), known_text(row), number(row["retrying"]), _oldest(row, age_ms),
         bool(row["oldest_since_ms"]) and (age_ms or 0) > AGE_LIMIT_MS, number(row["members"]),
         rate(row["consumed_per_s"]), rate(row["delivered_per_s"]), _more(row),

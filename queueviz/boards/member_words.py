@@ -5,7 +5,7 @@ Twin of static/queueviz/js/member_words.js.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -27,14 +27,18 @@ DIFFER: dict[str, Any] = {
     "differ.dropped": _("{n} dropped by its client"),
     "differ.dropped_unknown": _("not known how many its client drops"),
     "differ.passed_over": _("{n} left out by brokers"),
+    "differ.shared": _("Several connections use client id {ids}: each takes the same queues, others have no reader"),
+    "differ.same_id": _("one of {n} connections with this client id"),
 }
 
 
-def differ_text(differ: Sequence[str] | None) -> str:
-    """Empty where members subscribe alike."""
-    if not differ:
-        return ""
-    return str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))
+def differ_text(row: Mapping[str, Any]) -> str:
+    """Of a board's header or a row of the Groups page; empty where members subscribe alike under ids of their own."""
+    differ, shared = row.get("members_differ"), row.get("shared_ids")
+    said = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
+    said += [str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))
+             ] if differ else []
+    return "; ".join(said)
 
 
 def words_text(words: MemberWords, differ: Sequence[str]) -> str:

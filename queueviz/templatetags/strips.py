@@ -35,9 +35,9 @@ def risk_words(header: BoardHeader | None) -> str:
 
 
 @register.filter
-def differ_words(differ: list[str] | None) -> str:
-    """`{{ header.members_differ|differ_words }}`: on what members of the group do not agree."""
-    return differ_text(differ)
+def differ_words(header: BoardHeader | None) -> str:
+    """`{{ header|differ_words }}`: on what members of the group do not agree, and whose client id is not its own."""
+    return differ_text(header) if header else ""
 
 
 @register.filter

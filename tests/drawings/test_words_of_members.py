@@ -12,7 +12,7 @@ from queueviz.boards.member_words import differ_text, group_words
 from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS, NamedWords, SubscriptionRow
 from tests.drawings.modules import Modules
 
-BOTH = "({ differText, groupWords }, differ, members) => [differText(differ), groupWords(members, differ)]"
+BOTH = "({ differText, groupWords }, row, members) => [differText(row), groupWords(members, row.members_differ)]"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,9 @@ def member(actor: str | None, *expressions: str, dropped: int | None = 0, **more
 def test_both_sides_write_the_same(english: Modules, differ: list[str]) -> None:
     members = [member("A", "a", dropped=12_000, listener="orderly"), member(None, dropped=None, model="BROADCASTING"),
                member("C", "*", passed_over=3)]
-    assert english("member_words", BOTH, differ, members) == [differ_text(differ), group_words(members, differ)]
+    for shared in ([], ["app@1", "app@2"]):
+        row = {"members_differ": differ, "shared_ids": shared}
+        assert english("member_words", BOTH, row, members) == [differ_text(row), group_words(members, differ)]
 
 
 def test_only_what_they_differ_on_is_written() -> None:

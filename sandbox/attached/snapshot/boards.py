@@ -52,7 +52,7 @@ def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
         "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": flow.consumed,
         "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
-        "members_differ": seen.members_differ,
+        "members_differ": seen.members_differ, "shared_ids": seen.shared_ids,
     }
 
 

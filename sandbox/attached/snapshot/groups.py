@@ -65,7 +65,7 @@ def _row(seen: GroupSeen, now_ms: int) -> GroupState:
                         most_age_ms=None if after_ms is None else now_ms - after_ms, unknown_queues=lag.of - lag.queues,
                         members_differ=bool(differ := seen.members_differ))
     return {
-        "members_differ": differ,
+        "members_differ": differ, "shared_ids": seen.shared_ids,
         "member_words": named({client_id: seen.words(client_id) for client_id in seen.members}, {}) if differ else [],
         "state": standing.state,
         "topic": worst_topic({topic: text(lag_of(rows.values()).messages) for topic, rows in waiting.rows.items()}),

@@ -60,12 +60,14 @@ def _members(seen: GroupSeen) -> dict[str, RebalanceMember]:
     kept = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
             for sub in table.subscriptions}  # of a member that reports none of its own
     rows: dict[str, RebalanceMember] = {}
+    ids = {key: client_id for client_id in seen.members for key in seen.twins(client_id)}
     for client_id, row in seen.member_rows().items():
         says = seen.says.get(client_id)
         rows[client_id] = {
             **member_card(row), "strategy": None if says is None else says.strategy,
             "subscription": subscription_of(row) or kept or None, "due_ms": None, "route_due_ms": None, "rounds": None,
-            "known_to": [name for name in seen.picture.masters() if client_id in _known(seen, name)]}
+            "known_to": [name for name in seen.picture.masters()
+                         if ids.get(client_id, client_id) in _known(seen, name)]}
     return rows
 
 
@@ -80,7 +82,8 @@ def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[Messag
                 holders.setdefault(mq, {})[client_id] = {"since_ms": None, "letting_go": mine.dropped}
     rows: dict[MessageQueue, RebalanceQueue] = {}
     for mq in sorted(holders):
-        due = [client_id for client_id, share in shares.items() if mq in share]
+        due = [key for client_id, share in shares.items() if mq in share
+               for key in (client_id, *seen.twins(client_id))]
         rows[mq] = {"topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": {}, "held": holders[mq],
                     "due": due, "lock": lock_row(seen, mq), "since_ms": None,
                     "trouble": None if broadcasting else _trouble(seen, holders[mq], due)}
@@ -92,5 +95,5 @@ def _trouble(seen: GroupSeen, held: dict[str, HeldBy], due: list[str]) -> str | 
     if len(holding) > 1:
         return "twice"
     if not holding:
-        return "nobody" if due and seen.all_report else None
+        return "nobody" if (due or seen.shared_ids) and seen.all_report else None
     return None if holding[0] in due else "lingers"

@@ -97,7 +97,7 @@ def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Grou
         "members": [_member(client_id, row) for client_id, row in members[:budget.members(len(members))]],
         "queues": _queues(seen, causes, budget),
         "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
-        "members_differ": seen.members_differ,
+        "members_differ": seen.members_differ, "shared_ids": seen.shared_ids,
     }
 
 

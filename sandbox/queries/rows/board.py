@@ -157,6 +157,7 @@ class MemberRow(MemberQueues, MemberWords):
     limits: PullLimits | None  # None: it pulls by hand, or does not report them
     work_ms: list[int] | None  # a listener's shortest and longest time for a message
     slow: SlowKey | None  # None: for no key
+    same_id: int  # connections with its client id at one broker; of 2 and more each computes the same queues
     expires_at_ms: int | None  # brokers forget it then, if it stays silent
     reason: str | None  # why its start was refused; None: it was not
 
@@ -196,6 +197,7 @@ class BoardHeader(KnownQueues):
     e2e_p99_ms: int | None
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
+    shared_ids: list[str]  # client ids that several connections have
     members_differ: list[str]  # on what members that are there do not agree (`rows.member_words`)
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
 
@@ -211,4 +213,5 @@ class Board(TypedDict):
 
     header: BoardHeader | ReportedBoardHeader
     queues: Mapping[str, QueueRow | ReportedQueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
-    members: Mapping[str, ActorRow | MemberRow]  # by client id; of an actor that never started, by its label
+    members: Mapping[str, ActorRow | MemberRow]  # by client id; of an actor that never started, by its label; of a
+    # second connection with one client id by `<client id> <address>`

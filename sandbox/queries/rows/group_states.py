@@ -19,6 +19,7 @@ class GroupState(KnownQueues):
     members: int | None
     consumed_per_s: float | None  # messages
     delivered_per_s: float | None
+    shared_ids: list[str]  # client ids that several connections have
     members_differ: list[str]  # on what its members do not agree (`rows.member_words`)
     member_words: list[NamedWords]  # what each of them asks for, where they differ; else none
     differs: bool  # more is handed out than consumed

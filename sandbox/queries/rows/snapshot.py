@@ -170,6 +170,7 @@ class GroupMemberRow(TypedDict):
     listener: NotRequired[str | None]
     dropped: NotRequired[int | None]
     passed_over: NotRequired[int | None]
+    same_id: NotRequired[int]  # as `MemberRow` has it
 
 
 class GroupQueueRow(TypedDict):
@@ -216,6 +217,7 @@ class GroupRow(TypedDict):
     queues_known: NotRequired[int]
     queues_all: NotRequired[int]
     lag_last_known: NotRequired[str | None]
+    shared_ids: NotRequired[list[str]]  # client ids that several connections have
     members_differ: NotRequired[list[str]]  # on what members do not agree (`rows.member_words`)
 
 

@@ -38,7 +38,8 @@ def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
         calm_queue(row, key, figures, now_ms, _pulled_ms(view, topic, key))
     for client_id, member in members.items():
         calm_member(member, client_id, figures)
-    header = _header(cluster, view, topic, queues, figures) | {"members_differ": members_differ(members)}
+    header = _header(cluster, view, topic, queues, figures) | {
+        "members_differ": members_differ(members), "shared_ids": view.shared_ids()}
     if not group:
         header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None,
                    "redelivered_notes": [], "out_per_s": None, "delivered_per_s": None, "retrying": None}
@@ -110,7 +111,7 @@ def _header(cluster: Cluster, view: GroupView, topic: str, queues: Queues, figur
         "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
         "delivered_again": None if stats is None else stats.delivered_again, "rate": cluster.clock.rate,
-        "members_differ": [], "next_actor": cluster.actors.next_label(),
+        "members_differ": [], "shared_ids": [], "next_actor": cluster.actors.next_label(),
     }
 
 

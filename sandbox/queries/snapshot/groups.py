@@ -56,7 +56,7 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
     standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms,
                         unknown_queues=known["queues_all"] - known["queues_known"], members_differ=bool(differ))
     return {
-        "members_differ": differ,
+        "members_differ": differ, "shared_ids": view.shared_ids(),
         "member_words": named(there, {client_id: row["actor"] for client_id, row in there.items()}) if differ else [],
         "state": standing.state, "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
         "topics": list(queues), "lag": lag, "retrying": str(again),

@@ -13,13 +13,16 @@ from sandbox.queries.snapshot.member_words import words_of_actor, words_of_wire
 
 
 def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, ActorRow]:
-    """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
+    """By client id: in-process members by label, then wire members, of which each connection is one (`view.twins`).
+    `topic`: count only its queues."""
     registered = view.registered()
     rows = {actor.client_id or actor.label: _actor_row(cluster, view, actor, registered.get(actor.client_id), topic)
             for actor in view.actors}
     for client_id, info in registered.items():
         if client_id not in rows and not view.is_leftover(client_id):
             rows[client_id] = _wire_row(view, info, len(rows), topic)
+            for key, twin in view.twins(client_id).items():
+                rows[key] = _wire_row(view, twin, len(rows), topic)
     return rows
 
 
@@ -43,6 +46,7 @@ def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: Me
         "state_since_ms": actor.state_since_ms, "timers": actor.timers,
         "limits": _limits(actor, cluster.preset),
         "work_ms": list(actor.work_ms), "slow": _slow(actor),
+        "same_id": len(view.at_one_broker().get(actor.client_id, ())),
         "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
         "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
         "dropped": words["dropped"], "passed_over": words["passed_over"],
@@ -82,6 +86,7 @@ def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None)
         "buffered_bytes": None, "fullest": None, "fullest_bytes": None, "span": None, "busy": None, "threads": None,
         "since_ms": info.since_ms,
         "state_since_ms": None, "timers": {}, "limits": None, "work_ms": None, "slow": None,
+        "same_id": len(view.at_one_broker().get(info.client_id, ())),
         "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
         "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
         "dropped": words["dropped"], "passed_over": words["passed_over"],

@@ -168,6 +168,7 @@ def _group(cluster: Cluster, name: str) -> GroupRow:
         "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
         "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
         "counts": counts, "members_differ": members_differ(members),
+        "shared_ids": view.shared_ids(),
     }
 
 
@@ -178,7 +179,7 @@ def group_member(client_id: str, row: MemberRow) -> GroupMemberRow:
             "fullest": row["fullest"], "span": row["span"], "busy": row["busy"], "threads": row["threads"],
             "since_ms": row["since_ms"], "timers": row["timers"], "subscriptions": row["subscriptions"],
             "model": row["model"], "listener": row["listener"], "dropped": row["dropped"],
-            "passed_over": row["passed_over"]}
+            "passed_over": row["passed_over"], "same_id": row["same_id"]}
 
 
 def group_queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:

@@ -3,8 +3,14 @@
 import { number } from "./format.js";
 import { t } from "./words.js";
 
-/** @param {string[] | undefined} differ */
-export const differText = (differ) => (differ?.length ? t("differ.head", { what: differ.map((what) => t(`differ.${what}`)).join(", ") }) : "");
+/** Of a header of a board, or a row of the Groups page. @param {{ members_differ?: string[], shared_ids?: string[] }} row */
+export const differText = ({ members_differ: differ = [], shared_ids = [] }) => [
+  shared_ids.length ? t("differ.shared", { ids: shared_ids.join(", ") }) : "",
+  differ.length ? t("differ.head", { what: differ.map((what) => t(`differ.${what}`)).join(", ") }) : "",
+].filter(Boolean).join("; ");
+
+/** Of a member whose client id another connection has, too. */
+export const sameIdText = ({ same_id = 0 }) => (same_id > 1 ? t("differ.same_id", { n: number(same_id) }) : "");
 
 /** `orders TagA, 20 dropped by its client`. @param {any} words @param {string[]} differ */
 export function wordsText(words, differ) {

@@ -107,7 +107,7 @@ function paint(whole, jump) {
   if (moved || !lanes.size) requestAnimationFrame(() => lanes.layout());
   lanes.paint(data, jump);
   kpis.paint(data.header, now);
-  const differ = $("#k-differ"), said = differText(data.header?.members_differ);
+  const differ = $("#k-differ"), said = differText(data.header ?? {});
   if (differ && differ.textContent !== said) {
     text(differ, said);
     hide(differ, !said);

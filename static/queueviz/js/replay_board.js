@@ -63,6 +63,6 @@ function headerOf(of, topic, queues, snapshot) {
     lag: lags.length || retrying ? String(lags.reduce((sum, lag) => sum + lag, retrying)) : null, retrying: String(retrying),
     queues_known: rows.length - down.length - untold, queues_all: rows.length, lag_last_known: String(down.reduce((sum, row) => sum + Number(row.down.lag ?? 0), 0)),
     oldest_since_ms: null, redelivered_on_crash: null, redelivered_notes: [], in_per_s: null, out_per_s: null, delivered_per_s: null, differs: false,
-    e2e_p50_ms: null, e2e_p99_ms: null, delivered_again: of?.counts.delivered_again ?? null, rate: snapshot.rate, next_actor: null, members_differ: of?.members_differ ?? [],
+    e2e_p50_ms: null, e2e_p99_ms: null, delivered_again: of?.counts.delivered_again ?? null, rate: snapshot.rate, next_actor: null, members_differ: of?.members_differ ?? [], shared_ids: of?.shared_ids ?? [],
   };
 }
