@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicQueueRow, TopicRow
 
 RATE_HELP = "Messages stored a second, over the last ten seconds of the cluster's clock"
@@ -29,6 +30,11 @@ SERVED = {
 }
 OFFSET_OF_KIND = {"normal": "rocketmq_producer_offset", "retry": "rocketmq_topic_retry_offset",
                   "dead_letter": "rocketmq_topic_dlq_offset"}
+PARTLY = {
+    "queueviz_group_diff_at_least": "rocketmq_group_diff of the queues that are known, where not all are",
+    "queueviz_group_queues_unknown": "Queues that are left out of queueviz_group_diff_at_least",
+}
+"""Served instead of `rocketmq_group_diff` while a master is down: the sum of a part would look like the lag."""
 CLUSTERING = "1"  # the ordinal of RocketMQ's enum
 
 
@@ -110,17 +116,20 @@ def _group(slug: str, group: GroupRow, ends: dict[tuple[str, str, int], int]) ->
     if group["counts"]["retrying"] is not None:
         yield Sample("rocketmq_group_retrydiff", labels | {"topic": f"%RETRY%{name}"}, group["counts"]["retrying"])
     committed: dict[tuple[str, str], int] = defaultdict(int)
-    behind: dict[str, int] = defaultdict(int)
+    lags: dict[str, list[int | None]] = defaultdict(list)
     for queue in group["queues"]:
-        if queue["committed"] is None:
-            continue
-        offset = int(queue["committed"])
-        committed[queue["topic"], queue["broker"]] += offset
+        if queue["committed"] is not None and queue["down"] is None:
+            committed[queue["topic"], queue["broker"]] += int(queue["committed"])
         end = ends.get((queue["topic"], queue["broker"], queue["queue_id"]))
-        if end is not None and queue["down"] is None:
-            behind[queue["topic"]] += max(0, end - offset)
+        lags[queue["topic"]].append(
+            None if queue["down"] is not None else row_lag({**queue, "max": None if end is None else str(end)}))
     for (topic, broker), offset in committed.items():
         yield Sample("rocketmq_consumer_offset", {"cluster": slug, "broker": broker, "topic": topic, "group": name},
                      offset)
-    for topic, messages in behind.items():
-        yield Sample("rocketmq_group_diff", labels | {"topic": topic}, messages)
+    for topic, found in lags.items():
+        known = [max(0, lag) for lag in found if lag is not None]
+        if known and len(known) == len(found):
+            yield Sample("rocketmq_group_diff", labels | {"topic": topic}, sum(known))
+        elif known:
+            yield Sample("queueviz_group_diff_at_least", labels | {"topic": topic}, sum(known))
+            yield Sample("queueviz_group_queues_unknown", labels | {"topic": topic}, len(found) - len(known))

@@ -22,6 +22,8 @@ DOWN: dict[str, Any] = {
     "down.kept": _("master down: its slave has the queues"),
     "down.known": _("{n} of {all} queues known now"),
     "down.locks": _("{said}; lock table lost with the master's memory; waiting, as last known: {lag}"),
+    "down.risk_slave": _("from the slave's offsets"),
+    "down.risk_unknown": _("without the queues of a master that is down"),
     "down.wait": _("master down; waiting, as last known: {lag}"),
 }
 
@@ -60,6 +62,11 @@ def down_wait(row: MasterState) -> str:
 def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
     """Each thing that is to be said of a broker, once."""
     return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
+
+
+def risk_text(header: Mapping[str, Any]) -> str:
+    """What "redelivered on crash" rests on, while a master is down."""
+    return "; ".join(str(DOWN[f"down.risk_{note}"]) for note in header.get("redelivered_notes") or ())
 
 
 def known_text(known: KnownQueues) -> str:

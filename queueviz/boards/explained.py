@@ -93,7 +93,7 @@ EXPLAINED: dict[str, Explained] = {
     ),
     "none": Explained(
         "QUERY_NOT_FOUND (22)",
-        _("The broker has no committed offset of this group for the queue."),
+        _("The broker has no committed offset of this group for the queue. Lag counts from 0, as mqadmin's does."),
         _("The first commit makes one; until then ConsumeFromWhere says where a member begins."),
     ),
     "disk": Explained(

@@ -6,13 +6,18 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.counted import Counted
+from queueviz.templatetags.formats import number
+from sandbox.queries.rows.group_states import GroupState
 
 GROUP: dict[str, Any] = {
     "group.behind": _("Behind"),
     "group.nobody": _("No members"),
     "group.retrying": _("Retrying"),
     "group.differs": _("Delivered ≠ consumed"),
+    "group.mixed": _("Members differ"),
     "group.unknown": _("Not known yet"),
+    "group.ok_partly": _("Keeps up where known: {n} of {all} queues"),
+    "group.quiet_partly": _("Nothing to do where known: {n} of {all} queues"),
     "group.ok": _("Keeps up"),
     "group.quiet": _("Nothing to do"),
     "group.none": _("none"),
@@ -20,3 +25,8 @@ GROUP: dict[str, Any] = {
     "group.sorted": _("Sorted by {column}"),
     "group.found": Counted(lambda n: ngettext("{n} group found", "{n} groups found", n)),
 }
+
+
+def state_text(row: GroupState) -> str:
+    """Twin of `stateWord` in static/queueviz/js/group_lines.js."""
+    return str(GROUP[f"group.{row['state']}"]).format(n=number(row["queues_known"]), all=number(row["queues_all"]))

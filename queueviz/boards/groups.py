@@ -10,8 +10,9 @@ from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down import known_text
-from queueviz.boards.group_texts import GROUP
+from queueviz.boards.group_texts import GROUP, state_text
 from queueviz.boards.js_texts import texts
+from queueviz.boards.member_words import differ_text, group_words
 from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from queueviz.boards.rows import AGE_LIMIT_MS
 from queueviz.slugs import root_of
@@ -28,6 +29,8 @@ class GroupLine(NamedTuple):
     state: str
     word: str
     topics: str
+    differ: str  # on what its members do not agree
+    words: str  # what each of them asks for then
     lag: str
     partly: str  # of how many queues the lag is known
     retrying: str
@@ -55,8 +58,10 @@ def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
     where = {"group": name, **({"topic": row["topic"]} if row["topic"] else {})}
     known_ms = row["oldest_since_ms"] or row["oldest_after_ms"]
     age_ms = None if known_ms is None else max(0, now_ms - known_ms)
+    differ = row.get("members_differ") or ()
     return GroupLine(
-        name, f"{root}?{urlencode(where)}", row["state"], str(GROUP[f"group.{row['state']}"]), ", ".join(row["topics"]),
+        name, f"{root}?{urlencode(where)}", row["state"], state_text(row), ", ".join(row["topics"]),
+        differ_text(row), group_words(row.get("member_words") or (), differ),
         number(row["lag"]), known_text(row), number(row["retrying"]), _oldest(row, age_ms),
         bool(row["oldest_since_ms"]) and (age_ms or 0) > AGE_LIMIT_MS, number(row["members"]),
         rate(row["consumed_per_s"]), rate(row["delivered_per_s"]), _more(row),
@@ -72,7 +77,8 @@ def _more(row: GroupState) -> str:
 
 def _oldest(row: GroupState, age_ms: int | None) -> str:
     if age_ms is None:
-        return str(GROUP["group.none"]) if row["lag"] == "0" else duration(None)
+        is_none = row["lag"] == "0" and row["queues_known"] == row["queues_all"]
+        return str(GROUP["group.none"]) if is_none else duration(None)
     return duration(age_ms) if row["oldest_since_ms"] else f"≤\u2009{duration(age_ms)}"
 
 

@@ -14,6 +14,7 @@ from queueviz.boards.down import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
 from queueviz.boards.flow import FLOW
 from queueviz.boards.group_texts import GROUP
+from queueviz.boards.member_words import DIFFER
 from sandbox.journal.event_filter import STEPS
 
 TEXTS: dict[str, Any] = {
@@ -160,6 +161,7 @@ TEXTS: dict[str, Any] = {
     **DOWN,
     **FLOW,
     **GROUP,
+    **DIFFER,
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypedDict
 
 from sandbox.queries.rows.board import Board, MemberRow, QueueRow
+from sandbox.queries.rows.lag import row_lag
 
 AGE_LIMIT_MS = 15_000  # older unconsumed messages turn a row vermilion
 
@@ -72,11 +73,6 @@ def colour(member: Coloured | None) -> str:
     return f"me-{member['colour']}" if member and member.get("colour") is not None else "me-none"
 
 
-def lag_of(row: QueueRow) -> int | None:
-    high, committed = row.get("max"), row.get("committed")
-    return None if high is None or committed is None else int(high) - int(committed)
-
-
 def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None) -> list[QueueView]:
     """One view per queue, in broker and id order."""
     rows, members = (data["queues"], data["members"]) if data else ({}, {})
@@ -87,7 +83,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
         who_id = row.get("owner") or row.get("assigned")
         member = members.get(who_id) if who_id else None
         running = member is None or member.get("state") in ("running", "starting")
-        lag, age = lag_of(row), _age(row, now_ms)
+        lag, age = row_lag(row), _age(row, now_ms)
         lock = row.get("lock")
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
         found.append(
@@ -120,7 +116,7 @@ def worst(views: list[QueueView], most: int) -> list[QueueView]:
 
 def _age(row: QueueRow, now_ms: int) -> int | None:
     stored = row.get("oldest_stored_ms")
-    return None if stored is None or not lag_of(row) else max(0, now_ms - stored)
+    return None if stored is None or not row_lag(row) else max(0, now_ms - stored)
 
 
 class Meter(NamedTuple):

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from queueviz.boards import rows
 from queueviz.boards.page import Part, Place, Readings, data_of
 from sandbox.queries.rows.board import Board
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import TopicRow
 
 
@@ -64,8 +65,8 @@ def _dead(topic: TopicRow) -> Iterator[Found]:
 
 
 def _waiting(row: Mapping[str, Any]) -> int:
-    read = row.get("committed") if row.get("committed") is not None else row.get("min")
-    return max(0, int(row["max"]) - int(read or 0))
+    lag = row_lag(row)  # a dead letter has no reader: all that is kept waits
+    return max(0, int(row["max"]) - int(row.get("min") or 0) if lag is None else lag)
 
 
 def _group(place: Place) -> str:

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from queueviz import attaching, engine, visitor
-from queueviz.cluster_metrics import SERVED, Sample, samples_of
+from queueviz.cluster_metrics import PARTLY, SERVED, Sample, samples_of
 from queueviz.load import LATE_MS, Load, load
 from queueviz.models import Cluster, PipelineRun
 from sandbox.kernel.errors import SandboxError
@@ -54,7 +54,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     by_name: dict[str, list[Sample]] = defaultdict(list)
     for sample in found:
         by_name[sample.name].append(sample)
-    kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in SERVED.items()}}
+    kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in {**SERVED, **PARTLY}.items()}}
     lines = []
     for name, (kind, text) in kinds.items():
         if name in by_name:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext, ngettext
 
 from queueviz import access, attaching, engine, visitor
-from queueviz.boards.group_texts import GROUP
+from queueviz.boards.group_texts import state_text
 from queueviz.boards.groups import worst_first
 from queueviz.models import Cluster, Sandbox
 from queueviz.slugs import root_of
@@ -81,5 +81,4 @@ def _lag(groups: Mapping[str, GroupState], names: Sequence[str]) -> str:
     said = gettext("Lag {lag}").format(lag=number(sum(known) if known else None))
     if len(known) < len(groups) or any(row["queues_known"] != row["queues_all"] for row in groups.values()):
         said = gettext("{said}, not all queues are known").format(said=said)
-    word = str(GROUP[f"group.{groups[names[0]]['state']}"])
-    return f"{said} · {names[0]}: {word}"
+    return f"{said} · {names[0]}: {state_text(groups[names[0]])}"

@@ -6,7 +6,7 @@ from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import CachedMessages, PullLimits
-from sandbox.remoting.bodies import QueueRunningInfo, RunningInfo
+from sandbox.remoting.bodies import QueueRunningInfo, RunningInfo, SubscriptionData
 
 MIB = 1024 * 1024
 
@@ -30,11 +30,12 @@ class MemberSays(NamedTuple):
     properties: dict[str, str]
     queues: dict[MessageQueue, HeldQueue]
     heard_ms: int
+    subscriptions: tuple[SubscriptionData, ...] = ()  # its own; none: not reported
 
     @classmethod
     def of(cls, reported: RunningInfo, heard_ms: int) -> Self:
         queues = {MessageQueue(*queue): held for queue, held in reported.queues.items()}
-        return cls(reported.properties, queues, heard_ms)
+        return cls(reported.properties, queues, heard_ms, tuple(sorted(reported.subscriptions)))
 
     @property
     def kind(self) -> str | None:
@@ -44,6 +45,10 @@ class MemberSays(NamedTuple):
     @property
     def listener(self) -> str | None:
         return {"true": "orderly", "false": "concurrent"}.get(self.properties.get("PROP_CONSUMEORDERLY", ""))
+
+    @property
+    def model(self) -> str | None:
+        return reported if (reported := self.properties.get("messageModel")) in ("CLUSTERING", "BROADCASTING") else None
 
     @property
     def threads(self) -> int | None:

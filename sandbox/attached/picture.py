@@ -222,9 +222,22 @@ class Picture:
         found = {member.client_id: member for reported in self.connections(group) for member in reported.connections}
         return dict(sorted(found.items()))
 
+    def connections_of(self, group: str) -> dict[str, list[Connection]]:
+        """The connections of each member in the report of the broker that has most of it: brokers key their table by
+        connection, and the id of two connections is in their answer to 38 twice."""
+        found: dict[str, list[Connection]] = {}
+        for reported in self.connections(group):
+            mine: dict[str, list[Connection]] = {}
+            for member in reported.connections:
+                mine.setdefault(member.client_id, []).append(member)
+            for client_id, members in mine.items():
+                if len(members) > len(found.get(client_id, ())):
+                    found[client_id] = sorted(members, key=lambda one: one.client_address)
+        return dict(sorted(found.items()))
+
     def member_count(self, group: str) -> int | None:
         """None while a broker that may have members has not reported, or does not answer."""
-        there = len(self.members_of(group))
+        there = sum(map(len, self.connections_of(group).values()))
         reported = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
         return there if there or reported else None
 

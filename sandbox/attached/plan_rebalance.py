@@ -23,7 +23,7 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     if name not in shared.COMPARED:
         raise ActionRefused(422, "{strategy} needs lists or rooms, which a real cluster does not tell.",
                             "Choose another strategy.", field="strategy", strategy=name)
-    known = sorted(seen.members)
+    known = seen.online_members()
     labels, members = _members(question, known)
     strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, shared.Nowhere())
     wanted = len(now) if question.queues is None else question.queues
@@ -48,4 +48,4 @@ def _members(question: PlanRebalance, known: list[str]) -> tuple[dict[str, str],
     if question.members is not None:
         stay, add = stay[:question.members], max(0, question.members - len(stay))
     labels = {f"~new-{number:02}": MADE_UP.format(number=number) for number in range(1, add + 1)}
-    return labels, sorted({*stay, *labels})
+    return labels, sorted([*stay, *labels])

@@ -5,16 +5,18 @@ from dataclasses import dataclass, field
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.consumer_filters import ConsumerFilterManager
+from sandbox.broker.member_words import MemberWords, Sifted, dropped_by, words_of
 from sandbox.journal.events import MemberJoined, MemberLeft, MembersNotified, SubscriptionChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message.filter import ALL, EVERYTHING, TagFilter
 from sandbox.remoting.bodies import ConsumerData, SubscriptionData
-from sandbox.remoting.channel import Channel
+from sandbox.remoting.channel import LOOPBACK, Channel
 from sandbox.remoting.codes import ResponseCode
 
 MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # subscriptions of all groups, estimated size in memory
+MAX_WORDS_BYTES = 16 * 1024 * 1024  # of what members ask for themselves; beyond it only the group's is known
 TAG_BYTES = 240  # of a tag and its hash, each in a row and a set, beside its characters
 ROW_BYTES = 600  # of a subscription without its texts
 
@@ -32,6 +34,9 @@ class MemberInfo:
     version: int
     since_ms: int
     last_update_ms: int
+    words: MemberWords | None = None  # its last heartbeat; None: not kept, the broker holds too much already
+    sifted: Sifted = field(default_factory=Sifted)
+    weight_bytes: int = 0  # estimated size of `words`
 
 
 @dataclass(slots=True)
@@ -74,6 +79,7 @@ class ConsumerManager:
         self.groups: dict[str, ConsumerGroup] = {}
         self._groups_of: dict[Channel, dict[str, None]] = {}
         self._weight_bytes = 0
+        self._words_bytes = 0
 
     def register(self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *,
                  notify_group: bool) -> None:
@@ -88,6 +94,7 @@ class ConsumerManager:
                 data.group_name, data.consume_type, data.message_model, data.consume_from_where)
         joined = self._update_channel(group, data, channel, client_id, language, version)
         topics = self._update_subscriptions(group, data.subscriptions, client_id)
+        self._keep_words(group.channels[channel], words_of(data, group.subscriptions))
         if (joined or topics) and notify_group:
             self._announce(group, "member" if joined else "topics")
         self._filters.register(group.name, data.subscriptions)
@@ -127,6 +134,17 @@ class ConsumerManager:
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         return info.client_id if info else channel.remote
+
+    def note_sifted(self, group_name: str, channel: Channel, topic: str, passed_over: int, records: bytes) -> None:
+        """Of a member's answered pull: what the filter left out, and what its client will drop of `records`."""
+        group = self.groups.get(group_name)
+        info = group.channels.get(channel) if group else None
+        if group is None or info is None:
+            return
+        kept, dropped = group.subscriptions.get(topic), 0
+        if kept is not None and records and channel.transport_kind != LOOPBACK:
+            dropped = dropped_by(info.words, kept, records)
+        info.sifted.note(topic, passed_over, dropped)
 
     def groups_of_topic(self, topic: str) -> list[str]:
         return sorted(name for name, group in self.groups.items() if topic in group.subscriptions)
@@ -187,6 +205,16 @@ class ConsumerManager:
             self._weigh(group, sum(map(_bytes_of, group.subscriptions.values())))
         return changed
 
+    def _keep_words(self, info: MemberInfo, words: MemberWords | None) -> None:
+        if words == info.words:
+            return
+        self._words_bytes -= info.weight_bytes
+        weight_bytes = 0 if words is None else sum(map(_bytes_of, words.subscriptions))
+        if self._words_bytes + weight_bytes > MAX_WORDS_BYTES:
+            words, weight_bytes = None, 0
+        info.words, info.weight_bytes = words, weight_bytes
+        self._words_bytes += weight_bytes
+
     def _remove(self, group: ConsumerGroup, channel: Channel, reason: str) -> bool:
         info = group.channels.pop(channel, None)
         mine = self._groups_of.get(channel, {})
@@ -195,6 +223,8 @@ class ConsumerManager:
             self._groups_of.pop(channel, None)
         if not group.channels:
             self._weigh(group, 0)
+        if info is not None:
+            self._keep_words(info, None)
         if not group.channels and self.groups.pop(group.name, None) is not None and reason != "expired":
             self._filters.unregister(group.name)
         if info is not None:

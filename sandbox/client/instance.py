@@ -71,6 +71,7 @@ class ClientInstance:
         )  # fmt: skip
         self.keys = UniqueKeys(bytes(map(int, config.ip.split("."))), config.pid, java_hash(self.client_id))
         self.inner_producer = Producer(ProducerConfig(group=INNER_PRODUCER_GROUP), self)
+        self.dropped: dict[tuple[str, str], int] = {}  # (group, topic) → messages dropped by their tag's text
         self._periodic: dict[str, Periodic] = {}
         self._beating = False
 

@@ -74,6 +74,9 @@ class PullApi:
             messages.append(received(stored, body, mq.broker, min_offset=header.min_offset,
                                      max_offset=header.max_offset))
         wanted = subscription.wanted(messages)
+        if len(wanted) < len(messages):
+            place = (self._group, mq.topic)
+            instance.dropped[place] = instance.dropped.get(place, 0) + len(messages) - len(wanted)
         if len(wanted) < len(messages) and instance.journal.tracing:
             kept = {offset_of(message) for message in wanted}
             refused = [message for message in messages if offset_of(message) not in kept]

@@ -149,9 +149,10 @@ class Cluster:
         return [connection.address for connection in self.listeners.connections.open.values()]
 
     def connections_of(self, client: str) -> list[WireConnection]:
-        """The connections of a client by its id, or the one of an `ip:port` that has not sent an id."""
-        return [connection for connection in self.listeners.connections.open.values()
-                if client in (connection.client_id, connection.address)]
+        """The connections of a client by its id, or the one of an `ip:port` that has not sent an id; one of several
+        with the same id by `<client id> <address>`."""
+        return [one for one in self.listeners.connections.open.values()
+                if client in (one.client_id, one.address, f"{one.client_id} {one.address}")]
 
     # Changes of several parts.
 

@@ -6,8 +6,11 @@ LATE_MS = 15_000  # unconsumed for longer is late
 MORE_RATIO, MORE_PER_S = 0.05, 1.0  # delivered beyond consumed by less than this is the jitter of two counters
 
 BEHIND, NO_MEMBER, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
+MIXED = "mixed"  # its members subscribe differently: messages may pass them all
 UNKNOWN, OK, QUIET = "unknown", "ok", "quiet"
-WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, UNKNOWN, OK, QUIET)
+OK_PARTLY, QUIET_PARTLY = "ok_partly", "quiet_partly"  # ok and quiet of the queues that are known; others are not
+WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, MIXED, UNKNOWN, OK_PARTLY, QUIET_PARTLY, OK, QUIET)
+_PARTLY = {OK: OK_PARTLY, QUIET: QUIET_PARTLY}
 
 
 class Flow(NamedTuple):
@@ -25,7 +28,9 @@ class Flow(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """`lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: upper bound of it."""
+    """`lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: upper bound of it.
+    `unknown_queues`: whose end or offset is not known now, as a master is down.
+    """
 
     lag: int | None
     retrying: int | None
@@ -33,9 +38,21 @@ class Standing(NamedTuple):
     flow: Flow
     age_ms: int | None = None
     most_age_ms: int | None = None
+    unknown_queues: int = 0
+    members_differ: bool = False
 
     @property
     def state(self) -> str:
+        """What is known decides, and may be bad; it is good only if all is known."""
+        state = self._known
+        if state in _PARTLY and self.members_differ:
+            return MIXED
+        if state in _PARTLY and self.unknown_queues:
+            return _PARTLY[state]
+        return UNKNOWN if state in _PARTLY and self.retrying is None else state
+
+    @property
+    def _known(self) -> str:
         if self.lag is None:
             return UNKNOWN
         if self.members == 0:

@@ -28,13 +28,14 @@ class QueueView(NamedTuple):
     in_memory_offset: int | None
     next_pull_offset: int | None
     owner: str | None  # label of the member that holds it
+    from_zero: bool = False  # no offset is stored, and all messages wait
 
     @property
     def lag(self) -> int | None:
-        """Messages behind the committed offset; None when one of the two is unknown."""
-        if self.max_offset is None or self.committed_offset is None:
-            return None
-        return self.max_offset - self.committed_offset
+        """mqadmin's difference: messages behind the committed offset, or behind 0 where a group that reads the topic
+        has none in this queue; None when one of the two is unknown."""
+        begin = 0 if self.committed_offset is None and self.from_zero else self.committed_offset
+        return None if self.max_offset is None or begin is None else self.max_offset - begin
 
 
 class Sandbox:
@@ -192,7 +193,7 @@ def _view(name: str, ends: QueueEnds | None, place: GroupQueueRow | None, labels
     owner = place["owner"]
     return view._replace(committed_offset=_number(place["committed"]), in_memory_offset=_number(place["in_memory"]),
                          next_pull_offset=_number(place["next_pull"]),
-                         owner=labels.get(owner) or owner if owner else None)
+                         owner=labels.get(owner) or owner if owner else None, from_zero=place.get("from_zero", False))
 
 
 def _number(text: str | None) -> int | None:

@@ -5,7 +5,8 @@
 | `seq`, `at_ms` | every entry |
 | `rate` | ClockChanged |
 | `topics[].queues[].max`, `min` | MessagesStored, MinOffsetMoved |
-| `groups[].queues[].committed` | OffsetCommitted (clustering) |
+| `groups[].queues[].committed`, `from_zero` | OffsetCommitted (clustering) |
+| `groups[].lag` | computed of both (`rows.lag`), but for the messages in the retry topic |
 | `groups[].queues[].owner` | QueueTaken, QueueDropped, MemberStateChanged |
 | `groups[].queues[].flow_control` | FlowControlChanged, and every change of owner |
 | `groups[].queues[].cause` | every fact that names the queue |
@@ -42,6 +43,7 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import Snapshot
 
 TOPIC_FIELDS = frozenset({"min", "max"})
@@ -130,7 +132,22 @@ class _Fold:
             self._restore(now, then, TOPIC_FIELDS - self._carried["topics"])
         for now, then in zip(self._snapshot["groups"], before["groups"], strict=True):
             self._restore(now, then, GROUP_FIELDS - self._carried.get(f"groups/{now['group']}", frozenset()))
+            self._count(now)
         return Folded(self._snapshot, self._carried)
+
+    def _count(self, group: Any) -> None:
+        """A committed offset counts instead of 0; the lag where queues and offsets hold, else the keyframe's stands."""
+        for row in group["queues"]:
+            if row.get("from_zero") and row["committed"] is not None:
+                row["from_zero"] = False
+        carried = self._carried.get(f"groups/{group['group']}", frozenset())
+        if "max" not in self._carried["topics"] or "committed" not in carried or "lag" not in group:
+            return
+        lags = [row_lag({**row, "max": self._ends[mq]["max"] if mq in self._ends else None}) for row in group["queues"]
+                for mq in [MessageQueue(row["topic"], row["broker"], row["queue_id"])]]
+        known = [lag for lag in lags if lag is not None]
+        again = group["counts"]["retrying"] or 0
+        group["lag"] = str(sum(known) + again) if known or again else None
 
     def _restore(self, now: Any, then: Any, fields: Iterable[str]) -> None:
         for row, row_then in zip(now["queues"], then["queues"], strict=True):

@@ -1,6 +1,6 @@
 """The lag of each queue over the last five minutes, second by second of the sandbox's clock, watched or not.
 
-An unknown second is None: the queue's broker was down, nothing was committed yet, the world was asleep.
+An unknown second is None: the queue's broker was down, or the world was asleep.
 """
 
 import logging
@@ -90,13 +90,15 @@ class RecentLag:
 
     @staticmethod
     def _lags(view: GroupView, topic: str) -> dict[str, int | None]:
-        """As the rows of the board have them: what is stored and not committed."""
+        """As the rows of the board have them (`rows.lag`)."""
         if view.model == "BROADCASTING":
             held = [(f"{mq.row}@{actor.client_id}", mq, actor.consumer.offset_store.read_memory(mq))
                     for actor in view.actors if actor.consumer is not None and actor.lives
                     for mq in actor.consumer.process_queues if mq.topic == topic and mq.broker in view.masters]
         else:
             held = [(mq.row, mq, view.committed(mq)) for mq in view.read_queues(topic)]
-        return {key: None if committed is None
-                else view.masters[mq.broker].store.max_offset(mq.topic, mq.queue_id) - committed
-                for key, mq, committed in held}
+            if view.reads(topic):
+                held = [(key, mq, 0 if committed is None else committed) for key, mq, committed in held]
+        return {key: None if begin is None
+                else view.masters[mq.broker].store.max_offset(mq.topic, mq.queue_id) - begin
+                for key, mq, begin in held}

@@ -49,7 +49,7 @@ class QueueReader:
         first = offset + scan.first if scan.first >= 0 else -1
         cold = self._log.max_offset - scan.last_physical > self._in_memory_bytes
         return GetResult(scan.status, offset + scan.scanned, low, high, scan.records(), scan.count, first,
-                         scan.skipped, cold)
+                         scan.skipped, scan.refused, cold)
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
         """The nearest message in the file whose last change is not before `at_ms`; 0 for an unknown queue.
@@ -117,6 +117,7 @@ class _Scan:
         self.count = 0
         self.scanned = 0
         self.skipped = 0
+        self.refused = 0
         self.first = -1
         self.last_physical = 0
 
@@ -145,6 +146,7 @@ class _Scan:
                     skip_below = log.roll_next(physical)
                 continue
             if self._by_properties is not None and not self._wants(data):
+                self.refused += 1
                 continue
             if not self.count:
                 self.first = scanned

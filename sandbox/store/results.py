@@ -65,6 +65,7 @@ class GetResult(NamedTuple):
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used here
     first_offset: int = -1  # queue offset of the first record
     skipped: int = 0  # entries skipped because their tags code did not match
+    refused: int = 0  # records read and left out, as the filter did not want their properties
     cold: bool = False  # the last entry read is "on disk" by the 40 % rule
 
 

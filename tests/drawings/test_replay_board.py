@@ -27,7 +27,17 @@ def test_what_the_keyframe_held_below_the_commit_is_unknown_at_the_event(modules
 
 def test_the_lag_is_what_is_stored_and_not_committed(modules: Modules) -> None:
     assert modules("replay_board", BOARD, answer())["header"]["lag"] == "5"
-    assert modules("replay_board", BOARD, answer(committed=None))["header"]["lag"] == "2"
+    header = modules("replay_board", BOARD, answer(committed=None))["header"]
+    assert (header["lag"], header["queues_known"]) == ("2", 1), "the group has no place in the topic"
+
+
+def test_a_queue_without_an_offset_counts_whole_once_the_group_reads_its_topic(modules: Modules) -> None:
+    read = answer(committed=None)
+    read["snapshot"]["groups"][0]["subscription"] = [{"topic": "t", "expression": "*", "kind": "TAG"}]
+    for answered in (read, answer(committed=None, from_zero=True)):
+        board = modules("replay_board", BOARD, answered)
+        assert (board["header"]["lag"], board["queues"]["b:0"]["from_zero"]) == ("12", True)
+    assert not modules("replay_board", BOARD, answer(from_zero=True))["queues"]["b:0"]["from_zero"], "7 is committed"
 
 
 def test_of_a_member_that_came_after_the_keyframe_only_the_name_is_known(modules: Modules) -> None:

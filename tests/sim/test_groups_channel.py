@@ -139,6 +139,12 @@ def test_a_killed_broker_leaves_members_and_rates_unknown(world: World) -> None:
     (Standing(0, 0, 0, Flow(0.0, 0.0)), "quiet"),
     (Standing(7, 0, 3, Flow(None, None)), "unknown"),
     (Standing(None, None, 3, Flow(5.0, 5.0)), "unknown"),
+    (Standing(0, None, 3, Flow(5.0, 5.0)), "unknown"),
+    (Standing(0, 0, 3, Flow(5.0, 5.0), unknown_queues=4), "ok_partly"),
+    (Standing(0, 0, 0, Flow(0.0, 0.0), unknown_queues=4), "quiet_partly"),
+    (Standing(90, 0, 3, Flow(5.0, 5.0), age_ms=15_001, unknown_queues=4), "behind"),
+    (Standing(0, 0, 3, Flow(5.0, 5.0), members_differ=True), "mixed"),
+    (Standing(7, 2, 3, Flow(5.0, 5.0), age_ms=900, members_differ=True), "retrying"),
 ])
 def test_a_group_is_as_late_as_its_oldest_message_or_as_what_it_consumes(standing: Standing, state: str) -> None:
     assert standing.state == state

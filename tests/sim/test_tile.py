@@ -35,6 +35,17 @@ def test_a_tile_follows_a_student_through_a_step(tmp_path: Path) -> None:
         assert all(len(strip.split("/")) == 3 for strip in seen["strips"])
 
 
+def test_the_strip_of_a_dead_master_is_unknown_and_not_at_its_end(tmp_path: Path) -> None:
+    with World(tmp_path, LAB.template, seed=3) as world:
+        LabPlayer(world, LAB)
+        world.run(15)
+        assert tile(world)["strips"]
+        assert not any(strip.startswith("-") for strip in tile(world)["strips"])
+        [broker] = world.cluster.nodes.brokers
+        broker.kill()  # a lab that allows it has the same tile
+        assert all(strip.startswith("-/") for strip in tile(world)["strips"])
+
+
 def test_the_same_mistake_again_and_again_is_counted_and_another_one_begins_anew(tmp_path: Path) -> None:
     with World(tmp_path, LAB.template, seed=3) as world:
         player = LabPlayer(world, LAB)

@@ -4,6 +4,7 @@ import html
 from typing import Any
 
 import pytest
+from django.template import Context, Template
 from django.template.loader import render_to_string
 from django.test import Client
 
@@ -27,6 +28,20 @@ def test_a_sandbox_that_cannot_be_opened_says_why_and_offers_a_way_on() -> None:
     assert "The sandbox cannot be opened: its journal is damaged." in banner
     assert 'action="/s/s/keep/wake/"' in banner
     assert 'href="/s/s/settings/"' in banner
+
+
+def test_while_a_master_is_down_redelivered_on_crash_says_whose_offsets_it_is_counted_from() -> None:
+    said = Template("{% load strips %}{{ header|risk_words }}")
+    assert said.render(Context({"header": {"redelivered_notes": []}})) == ""
+    assert html.unescape(said.render(Context({"header": {"redelivered_notes": ["slave", "unknown"]}}))) == (
+        "from the slave's offsets; without the queues of a master that is down")
+
+
+def test_a_crash_of_which_nothing_is_known_is_not_called_harmless() -> None:
+    plan = {"again": 0, "queues": [], "notes": ["unknown"]}
+    page = render_to_string("queueviz/partials/ask_plan_crash.html", {"answer": plan})
+    assert "what would come twice from its queues is not known" in page
+    assert "Nothing would come twice" not in page
 
 
 @pytest.mark.django_db(transaction=True)

@@ -55,6 +55,34 @@ def test_what_is_not_known_is_not_nought(visitor: Client, port: FakePort, mine: 
     assert words(found["mails"]) == ["Not known yet", "mails", "orders", "–", "0 of 8 queues known now", *["–"] * 5]
 
 
+def test_a_group_of_which_a_part_is_unknown_is_not_green(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, audit=group(), mails=group("ok_partly", queues_known=4), rest=group("quiet_partly", queues_known=0))
+    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert list(found) == ["mails", "rest", "audit"], "before what is well"
+    assert words(found["mails"])[0] == "Keeps up where known: 4 of 8 queues"
+    assert words(found["rest"])[0] == "Nothing to do where known: 0 of 8 queues"
+    assert words(found["mails"])[6] == "–", "how long the oldest has waited is not known"
+    assert "g-ok " not in found["mails"].replace('"', " ")
+
+
+@pytest.mark.parametrize(("language", "mark", "own"), [
+    ("en", "Members subscribe differently: tags", "A: orders a, 20 dropped by its client\nfar@1: subscription not "
+     "reported, not known how many its client drops"),
+    ("zh-hans", "成员的订阅不一致：标签", "A: orders a, 其客户端丢弃 20 条\nfar@1: 订阅未上报, 其客户端丢弃多少条未知"),
+])
+def test_members_that_subscribe_differently_are_named_with_what_each_asks_for(
+        visitor: Client, port: FakePort, mine: str, language: str, mark: str, own: str) -> None:
+    words_of = [
+        {"client_id": "10.0.0.1@1", "actor": "A", "model": "CLUSTERING", "listener": "orderly", "dropped": 20,
+         "passed_over": 0, "subscriptions": [{"topic": "orders", "expression": "a", "kind": "TAG"}]},
+        {"client_id": "far@1", "actor": None, "model": None, "listener": None, "dropped": None, "passed_over": None,
+         "subscriptions": None}]
+    put(port, mine, mails=group(members_differ=["expressions"], member_words=words_of))
+    page = visitor.get(f"/s/{mine}/groups/", headers={"Accept-Language": language}).content.decode()
+    assert f'<small data-c="differ">{mark}</small>' in page
+    assert f'<small data-c="words">{own}</small>' in page
+
+
 def test_delivered_beside_consumed_is_marked_where_it_is_more(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine, mails=group("differs", delivered_per_s=41.7, consumed_per_s=12.4, differs=True))
     found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())

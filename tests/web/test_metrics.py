@@ -1,6 +1,7 @@
 """`/metrics`: figures of the server for everyone, of clusters by the exporter's names for who may know of them."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,19 @@ def test_lag_is_what_is_stored_and_not_committed() -> None:
     assert _figures()["rocketmq_broker_tps"] == {None: 6.0}
 
 
+def test_a_queue_without_an_offset_counts_whole() -> None:
+    assert _figures(committed=None, from_zero=True)["rocketmq_group_diff"] == {"orders": 15_306}
+
+
+def test_while_a_queue_is_unknown_the_rest_is_no_lag_but_its_least() -> None:
+    second = {"topic": "orders", "broker": "broker-b", "queue_id": 0, "committed": "90", "down": {"lag": "10"}}
+    figures = _figures(more=[second])
+    assert "rocketmq_group_diff" not in figures
+    assert figures["queueviz_group_diff_at_least"] == {"orders": 6}
+    assert figures["queueviz_group_queues_unknown"] == {"orders": 1}
+    assert figures["rocketmq_consumer_offset"] == {"orders": 15_300}, "of the master that answers"
+
+
 def test_what_is_not_known_has_no_sample() -> None:
     figures = _figures(committed=None, log=None, retrying=None)
     assert not figures.keys() & {"rocketmq_group_diff", "rocketmq_consumer_offset", "rocketmq_group_retrydiff",
@@ -114,11 +128,13 @@ def test_every_name_of_the_exporter_is_served_or_named_as_missing() -> None:
 
 
 def _figures(*, committed: str | None = "15300", log: Any = SNAPSHOT["brokers"][0]["log"],
-             retrying: int | None = 0) -> dict[str, dict[str | None, float]]:
+             retrying: int | None = 0, more: Sequence[dict[str, Any]] = (),
+             from_zero: bool = False) -> dict[str, dict[str | None, float]]:
     """By name and topic."""
-    queue = {"topic": "orders", "broker": "broker-a", "queue_id": 0, "committed": committed, "down": None}
+    queue = {"topic": "orders", "broker": "broker-a", "queue_id": 0, "committed": committed, "from_zero": from_zero,
+             "down": None}
     drawn = {**SNAPSHOT, "brokers": [{**SNAPSHOT["brokers"][0], "log": log}],
-             "groups": [{**SNAPSHOT["groups"][0], "queues": [queue], "counts": {"retrying": retrying}}]}
+             "groups": [{**SNAPSHOT["groups"][0], "queues": [queue, *more], "counts": {"retrying": retrying}}]}
     found: dict[str, dict[str | None, float]] = {}
     for name, labels, value in samples_of("otter", drawn):
         found.setdefault(name, {})[labels.get("topic")] = value

@@ -48,11 +48,12 @@ def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
         "strategy": seen.strategy, "lag": text(lag.messages), "retrying": text(again),
         "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
         "asked_at": seen.picture.asked_ms(topic),
-        "oldest_since_ms": None, "redelivered_on_crash": None,
+        "oldest_since_ms": None, "redelivered_on_crash": None, "redelivered_notes": [],
         "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": flow.consumed,
         "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
         "like": None,
+        "members_differ": seen.members_differ, "shared_ids": seen.shared_ids,
     }
 
 
@@ -67,7 +68,8 @@ def read_locks(picture: Picture, group: str) -> Locks:
         mqs = picture.read_queues(topic)
         assigned = seen.assigned(mqs)
         for mq in mqs:
-            down = down_row(picture, mq, ends_row(picture, mq), text(picture.committed(group, mq)))
+            down = down_row(picture, mq, ends_row(picture, mq), text(picture.committed(group, mq)),
+                            from_zero=seen.counts_from_zero(mq))
             rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
                                          "lock": lock_row(seen, mq), "waiting": [], "consuming": None,
                                          "suspended_until_ms": None, "down": down}
@@ -118,10 +120,11 @@ def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups
 
 
 def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
-    end, committed = picture.end(mq), picture.committed(group, mq)
-    if end is None or committed is None:
-        return "0" if end is not None and end.max_offset == 0 else None
-    return str(max(0, end.max_offset - max(end.min_offset, committed)))
+    """As of a sandbox; None while its broker has not reported ends or offsets."""
+    end = picture.end(mq)
+    if end is None or mq.broker not in picture.offsets:
+        return None
+    return str(max(0, end.max_offset - max(end.min_offset, picture.committed(group, mq) or 0)))
 
 
 def is_there(picture: Picture, topic: str) -> bool:

@@ -5,8 +5,11 @@ from sandbox.attached.picture import Picture
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberQueues, MemberRow
+from sandbox.queries.rows.member_words import MemberWords, differences
 from sandbox.queries.snapshot.code_names import release_name
+from sandbox.remoting.bodies import Connection
 
 COLOURS = 6
 
@@ -16,10 +19,12 @@ class GroupSeen:
         self.picture = picture
         self.group = group
         self.members = picture.members_of(group)
+        self.connections = picture.connections_of(group)
         self.says = {client_id: says for client_id in self.members
                      if (says := picture.says.get((group, client_id))) is not None}
         self.held = picture.held_by(group)
         self.model = picture.model(group)
+        self._topics = {retry_topic(group), *picture.topics_of_group(group)}
 
     @property
     def exists(self) -> bool:
@@ -43,6 +48,11 @@ class GroupSeen:
     def holder(self, mq: MessageQueue) -> tuple[str | None, HeldQueue | None]:
         return self.held.get(mq) or (None, None)
 
+    def counts_from_zero(self, mq: MessageQueue) -> bool:
+        """No offset is stored in a queue the group reads (`rows.lag`); false while its broker's offsets are unknown."""
+        return (mq.broker in self.picture.offsets and self.picture.committed(self.group, mq) is None
+                and mq.topic in self._topics)
+
     def strategy_of(self, client_id: str) -> AllocateMessageQueueStrategy:
         says = self.says.get(client_id)
         return computed_strategy(says.strategy if says is not None else self.strategy)
@@ -52,7 +62,7 @@ class GroupSeen:
         strategy, and no one divides the queues of a broker that is not named."""
         routed = {name for name in {mq.broker for mq in mqs} if self.picture.is_routed(name)}
         mqs = [mq for mq in mqs if mq.broker in routed]
-        among = sorted(self.members) if members is None else members
+        among = self.online_members() if members is None else members
         found: dict[str, list[MessageQueue]] = {}
         for client_id in among:
             try:
@@ -61,15 +71,33 @@ class GroupSeen:
                 found[client_id] = []
         return found
 
+    def online_members(self) -> list[str]:
+        """As brokers answer 38 and clients sort it: a client id once for each of its connections."""
+        return [client_id for client_id, members in self.connections.items() for _ in members]
+
+    @property
+    def shared_ids(self) -> list[str]:
+        return [client_id for client_id, members in self.connections.items() if len(members) > 1]
+
+    def twins(self, client_id: str) -> dict[str, Connection]:
+        """Further connections with that id, by the key of their rows: `<client id> <address>`."""
+        return {f"{client_id} {one.client_address}": one for one in self.connections.get(client_id, ())[1:]}
+
     def assigned(self, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
         return {mq: client_id for client_id, mine in self.shares(mqs).items() for mq in mine}
 
     def member_rows(self, topic: str | None = None) -> dict[str, MemberRow]:
         """By client id, as cards show them.  `topic`: count only its queues."""
-        return {client_id: self._member_row(client_id, number, topic) for number, client_id in enumerate(self.members)}
+        rows: dict[str, MemberRow] = {}
+        for client_id, member in self.members.items():
+            first = next(iter(self.connections.get(client_id, ())), member)
+            for key, one in {client_id: first, **self.twins(client_id)}.items():
+                rows[key] = self._member_row(key, one, len(rows), topic)
+        return rows
 
-    def _member_row(self, client_id: str, number: int, topic: str | None) -> MemberRow:
-        member, says = self.members[client_id], self.says.get(client_id)
+    def _member_row(self, key: str, member: Connection, number: int, topic: str | None) -> MemberRow:
+        """Of two connections with one id a broker asks only one (307): of the other nothing is known."""
+        says = self.says.get(key)
         return {
             "actor": None, "kind": None if says is None else says.kind, "letter": str(number + 1),
             "colour": number % COLOURS, "state": "running", "transport": "tcp", "language": member.language,
@@ -77,8 +105,23 @@ class GroupSeen:
             **_holdings(says, topic), "buffered_bytes": None, "fullest_bytes": None, "busy": None,
             "threads": None if says is None else says.threads, "since_ms": None if says is None else says.since_ms,
             "timers": {}, "limits": None if says is None else says.limits, "work_ms": None, "slow": None,
-            "expires_at_ms": None, "reason": None,
+            "same_id": len(self.connections.get(member.client_id, ())), "expires_at_ms": None, "reason": None,
+            **self.words(key),
         }
+
+    def words(self, client_id: str) -> MemberWords:
+        """What the member reports (307, as `mqadmin consumerStatus` asks).  Brokers report the group's subscription
+        alone (203), and no broker says what a client drops."""
+        says = self.says.get(client_id)
+        wanted = () if says is None else says.subscriptions
+        return {"subscriptions": [{"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
+                                  for sub in wanted if sub.topic != retry_topic(self.group)] if wanted else None,
+                "model": None if says is None else says.model, "listener": None if says is None else says.listener,
+                "dropped": None, "passed_over": None}
+
+    @property
+    def members_differ(self) -> list[str]:
+        return differences(map(self.words, self.members))
 
 
 def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:

@@ -6,6 +6,8 @@ from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
 from sandbox.control.group_state import Flow, Standing
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.group_states import Groups, GroupState
+from sandbox.queries.rows.lag import row_lag
+from sandbox.queries.rows.member_words import named
 from sandbox.queries.snapshot.groups import worst_topic
 
 
@@ -60,8 +62,11 @@ def _row(seen: GroupSeen, now_ms: int) -> GroupState:
     waiting, flow, members = Waiting(seen), flow_of(seen), seen.picture.member_count(seen.group)
     lag, after_ms = waiting.lag, _oldest_after_ms(seen, waiting)
     standing = Standing(lag.messages, waiting.retrying, members, flow,
-                        most_age_ms=None if after_ms is None else now_ms - after_ms)
+                        most_age_ms=None if after_ms is None else now_ms - after_ms, unknown_queues=lag.of - lag.queues,
+                        members_differ=bool(differ := seen.members_differ))
     return {
+        "members_differ": differ, "shared_ids": seen.shared_ids,
+        "member_words": named({client_id: seen.words(client_id) for client_id in seen.members}, {}) if differ else [],
         "state": standing.state,
         "topic": worst_topic({topic: text(lag_of(rows.values()).messages) for topic, rows in waiting.rows.items()}),
         "topics": list(waiting.rows), "lag": text(lag.messages), "retrying": text(waiting.retrying),
@@ -78,7 +83,7 @@ def _oldest_after_ms(seen: GroupSeen, waiting: Waiting) -> int | None:
     stored: list[int] = []
     for topic, rows in waiting.rows.items():
         for key, row in rows.items():
-            if row["down"] is None and row["max"] is not None and row["max"] != row["committed"]:
+            if row["down"] is None and row_lag(row):
                 broker, _, number = key.partition("@")[0].rpartition(":")
                 stats = seen.picture.stats.get(broker, {}).get(seen.group)
                 queue = stats.queues.get((topic, broker, int(number))) if stats is not None else None

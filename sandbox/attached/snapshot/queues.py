@@ -1,6 +1,6 @@
 """One queue of one group on an attached cluster: every counter that is reported."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from sandbox.attached.member_says import NOWHERE, HeldQueue, Position, position
@@ -8,6 +8,7 @@ from sandbox.attached.picture import Picture
 from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow, ReportedQueueRow
+from sandbox.queries.rows.lag import row_lag
 
 BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
 """RocketMQ's defaults.  Brokers and clients may be configured otherwise, and cannot be asked."""
@@ -32,21 +33,24 @@ def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: i
     owner, held = seen.holder(mq)
     committed = seen.picture.committed(seen.group, mq)
     reported = NOWHERE if held is None else position(held, committed)
-    return {**_row(seen.picture, mq, text(committed), reported), "owner": owner, "assigned": assigned,
-            "lock": lock_row(seen, mq), "cause": text(cause)}
+    return {**_row(seen.picture, mq, text(committed), reported, from_zero=seen.counts_from_zero(mq)), "owner": owner,
+            "assigned": assigned, "lock": lock_row(seen, mq), "cause": text(cause)}
 
 
 def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> ReportedQueueRow:
     reported = position(held, None)
-    return {**_row(picture, mq, reported["in_memory"], reported), "owner": client_id, "assigned": client_id}
+    return {**_row(picture, mq, reported["in_memory"], reported, from_zero=False), "owner": client_id,
+            "assigned": client_id}
 
 
-def _row(picture: Picture, mq: MessageQueue, committed: str | None, reported: Position) -> ReportedQueueRow:
+def _row(picture: Picture, mq: MessageQueue, committed: str | None, reported: Position, *,
+         from_zero: bool) -> ReportedQueueRow:
     """What clusters do not report is None, and so are owner, lock and cause until they are filled in."""
     ends = ends_row(picture, mq)
-    return {**ends, "committed": committed, "oldest_stored_ms": None, "cells": None, "oldest": None,
-            "flow_control": None, "next_pull": None, "held_until_ms": None, **reported, "owner": None, "assigned": None,
-            "lock": None, "cause": None, "down": down_row(picture, mq, ends, committed)}
+    return {**ends, "committed": committed, "from_zero": from_zero, "oldest_stored_ms": None, "cells": None,
+            "oldest": None, "flow_control": None, "next_pull": None, "held_until_ms": None, **reported, "owner": None,
+            "assigned": None, "lock": None, "cause": None,
+            "down": down_row(picture, mq, ends, committed, from_zero=from_zero)}
 
 
 def ends_row(picture: Picture, mq: MessageQueue) -> QueueEnds:
@@ -56,13 +60,15 @@ def ends_row(picture: Picture, mq: MessageQueue) -> QueueEnds:
             "max": None if end is None else str(max(0, end.max_offset)), "rate_per_s": rate}
 
 
-def down_row(picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None) -> DownMark | None:
+def down_row(picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None, *,
+             from_zero: bool) -> DownMark | None:
     """As of a sandbox (`queries.snapshot`): when the silent master's last word was, and the lag by that.  Whether
     members read the queue from a slave meanwhile (`reads`) is unknown."""
     since_ms = picture.silent_since_ms(mq.broker)
     if since_ms is None:
         return None
-    return {"known_at_ms": since_ms, "reads": None, "lag": text(_lag(ends, committed))}
+    lag = _lag({**ends, "committed": committed, "from_zero": from_zero})
+    return {"known_at_ms": since_ms, "reads": None, "lag": text(lag)}
 
 
 def lock_row(seen: GroupSeen, mq: MessageQueue) -> LockRow | None:
@@ -93,17 +99,15 @@ class Lag(NamedTuple):
 
 def lag_of(rows: Collection[QueueRow]) -> Lag:
     """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
-    known = [lag for row in rows if row["down"] is None and (lag := _lag(row, row["committed"])) is not None]
+    known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
     others = [int(row["down"]["lag"]) for row in rows if row["down"] is not None and row["down"]["lag"] is not None]
     return Lag(sum(known) if known else None, len(known), len(rows), sum(others) if others else None)
 
 
-def _lag(ends: QueueEnds, committed: str | None) -> int | None:
-    """A queue without a stored offset counts whole."""
-    begin = committed if committed is not None else ends["min"]
-    if ends["max"] is None or begin is None:
-        return None
-    return max(0, int(ends["max"]) - int(begin))
+def _lag(row: Mapping[str, object]) -> int | None:
+    """Offsets and ends are polled one after the other, so a difference below 0 may be of two moments: 0."""
+    lag = row_lag(row)
+    return None if lag is None else max(0, lag)
 
 
 def text(number: int | None) -> str | None:

@@ -11,8 +11,9 @@ from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.client.config import ClientConfig
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.member_words import EXPRESSIONS, TOPICS
 from sandbox.queries.rows.rebalance import HeldBy, Rebalance, RebalanceMember, RebalanceQueue
-from sandbox.queries.snapshot.rebalance import member_card
+from sandbox.queries.snapshot.rebalance import member_card, subscription_of
 
 TOPICS_SHOWN = 16
 
@@ -26,7 +27,7 @@ def read_rebalance(seen: GroupSeen) -> Rebalance:
         "group": {"group": seen.group, "model": seen.model,
                   "orderly": None if seen.listener is None else seen.listener == "orderly" and not broadcasting,
                   "strategy": None if broadcasting else seen.strategy, "strategies": strategies,
-                  "apart": ["strategy"] if len(set(strategies.values())) > 1 and not broadcasting else []},
+                  "apart": _apart(seen, strategies) if not broadcasting else []},
         "lives": {"rebalance_ms": ClientConfig.rebalance_ms, "route_ms": ClientConfig.poll_name_server_ms},
         "brokers": {name: {"state": broker.state, "members": _known(seen, name) if broker.state == RUNNING else None}
                     for name, broker in picture.masters().items()},
@@ -36,6 +37,11 @@ def read_rebalance(seen: GroupSeen) -> Rebalance:
         "queues": {mq.key: row for topic, mqs in topics.items() for mq, row in _queues(seen, topic, mqs).items()},
         "waits": {}, "rounds": {}, "moves": {},
     }
+
+
+def _apart(seen: GroupSeen, strategies: dict[str, str]) -> list[str]:
+    found = ["strategy"] if len(set(strategies.values())) > 1 else []
+    return found + (["subscription"] if {TOPICS, EXPRESSIONS} & set(seen.members_differ) else [])
 
 
 def _known(seen: GroupSeen, broker: str) -> list[str]:
@@ -51,15 +57,17 @@ def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
 
 
 def _members(seen: GroupSeen) -> dict[str, RebalanceMember]:
-    subscription = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
-                    for sub in table.subscriptions}
+    kept = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
+            for sub in table.subscriptions}  # of a member that reports none of its own
     rows: dict[str, RebalanceMember] = {}
+    ids = {key: client_id for client_id in seen.members for key in seen.twins(client_id)}
     for client_id, row in seen.member_rows().items():
         says = seen.says.get(client_id)
         rows[client_id] = {
             **member_card(row), "strategy": None if says is None else says.strategy,
-            "subscription": subscription or None, "due_ms": None, "route_due_ms": None, "rounds": None,
-            "known_to": [name for name in seen.picture.masters() if client_id in _known(seen, name)]}
+            "subscription": subscription_of(row) or kept or None, "due_ms": None, "route_due_ms": None, "rounds": None,
+            "known_to": [name for name in seen.picture.masters()
+                         if ids.get(client_id, client_id) in _known(seen, name)]}
     return rows
 
 
@@ -74,7 +82,8 @@ def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[Messag
                 holders.setdefault(mq, {})[client_id] = {"since_ms": None, "letting_go": mine.dropped}
     rows: dict[MessageQueue, RebalanceQueue] = {}
     for mq in sorted(holders):
-        due = [client_id for client_id, share in shares.items() if mq in share]
+        due = [key for client_id, share in shares.items() if mq in share
+               for key in (client_id, *seen.twins(client_id))]
         rows[mq] = {"topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": {}, "held": holders[mq],
                     "due": due, "lock": lock_row(seen, mq), "since_ms": None,
                     "trouble": None if broadcasting else _trouble(seen, holders[mq], due)}
@@ -86,5 +95,5 @@ def _trouble(seen: GroupSeen, held: dict[str, HeldBy], due: list[str]) -> str | 
     if len(holding) > 1:
         return "twice"
     if not holding:
-        return "nobody" if due and seen.all_report else None
+        return "nobody" if (due or seen.shared_ids) and seen.all_report else None
     return None if holding[0] in due else "lingers"

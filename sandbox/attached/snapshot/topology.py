@@ -4,12 +4,15 @@ A name server reports which brokers it believes in, and not when it last heard o
 when a client's heartbeat came, is not reported.  Lives are RocketMQ's defaults.
 """
 
+from collections.abc import Sequence
+
 from sandbox.attached.picture import MASTER, BrokerSeen, Picture, is_built_in
 from sandbox.attached.snapshot.brokers import broker_row
 from sandbox.attached.snapshot.queues import text
 from sandbox.broker.config import BrokerConfig
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.queries.rows.topology import BrokerOfTopology, ClientMember, ClientNode, Link, Topology, View
+from sandbox.remoting.bodies import Connection
 
 
 def read_topology(picture: Picture) -> Topology:
@@ -37,25 +40,31 @@ def _broker(seen: BrokerSeen) -> BrokerOfTopology:
     }
 
 
-def _clients(picture: Picture) -> tuple[dict[str, ClientNode], set[tuple[str, str]]]:
-    """By client id, and which of them are connected to which broker."""
+def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, str], int]]:
+    """By client id, and with how many connections each is connected to which broker."""
     rows: dict[str, ClientNode] = {}
-    places: set[tuple[str, str]] = set()
+    places: dict[tuple[str, str], int] = {}
 
-    def note(client_id: str, kind: str, group: str, broker: str) -> None:
+    def note(client_id: str, kind: str, group: str, broker: str, connections: Sequence[Connection] = ()) -> None:
         row = rows.setdefault(client_id, {
             "kind": "wire", "state": "running", "client_id": client_id, "colour": None, "members": [],
             "name_server": None, "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
             "heartbeat_due_ms": None})
-        member: ClientMember = {"label": client_id, "kind": kind, "group": group, "state": "running"}
-        if member not in row["members"]:
-            row["members"].append(member)
-        places.add((client_id, broker))
+        named = [one.client_address for one in connections] if len(connections) > 1 else [client_id]
+        mine: list[ClientMember] = [{"label": label, "kind": kind, "group": group, "state": "running"}
+                                    for label in named]
+        before = [member for member in row["members"] if (member["kind"], member["group"]) == (kind, group)]
+        if len(mine) > len(before):  # of several brokers the one that has most of it
+            row["members"] = [member for member in row["members"] if member not in before] + mine
+        places[client_id, broker] = max(places.get((client_id, broker), 0), len(mine))
 
     for broker, groups in sorted(picture.members.items()):
         for group, table in sorted(groups.items()):
+            by_client: dict[str, list[Connection]] = {}
             for one in table.connections:
-                note(one.client_id, "consumer", group, broker)
+                by_client.setdefault(one.client_id, []).append(one)
+            for client_id, connections in by_client.items():
+                note(client_id, "consumer", group, broker, connections)
     for broker, tables in sorted(picture.producers.items()):
         for group, producers in sorted(tables.items()):
             for client_id in producers if not is_built_in(group) else ():
@@ -73,13 +82,13 @@ def _views(picture: Picture) -> dict[str, View]:
     return rows
 
 
-def _links(picture: Picture, places: set[tuple[str, str]]) -> dict[str, Link]:
+def _links(picture: Picture, places: dict[tuple[str, str], int]) -> dict[str, Link]:
     ends = dict.fromkeys(places, "data")
     for seen in picture.in_order():
         ends |= {(seen.node, server.name): "register" for server in picture.servers.values()
                  if (server.brokers or {}).get(seen.name, {}).get(seen.broker_id) == seen.address}
         if seen.broker_id != MASTER and seen.name in picture.masters():
             ends[seen.node, seen.name] = "replica"
-    return {f"{a}~{b}": {"a": a, "b": b, "kind": kind, "connections": 1, "logs": 0, "there_cut": None,
-                         "there_ms": None, "back_cut": None, "back_ms": None, "heard_ms": None}
+    return {f"{a}~{b}": {"a": a, "b": b, "kind": kind, "connections": places.get((a, b), 1), "logs": 0,
+                         "there_cut": None, "there_ms": None, "back_cut": None, "back_ms": None, "heard_ms": None}
             for (a, b), kind in sorted(ends.items())}

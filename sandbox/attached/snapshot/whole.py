@@ -9,6 +9,7 @@ from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import dead_letter_topic, retry_topic
 from sandbox.queries.rows.board import MemberRow, ReportedQueueRow
+from sandbox.queries.rows.member_words import SubscriptionRow
 from sandbox.queries.rows.snapshot import (
     BrokerHeard,
     GroupMemberRow,
@@ -17,7 +18,6 @@ from sandbox.queries.rows.snapshot import (
     NameServerRow,
     ProducerRow,
     SnapshotLists,
-    SubscriptionRow,
     TopicRow,
 )
 from sandbox.queries.snapshot.tape import kind_of
@@ -97,6 +97,7 @@ def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Grou
         "members": [_member(client_id, row) for client_id, row in members[:budget.members(len(members))]],
         "queues": _queues(seen, causes, budget),
         "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
+        "members_differ": seen.members_differ, "shared_ids": seen.shared_ids,
     }
 
 

@@ -78,7 +78,7 @@ class PullProcessor:
         if (code == ResponseCode.PULL_NOT_FOUND and header.sys_flag & FLAG_SUSPEND and held is None
                 and self._suspend(c, channel, header, mq, client_id, wanted)):
             return None
-        self._note(header, mq, client_id, result, code, next_offset, held)
+        self._note(header, channel, mq, client_id, result, code, next_offset, held)
         suggest = config.broker_id if parts.config.slave_read or uncorrected else MASTER_ID
         if result.cold and parts.config.slave_read:
             suggest = config.which_broker_when_slow
@@ -118,12 +118,15 @@ class PullProcessor:
                                               patience_ms=patience_ms))
         return True
 
-    def _note(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult, code: ResponseCode,
-              next_offset: int, held: HeldPull | None) -> None:
+    def _note(self, header: PullHeader, channel: Channel, mq: MessageQueue, client_id: str, result: GetResult,
+              code: ResponseCode, next_offset: int, held: HeldPull | None) -> None:
         """Record the pull in the table of pulls and the journal."""
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
+        if not header.sys_flag & FLAG_SUBSCRIPTION:  # else it is filtered by what the pull says, not by the group's
+            parts.consumers.note_sifted(header.group, channel, mq.topic, result.skipped + result.refused,
+                                        result.records)
         if parts.journal.tracing:
             parts.journal.write(PullAnswered(
                 group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,

@@ -178,7 +178,8 @@ class DelayLink(Action):
 class CutConnection(Action):
     """Close every connection of an external client: its process cannot be crashed or stopped from here.
 
-    A connection that has not sent a client id is named by its address.
+    A connection that has not sent a client id is named by its address; one of several with the same id by
+    `<client id> <address>`.
     """
 
     verb = "fault"

@@ -1,8 +1,9 @@
 """The state of a sandbox by its journal: queues, their consumers, and each group's commits.
 
-The lag is the Board's (`queries.snapshot.board.lag_of`), messages stored and not committed; but here a queue without a
-stored offset counts completely.  Broadcasting members have rows of their own, `broker-a:0@client id`: their commits are
-in a local file, up to five seconds behind the Board, which reads their memory.
+The lag is the Board's and mqadmin's (`queries.rows.lag`): max less committed, and a queue without a stored offset
+counts from 0, once the group subscribes to the topic or has committed in it.  Broadcasting members have rows of their
+own, `broker-a:0@client id`: their commits are in a local file, up to five seconds behind the Board, which reads their
+memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,6 +39,12 @@ class Slot:
         _, broker, queue_id = self.key
         return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
 
+    def begin(self, queue: QueueEnds) -> int | None:
+        """Where the lag counts from; None: unknown.  A broadcasting member counts from the oldest message."""
+        if self.committed == NO_RECORD:
+            return queue.min_offset if self.member else 0
+        return None if self.committed == UNKNOWN else self.committed
+
     def commits(self, offset: int, previous: int | None, by: str) -> None:
         before = self.start if previous is None else previous
         if by not in ("reset", "admin") and self.consumed is not None:  # these move, and consume nothing
@@ -52,13 +59,13 @@ class Slot:
     def _lag(self, queue: QueueEnds, end_ms: int) -> tuple[int | None, int | None]:
         if queue.max_offset == 0:  # no messages, so no lag
             return 0, 0
-        begin = queue.min_offset if self.committed == NO_RECORD else self.committed
-        if queue.max_offset is None or begin is None or begin == UNKNOWN:
+        begin = self.begin(queue)
+        if queue.max_offset is None or begin is None:
             return None, None
         lag = max(0, queue.max_offset - begin)
         if lag == 0:
             return 0, 0
-        stored_ms = queue.stored_ms(begin)
+        stored_ms = queue.stored_ms(max(begin, queue.min_offset or 0))
         return lag, None if stored_ms is None else max(0, end_ms - stored_ms)
 
 
@@ -197,12 +204,9 @@ class GroupState:
         """Drop store times of messages that every group has consumed."""
         lowest: dict[Key, int] = {}
         for slot in self.shown():
-            begin = self.queue(slot.key).min_offset if slot.committed == NO_RECORD else slot.committed
-            known = lowest.get(slot.key)
-            if begin is not None and begin != UNKNOWN:
-                lowest[slot.key] = begin if known is None else min(known, begin)
-            else:
-                lowest[slot.key] = 0
+            queue = self.queue(slot.key)
+            needed = max(slot.begin(queue) or 0, queue.min_offset or 0)
+            lowest[slot.key] = min(lowest.get(slot.key, needed), needed)
         for key, offset in lowest.items():
             self.queues[key].forget_below(offset)
 

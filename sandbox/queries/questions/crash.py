@@ -6,7 +6,7 @@ from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanCrash
 from sandbox.queries.rows.groups import GroupView
-from sandbox.queries.snapshot.board import redelivered_of
+from sandbox.queries.snapshot.redelivery import notes_of, redelivered_of
 
 Row = dict[str, Any]
 
@@ -14,12 +14,15 @@ Row = dict[str, Any]
 def plan(cluster: Cluster, question: PlanCrash) -> Row:
     """`again`: as many messages come twice at most, since a commit may still be on its way; `queues`: those with some.
 
-    {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}]}
+    {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}
     """
     actor = cluster.actors.get(question.actor)
-    rows = [row for member in cluster.actors.consumers() if member.lives and member.instance is actor.instance
-            for row in _rows(cluster, member)]
-    return {"actor": actor.label, "again": sum(row["done"] + row["begun"] for row in rows), "queues": rows}
+    members = [member for member in cluster.actors.consumers() if member.lives and member.instance is actor.instance]
+    rows = [row for member in members for row in _rows(cluster, member)]
+    notes = [note for member in members for note in notes_of(
+        GroupView(cluster, member.group), [(member, mq) for mq, _ in member.owned_queues()])]
+    return {"actor": actor.label, "again": sum(row["done"] + row["begun"] for row in rows), "queues": rows,
+            "notes": sorted(set(notes))}
 
 
 def _rows(cluster: Cluster, member: ConsumerActor) -> list[Row]:

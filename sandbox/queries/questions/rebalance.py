@@ -76,7 +76,7 @@ def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> t
     if question.members is not None:
         stay, add = stay[:question.members], max(0, question.members - len(stay))
     new = dict(zip(cluster.actors.next_client_ids(add), cluster.actors.next_labels(add), strict=True))
-    return new, sorted({*stay, *new})
+    return new, sorted([*stay, *new])
 
 
 def made_up_queues(topic: str, wanted: int, now: list[MessageQueue]) -> list[MessageQueue]:

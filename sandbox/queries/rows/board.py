@@ -7,6 +7,8 @@ the field says what else it means.  `NotRequired` fields are those only one of s
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
+from sandbox.queries.rows.member_words import MemberWords
+
 
 class Lock(TypedDict):
     """A queue's lock, as a snapshot has it."""
@@ -37,7 +39,7 @@ class DownMark(TypedDict):
 
     known_at_ms: int  # when the master's last word was
     reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
-    lag: str | None  # messages, by that last word; None: no stored offset
+    lag: str | None  # messages, by that last word; None: the group has no place in the queue
 
 
 class MasterState(TypedDict):
@@ -58,7 +60,8 @@ class QueuePosition(TypedDict):
     """How far the group has come."""
 
     committed: str | None  # offset; None: none is stored
-    oldest_stored_ms: int | None  # store time of the message at `committed`; None: nothing waits, or not known
+    from_zero: bool  # none is stored, and the lag counts from offset 0, as mqadmin's (`rows.lag`)
+    oldest_stored_ms: int | None  # store time of the oldest message that waits; None: none does, or not known
 
 
 class CachedMessages(TypedDict):
@@ -132,7 +135,7 @@ class MemberQueues(TypedDict):
     span: int | None  # offsets, of its widest queue
 
 
-class MemberRow(MemberQueues):
+class MemberRow(MemberQueues, MemberWords):
     """One member of a group, as its card shows it."""
 
     actor: str | None  # label; None: not ours
@@ -154,6 +157,7 @@ class MemberRow(MemberQueues):
     limits: PullLimits | None  # None: it pulls by hand, or does not report them
     work_ms: list[int] | None  # a listener's shortest and longest time for a message
     slow: SlowKey | None  # None: for no key
+    same_id: int  # connections with its client id at one broker; of 2 and more each computes the same queues
     expires_at_ms: int | None  # brokers forget it then, if it stays silent
     reason: str | None  # why its start was refused; None: it was not
 
@@ -165,7 +169,7 @@ class ActorRow(MemberRow):
 
 
 class KnownQueues(TypedDict):
-    """How many of a group's queues are known now."""
+    """How many of a group's queues are known now: their end, and how far the group has come."""
 
     queues_known: int
     queues_all: int
@@ -194,10 +198,11 @@ class BoardHeader(KnownQueues):
     model: str | None  # CLUSTERING, BROADCASTING
     listener: str | None  # concurrent, orderly
     strategy: str | None  # its name on the wire
-    lag: str | None  # messages stored and not committed, those in the retry topic included; None: no offset is stored
+    lag: str | None  # messages stored and not committed, with those in the retry topic; None: not known (`rows.lag`)
     retrying: str | None  # messages of them in the retry topic
     oldest_since_ms: int | None  # store time of the oldest message that waits; None: none does
     redelivered_on_crash: int | None  # messages listeners have been given that would come again
+    redelivered_notes: list[str]  # slave: counted from a slave's offsets; unknown: without queues of a dead master
     in_per_s: float | None  # messages stored, of this topic
     out_per_s: float | None  # consumed, of all topics of the group
     delivered_per_s: float | None  # handed out, of all topics
@@ -206,6 +211,8 @@ class BoardHeader(KnownQueues):
     e2e_p99_ms: int | None
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
+    shared_ids: list[str]  # client ids that several connections have
+    members_differ: list[str]  # on what members that are there do not agree (`rows.member_words`)
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
     like: NewMember | None  # None: no member of ours was ever in the group
 
@@ -221,4 +228,5 @@ class Board(TypedDict):
 
     header: BoardHeader | ReportedBoardHeader
     queues: Mapping[str, QueueRow | ReportedQueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
-    members: Mapping[str, ActorRow | MemberRow]  # by client id; of an actor that never started, by its label
+    members: Mapping[str, ActorRow | MemberRow]  # by client id; of an actor that never started, by its label; of a
+    # second connection with one client id by `<client id> <address>`

@@ -9,9 +9,11 @@ from sandbox.client.process_queue import ProcessQueue
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.remoting.channel import LOOPBACK
 
 PERM_READ = 4
+PULLED_MS = 30_000  # who reads a queue pulls again sooner: a broker holds a pull for 20 s at most
 EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behaviour 5)
 
 
@@ -30,6 +32,9 @@ class GroupView:
         self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *cluster.nodes.masters()]}
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
+        self._reads: set[str] | None = None
+        self._at_one_broker: dict[str, list[MemberInfo]] | None = None
+        self._connections: dict[str, list[MemberInfo]] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
         for actor in sorted(self.actors, key=lambda each: each.state != "hung"):  # later ones win
             if actor.consumer is not None and actor.lives:
@@ -87,6 +92,17 @@ class GroupView:
                 if (config := broker.topics.table.get(topic)) is not None
                 for queue_id in range(config.write_queues)]
 
+    def reads(self, topic: str) -> bool:
+        """A member subscribes to it, or did when it was stopped, or an offset of the group is stored somewhere.
+
+        Where none is stored in one of its queues, all messages of that queue wait (`rows.lag`).
+        """
+        if self._reads is None:
+            self._reads = {*topics_of(self), retry_topic(self.group)}
+            for broker in self.masters.values():
+                self._reads |= set(broker.consumer_offsets.topics_of(self.group))
+        return topic in self._reads
+
     def committed(self, mq: MessageQueue) -> int | None:
         broker = self.masters.get(mq.broker)
         return broker.consumer_offsets.get(self.group, mq.topic, mq.queue_id) if broker is not None else None
@@ -116,9 +132,12 @@ class GroupView:
     def wire_owner(self, mq: MessageQueue) -> str | None:
         broker = self.masters.get(mq.broker)
         pull = broker.pulls.get(self.group, mq) if broker is not None else None
-        if pull is None or pull.client_id in self.by_client:
+        if pull is None or pull.client_id in self.by_client or pull.client_id not in self.registered():
             return None
-        return pull.client_id if pull.client_id in self.registered() else None
+        if pull.client_id in self.shared_ids():  # what one of them read before the other came no one takes over
+            age_ms = self._cluster.clock.now_ms() - self.rightly_ms(mq.broker, pull.at_ms)
+            return pull.client_id if age_ms <= PULLED_MS else None
+        return pull.client_id
 
     # Members.
 
@@ -136,8 +155,48 @@ class GroupView:
             self._registered = dict(sorted(found.items()))
         return self._registered
 
+    def connections(self) -> dict[str, list[MemberInfo]]:
+        """Every connection of each member, at all brokers that answer; by client id."""
+        if self._connections is None:
+            self._connections = {}
+            for broker in self.answering.values():
+                group = broker.consumers.groups.get(self.group)
+                for info in group.channels.values() if group is not None else ():
+                    self._connections.setdefault(info.client_id, []).append(info)
+        return self._connections
+
     def online_members(self) -> list[str]:
-        return list(self.registered())
+        """What a broker answers to 38, as clients sort it: a client id once for each of its connections there.
+
+        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so the id of two
+        connections is there twice.  A client takes the share of the first one of its id; no one takes the others.
+        """
+        return sorted(client_id for client_id, infos in self.at_one_broker().items() for _ in infos)
+
+    def at_one_broker(self) -> dict[str, list[MemberInfo]]:
+        """The connections of each member at the broker that has most of it, the oldest first."""
+        if self._at_one_broker is None:
+            self._at_one_broker = {}
+            for broker in self.answering.values():
+                group = broker.consumers.groups.get(self.group)
+                mine: dict[str, list[MemberInfo]] = {}
+                for info in group.channels.values() if group is not None else ():
+                    mine.setdefault(info.client_id, []).append(info)
+                for client_id, infos in mine.items():
+                    if len(infos) > len(self._at_one_broker.get(client_id, ())):
+                        infos.sort(key=lambda one: (one.since_ms, one.channel.remote))
+                        self._at_one_broker[client_id] = infos
+        return self._at_one_broker
+
+    def shared_ids(self) -> list[str]:
+        """Client ids that several connections have: each computes the same queues, and others have no reader."""
+        return sorted(client_id for client_id, infos in self.at_one_broker().items() if len(infos) > 1)
+
+    def twins(self, client_id: str) -> dict[str, MemberInfo]:
+        """Further connections of a wire client's id, by the key of their rows: `<client id> <address>`."""
+        if client_id in self.by_client:
+            return {}
+        return {f"{client_id} {info.channel.remote}": info for info in self.at_one_broker().get(client_id, ())[1:]}
 
     def known_members(self) -> set[str]:
         """Client ids of in-process members, whatever their state."""

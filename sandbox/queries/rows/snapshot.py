@@ -7,6 +7,7 @@ field says what else it means.  `NotRequired` fields are those only one of sandb
 from typing import Any, NotRequired, Required, TypedDict
 
 from sandbox.queries.rows.board import CachedMessages, DownMark, Lock, LockRow, OldestMessage, QueueEnds
+from sandbox.queries.rows.member_words import SubscriptionRow
 
 
 class NoticeRow(TypedDict):
@@ -152,14 +153,6 @@ class ProducerRow(TypedDict):
     version: NotRequired[int]
 
 
-class SubscriptionRow(TypedDict):
-    """What a group wants of a topic."""
-
-    topic: str
-    expression: str | None  # None: the group is offline, and a real cluster does not say
-    kind: str | None  # TAG, SQL92
-
-
 class GroupMemberRow(TypedDict):
     """One member, as `MemberRow` has it."""
 
@@ -181,6 +174,12 @@ class GroupMemberRow(TypedDict):
     timers: dict[str, int]
     release: NotRequired[str | None]
     address: NotRequired[str]
+    subscriptions: NotRequired[list[SubscriptionRow] | None]  # this and the following: as `MemberWords` has them
+    model: NotRequired[str | None]
+    listener: NotRequired[str | None]
+    dropped: NotRequired[int | None]
+    passed_over: NotRequired[int | None]
+    same_id: NotRequired[int]  # as `MemberRow` has it
 
 
 class GroupQueueRow(TypedDict):
@@ -190,6 +189,7 @@ class GroupQueueRow(TypedDict):
     broker: str
     queue_id: int
     committed: str | None
+    from_zero: NotRequired[bool]  # since November 2026; without it a queue with no offset is not known
     in_memory: str | None
     next_pull: str | None
     owner: str | None
@@ -218,14 +218,16 @@ class GroupRow(TypedDict):
     model: str | None  # CLUSTERING, BROADCASTING
     listener: str | None  # concurrent, orderly
     strategy: str | None  # its name on the wire
-    subscription: list[SubscriptionRow]  # without its retry topic
+    subscription: list[SubscriptionRow]  # without its retry topic; the newest heartbeat's
     members: list[GroupMemberRow]
     queues: list[GroupQueueRow]
     counts: GroupCounts
-    lag: NotRequired[str | None]  # messages of all its topics; None: no offset is stored
+    lag: NotRequired[str | None]  # messages of all its topics; None: not known
     queues_known: NotRequired[int]
     queues_all: NotRequired[int]
     lag_last_known: NotRequired[str | None]
+    shared_ids: NotRequired[list[str]]  # client ids that several connections have
+    members_differ: NotRequired[list[str]]  # on what members do not agree (`rows.member_words`)
 
 
 class SnapshotLists(TypedDict, total=False):

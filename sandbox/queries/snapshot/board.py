@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
-from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.strategies import make_strategy
 from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ClientError
@@ -22,13 +21,15 @@ from sandbox.queries.rows.board import (
     QueueRow,
 )
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.queries.snapshot.flow import flow_of
+from sandbox.queries.snapshot.member_words import members_differ
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import broadcast_row, queue_row
+from sandbox.queries.snapshot.redelivery import redelivered_notes, redelivered_on_crash
 from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot_cache import cache_of
-from sandbox.queries.start_offset import beginning_of_next
 
 Queues = dict[str, QueueRow]
 
@@ -44,10 +45,11 @@ def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
         calm_queue(row, key, figures, now_ms, _pulled_ms(view, topic, key))
     for client_id, member in members.items():
         calm_member(member, client_id, figures)
-    header = _header(cluster, view, topic, queues, figures)
+    header = _header(cluster, view, topic, queues, figures) | {
+        "members_differ": members_differ(members), "shared_ids": view.shared_ids()}
     if not group:
-        header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None, "out_per_s": None,
-                   "delivered_per_s": None, "retrying": None, "like": None}
+        header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None,
+                   "redelivered_notes": [], "out_per_s": None, "delivered_per_s": None, "retrying": None, "like": None}
     return {"header": header, "queues": queues, "members": members}
 
 
@@ -112,10 +114,12 @@ def _header(cluster: Cluster, view: GroupView, topic: str, queues: Queues, figur
         "retrying": str(again), **known_queues(queues),
         "oldest_since_ms": min(stored_ms, default=None),
         "redelivered_on_crash": redelivered_on_crash(view, topic, cluster.clock.now_ms()),
+        "redelivered_notes": redelivered_notes(view, topic),
         "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
         "delivered_again": None if stats is None else stats.delivered_again, "rate": cluster.clock.rate,
-        "next_actor": cluster.actors.next_label(), "like": _like(cluster, view.group),
+        "members_differ": [], "shared_ids": [], "next_actor": cluster.actors.next_label(),
+        "like": _like(cluster, view.group),
     }
 
 
@@ -143,12 +147,11 @@ def _in_per_s(view: GroupView, topic: str) -> float:
 
 
 def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:
-    """What the rows show, added up: max less committed.  Where nothing is stored a consumer may begin at either end.
+    """What the rows show, added up: mqadmin's number (`rows.lag`); `known_queues` says of how many queues.
 
-    None: no queue has a stored offset.
+    None: it is known of no queue.
     """
-    known = [int(row["max"]) - int(row["committed"]) for row in queues.values()
-             if row["max"] is not None and row["committed"] is not None]
+    known = [lag for row in queues.values() if (lag := row_lag(row)) is not None]
     return str(sum(known)) if known else None
 
 
@@ -158,28 +161,13 @@ def with_retries(lag: str | None, again: int | None) -> str | None:
 
 
 def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
-    """How many of the queues are known now, and how much of the lag is the last word of masters that are down."""
-    down = [row["down"] for row in queues.values() if row["down"] is not None]
-    return {"queues_known": len(queues) - len(down), "queues_all": len(queues),
-            "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down))}
+    """How many of the queues are known now, and how much of the lag is the last word of masters that are down.
 
-
-def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:
-    """Messages listeners have been given that would come again if all members crashed now.
-
-    Those at or above the offset a new owner would begin at, finished or in processing.  None: only wire members hold
-    queues, and they show us no listener.
+    Where the lag of no queue is known (no group, or none that reads the topic) only masters that are down count: the
+    lag itself is None then.
     """
-    held = [(actor, mq) for actor in view.actors if actor.consumer is not None and actor.lives
-            for mq in actor.consumer.process_queues if mq.topic == topic]
-    if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
-        return None
-    return sum(sum(redelivered_of(view, actor, mq, now_ms)) for actor, mq in held)
-
-
-def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:
-    """Of one queue a member holds: finished messages that would come again, and begun ones."""
-    if actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default":
-        return actor.redelivered(mq, None)  # its own file says where it goes on
-    begin = beginning_of_next(view, mq, actor.settings, now_ms)
-    return actor.redelivered(mq, begin) if begin is not None else (0, 0)
+    down = [row["down"] for row in queues.values() if row["down"] is not None]
+    lags = [row_lag(row) for row in queues.values() if row["down"] is None]
+    unknown = lags.count(None) if any(lag is not None for lag in lags) else 0
+    return {"queues_known": len(queues) - len(down) - unknown, "queues_all": len(queues),
+            "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down))}

@@ -70,7 +70,7 @@ def read_client(cluster: Cluster, who: str) -> Client | None:
         "queues": queue_rows(view, found.consumer, found.client_id),
         "offsets": None if found.consumer is None
         else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
-        "subscriptions": subscription_rows(view, found.consumer),
+        "subscriptions": subscription_rows(view, found.consumer, found.client_id),
         "producer": producer_row(cluster, found.actor, found.producer),
     }
 
@@ -85,7 +85,9 @@ def _find(cluster: Cluster, who: str) -> Found | None:
         alive = producer.state in ("starting", "running", "hung", "stopping")
         return Found(producer.instance.client_id, console.LABEL, "producer", producer.state, None,
                      producer.instance if alive else None, None, producer, None, producer.group)
-    return _on_the_wire(cluster, who) or _former(cluster, who)
+    names = [who, who.rpartition(" ")[0]]  # one of several connections with an id goes by `<client id> <address>`
+    return next((found for name in names if name
+                 if (found := _on_the_wire(cluster, name) or _former(cluster, name)) is not None), None)
 
 
 def _of_actor(actor: Actor) -> Found:

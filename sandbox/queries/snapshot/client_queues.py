@@ -52,10 +52,13 @@ def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQu
     }
 
 
-def subscription_rows(view: GroupView | None, consumer: GroupMember | None) -> dict[str, SubscribedTopic]:
-    """What the process asks for; without one, what brokers hold for its group."""
+def subscription_rows(view: GroupView | None, consumer: GroupMember | None,
+                      client_id: str) -> dict[str, SubscribedTopic]:
+    """What the process asks for: of a wire client, by its heartbeats; else what brokers hold for its group."""
     if consumer is not None:
         wanted = [subscription.data() for subscription in consumer.subscriptions.values()]
+    elif view is not None and (heard := [info.words for info in view.connections().get(client_id, ()) if info.words]):
+        wanted = list(heard[-1].subscriptions)
     elif view is not None:
         wanted = [data for broker in view.masters.values()
                   if (group := broker.consumers.groups.get(view.group)) is not None

@@ -25,29 +25,30 @@ def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> AtBroker:
             committed = at_slave
             stored_ms = cache_of(cluster).stored_ms(mq, at_slave, known.ends(mq)[1], slave.running.store.store_time)
     held = view.holder(mq)
-    return {**_ends(known, mq), "committed": _text(committed), "oldest_stored_ms": stored_ms,
+    return {**_ends(known, mq), "committed": _text(committed),
+            "from_zero": committed is None and view.reads(mq.topic), "oldest_stored_ms": stored_ms,
             "next_pull": None if pull is None or held is not None else str(pull.next_offset),
             "held_until_ms": None if pull is None else pull.held_until_ms,
             "owner": _owner(view, mq, pull), "lock": None, "cause": cache_of(cluster).cause(view.group, mq),
-            "down": down_mark(view, mq, committed, pull)}
+            "down": down_mark(view, mq, 0 if committed is None and view.reads(mq.topic) else committed, pull)}
 
 
 def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> AtBroker:
     """Its offset is the member's own."""
     committed = actor.consumer.offset_store.read_memory(mq) if actor.consumer is not None else None
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
-    return {**_ends(known, mq), "committed": _text(committed), "oldest_stored_ms": None, "next_pull": None,
-            "held_until_ms": None, "owner": actor.client_id, "lock": None,
+    return {**_ends(known, mq), "committed": _text(committed), "from_zero": False, "oldest_stored_ms": None,
+            "next_pull": None, "held_until_ms": None, "owner": actor.client_id, "lock": None,
             "cause": cache_of(cluster).cause(view.group, mq), "down": down_mark(view, mq, committed, pull)}
 
 
-def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: PullState | None) -> DownMark:
-    """`known_at_ms`: when the master's last word was; `lag` by that, None without a stored offset.
+def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullState | None) -> DownMark:
+    """`known_at_ms`: when the master's last word was; `lag` by that, from `begin`: None where that is unknown.
 
     `reads`: slave (members pull from it), slave_idle (it has the queue, and no member has pulled there yet), "nobody".
     """
     known = view.down[mq.broker]
-    lag = None if committed is None else str(known.ends(mq)[1] - committed)
+    lag = None if begin is None else str(known.ends(mq)[1] - begin)
     reads = "nobody" if mq.broker not in view.slaves or _in_order(view, known) else "slave_idle"
     if reads == "slave_idle" and pull is not None and _owner(view, mq, pull) is not None:
         reads = "slave"

@@ -10,7 +10,8 @@ from sandbox.remoting.channel import LOOPBACK
 
 def members_there(view: GroupView) -> int:
     """Processes of ours, and whom brokers know of others."""
-    return sum(actor.lives for actor in view.actors) + len(_wire_members(view))
+    return sum(actor.lives for actor in view.actors) + sum(
+        len(view.at_one_broker()[client_id]) for client_id in _wire_members(view))
 
 
 def flow_of(cluster: Cluster, view: GroupView) -> Flow:

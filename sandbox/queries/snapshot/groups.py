@@ -5,9 +5,12 @@ from sandbox.control.group_state import Standing
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.group_states import Groups, GroupState
 from sandbox.queries.rows.groups import GroupView, topics_of
+from sandbox.queries.rows.member_words import named
 from sandbox.queries.snapshot.board import known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.calm import SECOND_MS, whole
 from sandbox.queries.snapshot.flow import flow_of, members_there
+from sandbox.queries.snapshot.member_words import THERE, members_differ
+from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.retries import retrying
 
 
@@ -27,9 +30,12 @@ def group_names(cluster: Cluster) -> list[str]:
 
 
 def topics_read(view: GroupView) -> list[str]:
-    """Its retry topic left out; a group that is offline has its stored offsets still."""
+    """What members subscribe to, and at brokers where the group is offline the topics it has offsets in, as mqadmin
+    counts (`rows.lag`); its retry topic left out."""
     topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
     for broker in view.masters.values():
+        if view.group in broker.consumers.groups:
+            continue
         topics += [topic for topic in broker.consumer_offsets.topics_of(view.group)
                    if topic not in topics and not topic.startswith("%")]
     return topics
@@ -44,11 +50,17 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
                     default=None)
     flow, members = flow_of(cluster, view), members_there(view)
     age_ms = None if stored_ms is None else cluster.clock.now_ms() - stored_ms
-    standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms)
+    known = known_queues(every)
+    there = {client_id: row for client_id, row in member_rows(cluster, view, None).items() if row["state"] in THERE}
+    differ = members_differ(there)
+    standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms,
+                        unknown_queues=known["queues_all"] - known["queues_known"], members_differ=bool(differ))
     return {
+        "members_differ": differ, "shared_ids": view.shared_ids(),
+        "member_words": named(there, {client_id: row["actor"] for client_id, row in there.items()}) if differ else [],
         "state": standing.state, "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
         "topics": list(queues), "lag": lag, "retrying": str(again),
-        **known_queues(every), "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
+        **known, "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
         "oldest_after_ms": None, "members": members,
         "consumed_per_s": None if flow.consumed is None else whole(flow.consumed),
         "delivered_per_s": None if flow.delivered is None else whole(flow.delivered), "differs": flow.differs,

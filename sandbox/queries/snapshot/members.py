@@ -9,16 +9,20 @@ from sandbox.cluster.presets import MIB, Preset
 from sandbox.queries.rows.board import ActorRow, PullLimits, SlowKey
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.code_names import release_name
+from sandbox.queries.snapshot.member_words import words_of_actor, words_of_wire
 
 
 def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, ActorRow]:
-    """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
+    """By client id: in-process members by label, then wire members, of which each connection is one (`view.twins`).
+    `topic`: count only its queues."""
     registered = view.registered()
     rows = {actor.client_id or actor.label: _actor_row(cluster, view, actor, registered.get(actor.client_id), topic)
             for actor in view.actors}
     for client_id, info in registered.items():
         if client_id not in rows and not view.is_leftover(client_id):
             rows[client_id] = _wire_row(view, info, len(rows), topic)
+            for key, twin in view.twins(client_id).items():
+                rows[key] = _wire_row(view, twin, len(rows), topic)
     return rows
 
 
@@ -28,6 +32,7 @@ def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: Me
     held: list[ProcessQueue] = []
     if consumer is not None and actor.lives:
         held = [pq for mq, pq in consumer.process_queues.items() if topic is None or mq.topic == topic]
+    words = words_of_actor(view, actor, topic)
     counts, sizes = [pq.count for pq in held], [pq.bytes for pq in held]
     return {
         "actor": actor.label, "kind": settings.kind, "letter": actor.label[:1].upper(), "colour": actor.colour,
@@ -41,7 +46,10 @@ def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: Me
         "state_since_ms": actor.state_since_ms, "timers": actor.timers,
         "limits": _limits(actor, cluster.preset),
         "work_ms": list(actor.work_ms), "slow": _slow(actor),
+        "same_id": len(view.at_one_broker().get(actor.client_id, ())),
         "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
+        "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
+        "dropped": words["dropped"], "passed_over": words["passed_over"],
     }
 
 
@@ -69,6 +77,7 @@ def _limits(actor: ConsumerActor, preset: Preset) -> PullLimits | None:
 
 
 def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> ActorRow:
+    words = words_of_wire(view, info.client_id, topic)
     queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
     return {
         "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",
@@ -77,5 +86,8 @@ def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None)
         "buffered_bytes": None, "fullest": None, "fullest_bytes": None, "span": None, "busy": None, "threads": None,
         "since_ms": info.since_ms,
         "state_since_ms": None, "timers": {}, "limits": None, "work_ms": None, "slow": None,
+        "same_id": len(view.at_one_broker().get(info.client_id, ())),
         "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
+        "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
+        "dropped": words["dropped"], "passed_over": words["passed_over"],
     }

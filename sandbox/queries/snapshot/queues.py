@@ -24,8 +24,9 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
     owner = actor.client_id if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
     cache, high = cache_of(cluster), broker.store.max_offset(mq.topic, mq.queue_id)
-    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, high), **_held(actor, pq, mq),
-            **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
+    begin = 0 if committed is None and view.reads(mq.topic) else committed
+    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, begin, high),
+            **_held(actor, pq, mq), **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
             "lock": lock_row(view, broker, mq), "cause": cache.cause(view.group, mq), "down": None}
 
 
@@ -38,9 +39,9 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
     assert actor.consumer is not None
     committed, cache = actor.consumer.offset_store.read_memory(mq), cache_of(cluster)
     high = broker.store.max_offset(mq.topic, mq.queue_id)
-    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, high), **_held(actor, pq, mq),
-            **_pulling(view, broker, mq, pq), "owner": actor.client_id, "assigned": actor.client_id, "lock": None,
-            "cause": cache.cause(view.group, mq), "down": None}
+    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, committed, high),
+            **_held(actor, pq, mq), **_pulling(view, broker, mq, pq), "owner": actor.client_id,
+            "assigned": actor.client_id, "lock": None, "cause": cache.cause(view.group, mq), "down": None}
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
@@ -69,12 +70,14 @@ def _ends(cache: SnapshotCache, broker: Broker, mq: MessageQueue, high: int) -> 
             "rate_per_s": cache.rate(mq, high)}
 
 
-def _position(cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None,
+def _position(cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None, begin: int | None,
               high: int) -> QueuePosition:
-    if committed is None:
-        return {"committed": None, "oldest_stored_ms": None}
-    return {"committed": str(committed),
-            "oldest_stored_ms": cache.stored_ms(mq, committed, high, broker.store.store_time)}
+    """`begin`: where the lag counts from.  The oldest message that waits is there, or the first not deleted yet."""
+    if begin is None:
+        return {"committed": None, "from_zero": False, "oldest_stored_ms": None}
+    oldest = max(begin, broker.store.min_offset(mq.topic, mq.queue_id))
+    return {"committed": None if committed is None else str(committed), "from_zero": committed is None,
+            "oldest_stored_ms": cache.stored_ms(mq, oldest, high, broker.store.store_time)}
 
 
 def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Held:

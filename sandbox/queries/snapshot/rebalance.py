@@ -31,6 +31,7 @@ from sandbox.queries.rows.rebalance import (
 )
 from sandbox.queries.snapshot.board import group_strategy, shares
 from sandbox.queries.snapshot.client_waits import waits
+from sandbox.queries.snapshot.member_words import THERE
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import lock_row
 from sandbox.queries.snapshot_cache import cache_of
@@ -91,7 +92,7 @@ def _known(view: GroupView, broker: str) -> list[str] | None:
     if running is None:
         return None
     group = running.consumers.groups.get(view.group)
-    return [] if group is None else sorted(group.members)
+    return [] if group is None else sorted(group.client_ids())
 
 
 def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
@@ -105,11 +106,13 @@ def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
 
 def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
     known = {name: set(members) for name in view.masters if (members := _known(view, name)) is not None}
+    ids = {key: client_id for client_id in view.registered() for key in view.twins(client_id)}
     rows: dict[str, RebalanceMember] = {}
     for client_id, row in member_rows(cluster, view, None).items():
         actor = view.by_client.get(client_id)
-        rows[client_id] = {**member_card(row), **_own(actor),
-                           "known_to": sorted(name for name, members in known.items() if client_id in members)}
+        rows[client_id] = {**member_card(row), **_own(actor), "subscription": subscription_of(row),
+                           "known_to": sorted(name for name, members in known.items()
+                                              if ids.get(client_id, client_id) in members)}
     return rows
 
 
@@ -119,15 +122,22 @@ def member_card(row: MemberRow) -> MemberCard:
             "release": row.get("release"), "since_ms": row["since_ms"], "expires_at_ms": row["expires_at_ms"]}
 
 
+def subscription_of(row: MemberRow) -> dict[str, str] | None:
+    """Topic → expression, of a member that is there; None where it does not report it."""
+    if row["subscriptions"] is None or row["state"] not in THERE:
+        return None
+    return {sub["topic"]: sub["expression"] or "*" for sub in row["subscriptions"]}
+
+
 def _own(actor: ConsumerActor | None) -> MemberMind:
-    """What only the process itself knows."""
+    """What only the process itself knows; `subscription` follows."""
     if actor is None or actor.consumer is None or not actor.lives:
         return {"strategy": None, "subscription": None, "due_ms": None, "route_due_ms": None, "rounds": None}
     consumer = actor.consumer
     table = consumer.instance.timer_rows()
     route = table.get("route")
     return {"strategy": None if actor.settings.model == "BROADCASTING" else consumer.strategy.name,
-            "subscription": {sub.topic: sub.expression for sub in consumer.subscriptions.values()},
+            "subscription": None,
             "due_ms": table["rebalance"].due_ms, "route_due_ms": None if route is None else route.due_ms,
             "rounds": table["rebalance"].runs}
 
@@ -182,20 +192,22 @@ def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str
         held: dict[str, HeldBy] = {client_id: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
                       for client_id, consumer in alive.items() if (pq := consumer.process_queues.get(mq)) is not None}
         wire = view.wire_owner(mq)
-        if wire is not None:
-            held[wire] = {"since_ms": None, "letting_go": None}
-        trouble, since_ms = (None, None) if broadcasting else _trouble(history, mq, claimed, held, secret=secret)
+        for key in (wire, *view.twins(wire)) if wire is not None else ():  # with one id they read the same queues
+            held[key] = {"since_ms": None, "letting_go": None}
+        hidden = secret and not (view.shared_ids() and not any(mq in mine for mine in due.values()))
+        trouble, since_ms = (None, None) if broadcasting else _trouble(history, mq, claimed, held, secret=hidden)
         broker = view.masters.get(mq.broker)
         found.append((mq, {
             "topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": claimed, "held": held,
-            "due": [client_id for client_id, mine in due.items() if mq in mine],
+            "due": [key for client_id, mine in due.items() if mq in mine
+                    for key in (client_id, *view.twins(client_id))],
             "lock": None if broker is None else lock_row(view, broker, mq), "trouble": trouble, "since_ms": since_ms}))
     return found
 
 
 def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None],
              held: dict[str, HeldBy], *, secret: bool) -> tuple[str | None, int | None]:
-    """What is wrong with one queue, and since when.  `secret`: some member does not report what it computes."""
+    """What is wrong with one queue, and since when.  `secret`: who computes it does not report so."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(ms for ms in (claims.values() if len(claims) > 1 else
                                      [row["since_ms"] for row in held.values()]) if ms is not None)

@@ -14,6 +14,7 @@ from sandbox.journal.events import (
 from sandbox.labs.attempt import Attempt
 from sandbox.queries.rows.board import QueueRow
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.tile import Tile
 from sandbox.queries.snapshot.board import queue_rows
 from sandbox.queries.snapshot.members import member_rows
@@ -92,11 +93,8 @@ def _number(attempt: Attempt | None, name: str) -> str | None:
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:
-    lag = UNKNOWN
-    if row["max"] is not None and row["committed"] is not None:
-        lag = str(int(row["max"]) - int(row["committed"]))
-    elif row["max"] == "0":
-        lag = "0"  # nothing was ever in it
+    """Of a queue whose master is down the lag is unknown: a tile has no room for the time it was known at."""
+    lag = row_lag(row) if row["down"] is None else None
     owner = row["owner"]
     colour = str(colours[owner]) if owner in colours else UNKNOWN
-    return f"{lag}/{row['cells'] or UNKNOWN}/{colour}"
+    return f"{UNKNOWN if lag is None else lag}/{row['cells'] or UNKNOWN}/{colour}"

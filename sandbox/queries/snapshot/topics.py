@@ -89,8 +89,7 @@ def _use(counts: TopicAtBroker, queue_id: int) -> str:
     return "rw" if writable and readable else "wo" if writable else "ro" if readable else "none"
 
 
-def _waiting(committed: int | None, low: int, high: int) -> str | None:
-    """Messages from the committed offset (or the oldest, if that is later) to the newest; an empty queue has none."""
-    if high == 0:
-        return "0"
-    return None if committed is None else str(max(0, high - max(low, committed)))
+def _waiting(committed: int | None, low: int, high: int) -> str:
+    """Messages from the committed offset (or the oldest, if that is later) to the newest; without an offset all of them
+    wait (`rows.lag`)."""
+    return str(max(0, high - max(low, committed or 0)))

@@ -11,6 +11,7 @@ from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.nodes import NameServerNode
 from sandbox.namesrv.config import NameServerConfig
+from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.rows.topology import (
     BrokerOfTopology,
     ClientMember,
@@ -34,7 +35,8 @@ def read_topology(cluster: Cluster) -> Topology:
         "lives": _lives(cluster),
         "name_servers": {node.name: _name_server(node) for node in cluster.nodes.name_servers},
         "brokers": {node.node: _broker(cluster, node) for node in _in_order(cluster)},
-        "clients": _clients(cluster) | _external(talk), "views": _views(cluster), "links": link_rows(cluster, talk),
+        "clients": _clients(cluster) | _external(cluster, talk), "views": _views(cluster),
+        "links": link_rows(cluster, talk),
     }
 
 
@@ -146,8 +148,23 @@ def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> ClientRounds
             "heartbeat_runs": heartbeat and heartbeat.runs, "heartbeat_due_ms": heartbeat and heartbeat.due_ms}
 
 
-def _external(talk: Talk) -> dict[str, ClientNode]:
-    """External clients, with what they reported to brokers."""
+def _external(cluster: Cluster, talk: Talk) -> dict[str, ClientNode]:
+    """External clients, with what they reported to brokers; `members`: where several connections have one client id."""
+    twins = _twins(cluster)
     return {name: {"kind": "wire", "state": "running", "client_id": name, "colour": None, "name_server": None,
-                   "members": [], "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
+                   "members": twins.get(name, []), "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
                    "heartbeat_due_ms": None} for name in talk.external}
+
+
+def _twins(cluster: Cluster) -> dict[str, list[ClientMember]]:
+    """By client id, of consumers: each of several connections by its address."""
+    found: dict[str, list[ClientMember]] = {}
+    names = {name for node in cluster.nodes.masters() for name, group in node.running.consumers.groups.items()
+             if len(group.channels) > len(group.members)}
+    for name in sorted(names):
+        view = GroupView(cluster, name)
+        for client_id in view.shared_ids():
+            found.setdefault(client_id, []).extend(
+                {"label": info.channel.remote, "kind": "consumer", "group": name, "state": "running"}
+                for info in view.at_one_broker()[client_id])
+    return found

@@ -9,6 +9,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.queries.rows.board import Lock, LockRow, MemberRow, QueueRow
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.member_words import SubscriptionRow
 from sandbox.queries.rows.snapshot import (
     BrokerHeard,
     BrokerRow,
@@ -22,12 +23,12 @@ from sandbox.queries.rows.snapshot import (
     ProducerRow,
     SandboxRow,
     Snapshot,
-    SubscriptionRow,
     TopicQueueRow,
     TopicRow,
 )
 from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read
+from sandbox.queries.snapshot.member_words import members_differ
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot.storage import log_row
@@ -174,7 +175,8 @@ def _group(cluster: Cluster, name: str) -> GroupRow:
         "members": [group_member(client_id, row) for client_id, row in members.items()],
         "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
         "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
-        "counts": counts,
+        "counts": counts, "members_differ": members_differ(members),
+        "shared_ids": view.shared_ids(),
     }
 
 
@@ -183,16 +185,19 @@ def group_member(client_id: str, row: MemberRow) -> GroupMemberRow:
             "transport": row["transport"], "language": row["language"], "version": row["version"],
             "queues": row["queues"], "buffered": row["buffered"], "buffered_bytes": row["buffered_bytes"],
             "fullest": row["fullest"], "span": row["span"], "busy": row["busy"], "threads": row["threads"],
-            "since_ms": row["since_ms"], "timers": row["timers"]}
+            "since_ms": row["since_ms"], "timers": row["timers"], "subscriptions": row["subscriptions"],
+            "model": row["model"], "listener": row["listener"], "dropped": row["dropped"],
+            "passed_over": row["passed_over"], "same_id": row["same_id"]}
 
 
 def group_queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
     """`key`: `broker-a:3` or `broker-a:3@<client id>`."""
     broker, _, number = key.partition("@")[0].rpartition(":")
     return {"topic": topic, "broker": broker, "queue_id": int(number), "committed": row["committed"],
-            "in_memory": row["in_memory"], "next_pull": row["next_pull"], "owner": row["owner"], "lock": row["lock"],
-            "oldest": row["oldest"], "flow_control": row["flow_control"], "held_until_ms": row["held_until_ms"],
-            "cause": row["cause"], "down": row["down"]}
+            "from_zero": row["from_zero"], "in_memory": row["in_memory"], "next_pull": row["next_pull"],
+            "owner": row["owner"], "lock": row["lock"], "oldest": row["oldest"],
+            "flow_control": row["flow_control"], "held_until_ms": row["held_until_ms"], "cause": row["cause"],
+            "down": row["down"]}
 
 
 def _queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:

@@ -107,7 +107,7 @@ export class Cards {
     if (card.state !== undefined && card.state !== state) $(".answer", card.node)?.replaceChildren(); // it was about the state before
     card.state = state;
     this.#meters(card, member);
-    const line = this.#line(id, member, data, now, shorts);
+    const line = this.line(id, member, data, now, shorts);
     hide(card.ms, out);
     hide(card.say, !line);
     if (line) rich(card.say, line);
@@ -135,7 +135,7 @@ export class Cards {
   }
 
   /** The sentence of a member that is not simply running. */
-  #line(id, member, data, now, shorts) {
+  line(id, member, data, now, shorts) {
     const since = Math.max(0, now - member.state_since_ms), age = member.state_since_ms ? duration(since < 1000 ? since : Math.floor(since / 1000) * 1000) : UNKNOWN;
     const mine = Object.entries(data.queues).filter(([, row]) => (row.owner ?? row.assigned) === id).map(([key]) => shorts.get(key));
     const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");

@@ -4,8 +4,18 @@ import { t } from "./words.js";
 
 const WAIT_MS = 400;
 
+/** What a forecast rests on: the members and their states, the strategy, and whose each queue is. A member that crashes or
+    hangs stays on the page as a card, and its queues go to others. @returns {string} */
+export function basis({ header, queues, members }) {
+  const states = Object.entries(members ?? {}).map(([id, member]) => `${id} ${member.state}`);
+  const owners = Object.entries(queues ?? {}).map(([key, row]) => `${key} ${row.assigned ?? ""} ${row.owner ?? ""}`);
+  return [header?.strategy ?? "", header?.model ?? "", ...states.sort(), "", ...owners.sort()].join("\n");
+}
+
 export class Forecast {
   #timer = 0;
+  /** @type {string | null} */
+  #basis = null;
   /** @type {any} */
   #add = null;
 
@@ -23,13 +33,17 @@ export class Forecast {
     document.body.addEventListener("queueviz:asking", ({ detail }) => detail.name === "strategy" && this.#strategies(detail.form));
   }
 
-  /** Members came or went: the words on the button are asked again, once things are quiet. */
-  renew({ header }) {
+  /** With each new state: the words on the button are asked again once what they rest on has changed, and is quiet. */
+  renew(data) {
+    const { header } = data, now = this.label ? basis(data) : null;
+    if (now === this.#basis) return;
+    this.#basis = now;
     clearTimeout(this.#timer);
-    if (!this.label) return;
     if (header?.model === "BROADCASTING") return; // everybody reads everything: nothing moves
     this.#timer = setTimeout(async () => {
-      this.#add = await this.#ask({ add: 1 });
+      const plan = await this.#ask({ add: 1 });
+      if (now !== this.#basis) return; // it is asked again
+      this.#add = plan;
       if (this.label) text(this.label, this.#add ? t("forecast", { n: this.#add.moves, m: this.#add.of }) : "");
     }, WAIT_MS);
   }

@@ -1,10 +1,11 @@
 /* One group of the Groups page: each cell as it is written, and what it is sorted by. Twin of queueviz/boards/groups.py. */
 import { knownText } from "./down.js";
 import { duration, number, rate } from "./format.js";
+import { differText, groupWords } from "./member_words.js";
 import { t } from "./words.js";
 
 export const AGE_LIMIT_MS = 15000;
-const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "unknown", "ok", "quiet"];
+const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "mixed", "unknown", "ok_partly", "quiet_partly", "ok", "quiet"];
 
 /** @returns {number | null} */
 export const ageOf = (row, now) => {
@@ -14,14 +15,16 @@ export const ageOf = (row, now) => {
 
 export function oldest(row, now) {
   const age = ageOf(row, now);
-  if (age === null) return row.lag === "0" ? t("group.none") : duration(null);
+  if (age === null) return row.lag === "0" && row.queues_known === row.queues_all ? t("group.none") : duration(null);
   return row.oldest_since_ms ? duration(age) : `≤\u2009${duration(age)}`;
 }
+
+const stateWord = (row) => t(`group.${row.state}`, { n: number(row.queues_known), all: number(row.queues_all) });
 
 /** What stands in a row, by the name of its cell. */
 export function cells(row, now) {
   return {
-    word: t(`group.${row.state}`), topics: row.topics.join(", "), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
+    word: stateWord(row), topics: row.topics.join(", "), differ: differText(row), words: groupWords(row.member_words ?? [], row.members_differ ?? []), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
     oldest: oldest(row, now), members: number(row.members), consumed: rate(row.consumed_per_s), delivered: rate(row.delivered_per_s),
     more: row.differs ? t("group.more", { n: rate(row.delivered_per_s - row.consumed_per_s) }) : "",
   };

@@ -8,7 +8,7 @@ import { t } from "./words.js";
 export class Kpis {
   #nodes = {};
   constructor() {
-    for (const id of ["lag", "known", "retry", "delivered", "old", "risk", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
+    for (const id of ["lag", "known", "retry", "delivered", "old", "risk", "risky", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
     for (const id of ["lag", "risk", "io"]) {
       const node = this.#nodes[id];
       if (!node) continue;
@@ -30,6 +30,7 @@ export class Kpis {
     cls(n.delivered, "warn", Boolean(header.differs));
     cls(n.known.parentElement, "bad", isPartly(header));
     n.risk.set(number(header.redelivered_on_crash));
+    if (n.risky) text(n.risky, riskText(header)), hide(n.risky, !n.risky.textContent);
     n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);
     text(n.e2e, `${duration(header.e2e_p50_ms)} / ${duration(header.e2e_p99_ms)}`);
     text(n.again, number(header.delivered_again));
@@ -45,5 +46,7 @@ export class Kpis {
   }
 }
 
+/** What "redelivered on crash" rests on, while a master is down. Twin of `risk_text` in queueviz/boards/down.py. */
+const riskText = (header) => (header.redelivered_notes ?? []).map((note) => t(`down.risk_${note}`)).join("; ");
 const isPartly = (header) => header.queues_known < header.queues_all;
 const STRATEGY = { AVG: "strategy.AVG", AVG_BY_CIRCLE: "strategy.AVG_BY_CIRCLE", CONSISTENT_HASH: "strategy.CONSISTENT_HASH" };

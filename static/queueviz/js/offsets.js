@@ -11,8 +11,8 @@ export const offset = (text) => (text === null || text === undefined || text ===
  */
 export const gap = (a, b) => (a === null || b === null ? null : Number(b - a));
 
-/** What a group has still to read of a queue. @returns {number | null} */
-export const lagOf = (row) => gap(offset(row.committed), offset(row.max));
+/** A group's lag in a queue. @returns {number | null} */
+export const lagOf = (row) => gap(row.from_zero ? 0n : offset(row.committed), offset(row.max));
 
 /** @param {bigint | null} a @param {bigint | null} b */
 export const larger = (a, b) => (a === null ? b : b === null ? a : a > b ? a : b);

@@ -1,6 +1,6 @@
 /* The Board: channel `board/…` onto rows, lanes, cards, figures, chart; `store/…` onto the tape; facts onto the journal. */
 import { openAsk, post } from "./ask.js";
-import { Cards } from "./cards.js";
+import { BoardCards } from "./board_cards.js";
 import { LagChart } from "./chart.js";
 import { $, $$, around, attr, hide, text } from "./dom.js";
 import { Forecast } from "./forecast.js";
@@ -9,6 +9,7 @@ import { History } from "./history.js";
 import { JournalList, isStep } from "./journal_list.js";
 import { Kpis } from "./kpis.js";
 import { Lanes } from "./lanes.js";
+import { differText } from "./member_words.js";
 import { colour, inOrder, shortNames } from "./names.js";
 import { lagOf } from "./offsets.js";
 import { QueueRows } from "./queue_rows.js";
@@ -61,7 +62,7 @@ const past = Boolean(config.replay);
 const history = new History(`${past ? "past/" : ""}${config.slug}/${config.group}/${config.topic}`, past || config.attached || !config.group || !config.topic ? null : recent);
 const drawn = BigInt(config.seq);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
-const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
+const cards = new BoardCards($("#consumers"), $("#t-card"), $("#adds"));
 const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
 const kpis = new Kpis();
 const tape = $("#tape") && new Tape($("#tape"), $("#tape-topics"));
@@ -92,8 +93,8 @@ function paint(whole, jump) {
     attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(queues).length > 0);
     if (!rows.selected) rows.selected = worst(data);
     lanes.watchCards();
-    forecast.renew(data);
   }
+  forecast.renew(whole);
   attr($("#board"), "data-orderly", data.header?.listener === "orderly");
   const lags = Object.values(queues).map(reach).filter((lag) => lag !== null);
   const window = (strips = nextWindow(strips, lags, performance.now(), now)).size;
@@ -106,6 +107,13 @@ function paint(whole, jump) {
   if (moved || !lanes.size) requestAnimationFrame(() => lanes.layout());
   lanes.paint(data, jump);
   kpis.paint(data.header, now);
+  const differ = $("#k-differ"), said = differText(data.header ?? {});
+  if (differ && differ.textContent !== said) {
+    text(differ, said);
+    hide(differ, !said);
+    differ.dataset.why ??= differ.title;
+    attr(differ, "title", `${said}. ${differ.dataset.why}`); // where there is no room for all of it
+  }
   text($("#add-letter") ?? document.createElement("i"), data.header?.next_actor ?? "");
   pinnedKeys(data);
 }

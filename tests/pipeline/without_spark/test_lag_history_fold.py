@@ -14,6 +14,7 @@ from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import Row
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.snapshot.board import queue_rows
 from sandbox.simulation.world import BEGIN_MS, World
 
@@ -66,10 +67,10 @@ class Watch:
         for group, topic in self.pairs:
             view = GroupView(self.world.cluster, group)
             for queue, row in queue_rows(self.world.cluster, view, topic).items():
-                begin = row["committed"] if row["committed"] is not None else row["min"]
-                lag = max(0, int(row["max"]) - int(begin))
+                known = row_lag(row)  # of broadcasting members unknown before their first commit
+                lag = max(0, int(row["max"]) - int(row["min"]) if known is None else known)
                 stored_ms = row["oldest_stored_ms"]
-                if row["committed"] is None and lag:
+                if stored_ms is None and lag:
                     lag_ms = None  # the Board says nothing of it
                 else:
                     lag_ms = 0 if stored_ms is None else from_ms + 1_000 - stored_ms

@@ -1,0 +1,65 @@
+"""Words about members of one group that do not subscribe alike: on what they differ, and what each asks for.
+
+Twin of static/queueviz/js/member_words.js.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.templatetags.formats import number
+from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS, MemberWords, NamedWords
+
+DIFFER: dict[str, Any] = {
+    "differ.head": _("Members subscribe differently: {what}"),
+    "differ.topics": _("subscribed topics"),
+    "differ.expressions": _("tags"),
+    "differ.model": _("message model"),
+    "differ.listener": _("listener"),
+    "differ.unknown": _("subscription not reported"),
+    "differ.CLUSTERING": _("clustering"),
+    "differ.BROADCASTING": _("broadcasting"),
+    "differ.concurrent": _("concurrent"),
+    "differ.orderly": _("orderly"),
+    "differ.dropped": _("{n} dropped by its client"),
+    "differ.dropped_unknown": _("not known how many its client drops"),
+    "differ.passed_over": _("{n} left out by brokers"),
+    "differ.shared": _("Several connections use client id {ids}: each takes the same queues, others have no reader"),
+    "differ.same_id": _("one of {n} connections with this client id"),
+}
+
+
+def differ_text(row: Mapping[str, Any]) -> str:
+    """Of a board's header or a row of the Groups page; empty where members subscribe alike under ids of their own."""
+    differ, shared = row.get("members_differ"), row.get("shared_ids")
+    said = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
+    said += [str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))
+             ] if differ else []
+    return "; ".join(said)
+
+
+def words_text(words: MemberWords, differ: Sequence[str]) -> str:
+    """`orders TagA, 20 dropped by its client`: of its listener and model only what members differ on."""
+    wanted = words.get("subscriptions")
+    said = [str(DIFFER["differ.unknown"])] if wanted is None else [
+        f"{sub['topic']} {sub['expression'] or '*'}" for sub in wanted]
+    apart = ((MODEL, words.get("model")), (LISTENER, words.get("listener")))
+    said += [str(DIFFER[f"differ.{value}"]) for what, value in apart if what in differ and value]
+    if {TOPICS, EXPRESSIONS} & set(differ):
+        said += _counts(words)
+    return ", ".join(said)
+
+
+def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
+    """Each member of a group in a line of its own."""
+    return "\n".join(f"{one['actor'] or one['client_id']}: {words_text(one, differ)}" for one in members)
+
+
+def _counts(words: MemberWords) -> list[str]:
+    dropped, passed_over = words.get("dropped"), words.get("passed_over")
+    said = [str(DIFFER["differ.dropped_unknown"])] if dropped is None else []
+    said += [str(DIFFER["differ.dropped"]).format(n=number(dropped))] if dropped else []
+    return said + ([str(DIFFER["differ.passed_over"]).format(n=number(passed_over))] if passed_over else [])

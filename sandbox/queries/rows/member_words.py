@@ -1,0 +1,63 @@
+"""Rows of what each member of a group asks for itself.
+
+RocketMQ wants all members of a group to subscribe alike.  A broker keeps one subscription for the group, that of the
+newest heartbeat (`ConsumerGroupInfo.updateSubscription`): where members differ, it hands some messages to a member that
+does not want them and drops them, or hands them to no member, and the committed offset passes over both.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
+
+MOST_WORDS = 16  # members of a group whose words a row names
+
+TOPICS, EXPRESSIONS, MODEL, LISTENER = "topics", "expressions", "model", "listener"
+
+
+class SubscriptionRow(TypedDict):
+    """What a group or a member wants of a topic."""
+
+    topic: str
+    expression: str | None  # None: the group is offline, and a real cluster does not say
+    kind: str | None  # TAG, SQL92
+
+
+class MemberWords(TypedDict):
+    """What one member asks for itself, and what came of it; None: not known."""
+
+    subscriptions: list[SubscriptionRow] | None  # without its retry topic
+    model: str | None  # CLUSTERING, BROADCASTING
+    listener: str | None  # concurrent, orderly
+    dropped: int | None  # messages its client got and dropped by their tag, since it began
+    passed_over: int | None  # messages of its pulls that brokers left out by the group's subscription, since it began
+
+
+class NamedWords(MemberWords):
+    """The same beside a name."""
+
+    client_id: str
+    actor: str | None  # label; None: not ours
+
+
+def differences(members: Iterable[MemberWords]) -> list[str]:
+    """On what members that are there do not agree: topics, expressions (of a topic that two want), model, listener.
+
+    What a member does not report differs from nothing.
+    """
+    words = list(members)
+    wanted = [{sub["topic"]: (sub["expression"], sub["kind"]) for sub in one["subscriptions"]}
+              for one in words if one["subscriptions"] is not None]
+    of_topic: dict[str, set[tuple[str | None, str | None]]] = {}
+    for topics in wanted:
+        for topic, expression in topics.items():
+            of_topic.setdefault(topic, set()).add(expression)
+    found = [TOPICS] if len({frozenset(topics) for topics in wanted}) > 1 else []
+    found += [EXPRESSIONS] if any(len(expressions) > 1 for expressions in of_topic.values()) else []
+    found += [MODEL] if len({one["model"] for one in words} - {None}) > 1 else []
+    return found + ([LISTENER] if len({one["listener"] for one in words} - {None}) > 1 else [])
+
+
+def named(members: Mapping[str, MemberWords], labels: Mapping[str, str | None]) -> list[NamedWords]:
+    """The first `MOST_WORDS` members, by client id."""
+    return [{"client_id": client_id, "actor": labels.get(client_id), "subscriptions": words["subscriptions"],
+             "model": words["model"], "listener": words["listener"], "dropped": words["dropped"],
+             "passed_over": words["passed_over"]} for client_id, words in list(members.items())[:MOST_WORDS]]

@@ -1,0 +1,55 @@
+"""Messages that would come again if members crashed now."""
+
+from collections.abc import Iterable
+
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.start_offset import beginning_of_next
+
+SLAVE, UNKNOWN = "slave", "unknown"
+
+Held = list[tuple[ConsumerActor, MessageQueue]]
+
+
+def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:
+    """Messages listeners have been given that would come again if all members crashed now.
+
+    Those at or above the offset a new owner would begin at, finished or in processing.  None: only wire members hold
+    queues, and they show us no listener.
+    """
+    held = _held(view, topic)
+    if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
+        return None
+    return sum(sum(redelivered_of(view, actor, mq, now_ms)) for actor, mq in held)
+
+
+def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:
+    """Of one queue a member holds: finished messages that would come again, and begun ones."""
+    if _keeps_its_own(actor):
+        return actor.redelivered(mq, None)  # its own file says where it goes on
+    begin = beginning_of_next(view, mq, actor.settings, now_ms)
+    return actor.redelivered(mq, begin) if begin is not None else (0, 0)
+
+
+def redelivered_notes(view: GroupView, topic: str) -> list[str]:
+    """What the number of `redelivered_on_crash` rests on, beside the masters' offsets that strips show."""
+    return notes_of(view, _held(view, topic))
+
+
+def notes_of(view: GroupView, held: Iterable[tuple[ConsumerActor, MessageQueue]]) -> list[str]:
+    """`slave`: a master is down and a new owner would begin at its slave's offset, up to 10 s older than the
+    master's last one.  `unknown`: a master is down and has no slave, so these queues are not counted.
+    """
+    down = {mq.broker for actor, mq in held if mq.broker in view.down and not _keeps_its_own(actor)}
+    return [note for note, brokers in ((SLAVE, down & view.slaves.keys()), (UNKNOWN, down - view.slaves.keys()))
+            if brokers]
+
+
+def _held(view: GroupView, topic: str) -> Held:
+    return [(actor, mq) for actor in view.actors if actor.consumer is not None and actor.lives
+            for mq in actor.consumer.process_queues if mq.topic == topic]
+
+
+def _keeps_its_own(actor: ConsumerActor) -> bool:
+    return actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default"

@@ -1,0 +1,11 @@
+/* Cards of the Board: where members of a group subscribe differently, each says what it asks for, too; and whether another
+   connection has its client id. */
+import { Cards } from "./cards.js";
+import { sameIdText, wordsText } from "./member_words.js";
+
+export class BoardCards extends Cards {
+  line(id, member, data, now, shorts) {
+    const differ = data.header?.members_differ ?? [], there = ["running", "starting", "hung", "stopping"].includes(member.state);
+    return [super.line(id, member, data, now, shorts), sameIdText(member), differ.length && there ? wordsText(member, differ) : ""].filter(Boolean).join(" · ");
+  }
+}
