@@ -176,7 +176,17 @@ def test_its_stores_are_read_and_audited_the_same(box: Path, then: Facts) -> Non
 
 def test_the_same_damage_is_found_in_its_stores(box: Path, then: Facts) -> None:
     damage(box)
-    assert as_json(of_stores(box)) == then["damaged_stores"]
+    assert as_json(of_stores(box)) == with_severities_of_now(then["damaged_stores"])
+
+
+def with_severities_of_now(stores: Facts) -> Facts:
+    """An index entry without a record was a warning then; it does no harm, and both audits call it a note now."""
+    for store in stores.values():
+        for verdict in store["verify"]:
+            for finding in verdict["findings"]:
+                if finding["code"] == "orphan_entry":
+                    finding["severity"] = "note"
+    return stores
 
 
 def test_it_wakes_with_its_queues_offsets_actors_and_links(then: Facts, woken: Woken) -> None:
