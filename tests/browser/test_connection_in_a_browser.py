@@ -115,7 +115,10 @@ def test_whatever_frames_come_a_lag_is_max_less_committed_and_the_header_is_thei
 
 
 def lag(row: dict[str, Any]) -> int | None:
-    return None if row["committed"] is None else int(row["max"]) - int(row["committed"])
+    """From 0 where the group has no offset in a queue that it reads."""
+    if row["committed"] is None and not row["from_zero"]:
+        return None
+    return int(row["max"]) - int(row["committed"] or 0)
 
 
 def any_board(luck: random.Random, board: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +128,8 @@ def any_board(luck: random.Random, board: dict[str, Any]) -> dict[str, Any]:
     for key in luck.sample(sorted(queues), luck.randint(0, min(4, len(queues)))):
         high = int(queues[key]["max"]) + luck.choice([0, 0, 1, 900])
         committed = luck.choice([None, "0", str(high), str(high + 5), str(luck.randint(0, high))])
-        queues[key] |= {"max": str(high), "committed": committed, "owner": luck.choice([None, *members])}
+        queues[key] |= {"max": str(high), "committed": committed, "owner": luck.choice([None, *members]),
+                        "from_zero": committed is None and luck.random() < 0.5}
     if queues and luck.random() < 0.2:
         del queues[luck.choice(sorted(queues))]
     if queues and luck.random() < 0.2:
