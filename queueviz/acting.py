@@ -12,8 +12,9 @@ from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
-from sandbox.control.questions import parse_question
+from sandbox.control.questions import LabState, parse_question
 from sandbox.control.rights import Actor
+from sandbox.queries.rows.labs import view_without_score
 
 LIMITS = SandboxLimits()
 
@@ -53,7 +54,10 @@ def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dic
     question = parse_question(name, given)
     if visit.is_attached:
         return operating.ask(visit, question)
-    return engine.answer(engine.port().ask(slug, question))
+    answer = engine.answer(engine.port().ask(slug, question))
+    if isinstance(question, LabState) and not visit.sees_scores:
+        return dict(view_without_score(answer))
+    return answer
 
 
 def _pseudonym(visitor: Visitor, visit: access.Visit) -> str:

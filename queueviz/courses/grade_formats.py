@@ -20,8 +20,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from queueviz.courses.cells import cell
-from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult, is_released
+from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult
 from queueviz.courses.models import Course
+from queueviz.courses.releases import is_released
 
 Link = Callable[[str], str]
 

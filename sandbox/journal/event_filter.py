@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from sandbox.journal.events import FLOW, Keyframe
+from sandbox.journal.events import FLOW, Keyframe, LabFinished
 
 Row = dict[str, Any]
 Show = Literal["actions", "told", "facts", "all"]
@@ -35,12 +35,13 @@ class EventFilter(NamedTuple):
     """`show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.
 
     Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who does not
-    learn who acted, and does not find it by search either.
+    learn who acted, and does not find it by search either; `scoreless`: the same for scores of labs.
     """
 
     show: Show = "told"
     terms: tuple[Term, ...] = ()
     unnamed: bool = False
+    scoreless: bool = False
 
     def takes(self, kind: str) -> bool:
         """Whether rows of this kind can match: checked before a row is made."""
@@ -55,12 +56,19 @@ class EventFilter(NamedTuple):
             return False
         if self.unnamed:
             row = without_name(row)
+        if self.scoreless:
+            row = without_score(row)
         return all(term.fits(row) for term in self.terms)
 
 
 def without_name(row: Row) -> Row:
     """Of who acted only the role."""
     return row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row
+
+
+def without_score(row: Row) -> Row:
+    """Of a finished lab not its score: null."""
+    return row | {"score": None} if row["type"] == LabFinished.__name__ else row
 
 
 def is_step(row: Row) -> bool:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from queueviz import owners
 from queueviz.live import hub
 from queueviz.live.rights import still_see
+from queueviz.live.sight import Sight
 from queueviz.masks import Mask
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.visitor import Visitor, digest
@@ -215,6 +216,6 @@ def test_many_sockets_cost_as_many_queries_as_one(django_assert_num_queries: Any
         who = Visitor(user=user, session=session_of(user))
         asked += [(who, sandbox.slug), (who, cluster.slug), (Visitor(AnonymousUser()), sandbox.slug)]
     with django_assert_num_queries(7):
-        assert still_see(asked) == [True, True, False] * 20
+        assert still_see(asked) == [Sight.ALL, Sight.ALL, Sight.NOTHING] * 20
     with django_assert_num_queries(7):
-        assert still_see(asked[:3]) == [True, True, False]
+        assert still_see(asked[:3]) == [Sight.ALL, Sight.ALL, Sight.NOTHING]
