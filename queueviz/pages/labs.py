@@ -89,8 +89,8 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
     made = owners.create(who, lab.template, preset=lab.preset, name=f"{lab.number} · {gettext(lab.title)}",
                          history=False, changes=dict(lab.changes) or None)  # fmt: skip
-    try:
-        acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam})
+    try:  # a part of the start, which is counted: a browser that is new has no session yet, and a class one address
+        acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False)
     except SandboxError:  # the next try makes another one
         owners.delete(who, made.sandbox)
         raise

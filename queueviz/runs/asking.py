@@ -1,10 +1,7 @@
 """Asking for a run, cancelling one, and who may: the same for pages and programs."""
 
-import hashlib
-import hmac
 from collections.abc import Mapping
 
-from django.conf import settings
 from django.utils import timezone
 
 from queueviz import access, acting, owners
@@ -12,7 +9,7 @@ from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import heartbeat, places
 from queueviz.runs.offers import demand_shown, offers
 from queueviz.turns import one_at_a_time
-from queueviz.visitor import Visitor
+from queueviz.visitor import Visitor, counting_key
 from sandbox.kernel.errors import ActionRefused
 
 VERB = "act"
@@ -113,4 +110,4 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
 
 def _hashed(visitor: Visitor) -> str:
     """Enough to count with; a session's key or an address cannot be read from it."""
-    return hmac.new(settings.SECRET_KEY.encode(), access.counted_as(visitor).encode(), hashlib.sha256).hexdigest()
+    return counting_key(access.counted_as(visitor))
