@@ -336,6 +336,8 @@ def not_understood(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(Exception)
 def broken(request: HttpRequest, error: Exception) -> HttpResponse:
+    if refusals.is_disk_full(error):
+        return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
     said = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
     return HttpResponse(orjson.dumps(said), status=500, content_type=JSON)

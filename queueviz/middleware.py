@@ -69,7 +69,7 @@ class EngineAnswers:
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)):
+        if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)) and not refusals.is_disk_full(error):
             return None
         status, said = refusals.describe(error)
         return errors.sentence(request, status, **said)

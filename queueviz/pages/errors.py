@@ -75,8 +75,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    status = 503 if isinstance(sys.exception(), OperationalError) else 500  # a session could not be kept
+    error = sys.exception()
+    status = 503 if isinstance(error, OperationalError) else 500  # a session could not be kept
     try:
+        if error is not None and refusals.is_disk_full(error):
+            status, said = refusals.describe(error)
+            return sentence(request, status, **said)
         return _standing(request, status)
     except Exception:  # the page of errors is itself broken: words alone still work
         log.exception("the error page failed")

@@ -54,14 +54,11 @@ export function bytes(value) {
   return `${unit === 0 ? number(Math.round(n)) : n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[unit]}`;
 }
 
-const FIRST_MS = -62135596800000, LAST_MS = 253402300799999; // years 1 to 9999
-
 /** 10:42:17.350 in the session's zone (minutes east of UTC). */
 export function clock(ms, zone_min = 0, { millis = true } = {}) {
   if (ms === null || ms === undefined) return UNKNOWN;
-  const local = Number(ms) + zone_min * 60000;
-  if (!(local >= FIRST_MS && local <= LAST_MS)) return `${number(ms)} ms`; // no calendar has it
-  const t = new Date(local);
+  const t = new Date(ms + zone_min * 60000), year = t.getUTCFullYear();
+  if (!(year > 0 && year < 10000)) return `${number(ms)} ms`;
   const whole = `${two(t.getUTCHours())}:${two(t.getUTCMinutes())}:${two(t.getUTCSeconds())}`;
   return millis ? `${whole}.${String(t.getUTCMilliseconds()).padStart(3, "0")}` : whole;
 }
