@@ -6,7 +6,7 @@ Pages, htmx forms and the API all come through here, so a button and a program a
 from collections.abc import Mapping
 from typing import Any
 
-from queueviz import access, demo, engine, operating
+from queueviz import access, demo, engine, masks, operating
 from queueviz.courses import deadlines, pacing
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
@@ -56,8 +56,9 @@ def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dic
     if visit.is_attached:
         return operating.ask(visit, question)
     answer = engine.answer(engine.port().ask(slug, question))
-    if isinstance(question, LabState) and not visit.sees_scores:
-        return dict(view_without_score(answer))
+    if isinstance(question, LabState):
+        answer = answer if visit.sees_scores else dict(view_without_score(answer))
+        answer = answer if visitor.link is None else masks.without_teacher(answer)
     return answer
 
 

@@ -1,7 +1,7 @@
 """The JSON API (docs/automation.md).  The same rights, rates and refusals as the pages; every error is a sentence."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import orjson
@@ -18,7 +18,7 @@ from ninja.parser import Parser
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
-from queueviz import access, acting, attaching, branching, engine, owners, refusals, visitor
+from queueviz import access, acting, attaching, branching, engine, masks, owners, refusals, visitor
 from queueviz.boards.journal_search import terms_of
 from queueviz.pages import errors
 from queueviz.visitor import Visitor
@@ -26,7 +26,7 @@ from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.control.readings import Entries
-from sandbox.journal.event_filter import EventFilter, Show, without_score
+from sandbox.journal.event_filter import EventFilter, Row, Show, without_score
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
@@ -186,7 +186,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
         hint = f"Start again with after={found.first_seq - 1}."
         said = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(found.first_seq)}
         return HttpResponse(orjson.dumps(said), status=410, content_type=JSON)
-    pages = _pages(slug, found, most, scoreless=not visit.sees_scores)
+    pages = _pages(slug, found, most, _shown_to(request, visit))
     if most <= MOST_LINES:
         return HttpResponse(b"".join(pages), content_type=NDJSON)
     answer = StreamingHttpResponse(_in_turn(pages), content_type=NDJSON)
@@ -194,11 +194,21 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     return answer
 
 
-def _pages(slug: str, found: Entries, most: int, *, scoreless: bool) -> Iterator[bytes]:
+def _shown_to(request: HttpRequest, visit: access.Visit) -> Callable[[Row], Row]:
+    """Makes of an event what this visitor is shown of it."""
+    mask, scores = masks.of_request(request), visit.sees_scores
+
+    def shown(row: Row) -> Row:
+        row = row if scores else without_score(row)
+        return row if mask is None else mask.row(row)
+
+    return shown
+
+
+def _pages(slug: str, found: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
     """Lines of `found` and of what follows, as many as one crossing to the engine gives."""
     while True:
-        rows = map(without_score, found.rows) if scoreless else found.rows
-        yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
+        yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in found.rows)
         most -= len(found.rows)
         if not most or len(found.rows) < LINES_AT_ONCE:
             return
@@ -222,7 +232,7 @@ def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = 
     wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None, scoreless=not visit.sees_scores)
     looking = engine.port().look_back(slug, wanted, before=before, after=after, most=most)
     found = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
-    rows = [without_score(row) for row in found.rows] if wanted.scoreless else found.rows
+    rows = list(map(_shown_to(request, visit), found.rows))
     said = {"rows": rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
             "first_seq": str(found.first_seq)}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)

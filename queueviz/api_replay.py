@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from ninja.params.functions import Query
 from pydantic import ConfigDict
 
-from queueviz import access, engine, ranges, recordings, replaying, visitor
+from queueviz import access, engine, masks, ranges, recordings, replaying, visitor
 from queueviz.api import JSON, REFUSALS, api
 from queueviz.rates import Rate
 from sandbox.control.limits import HostLimits
@@ -61,7 +61,8 @@ def changes(request: HttpRequest, slug: str, first: int = Query(0, alias="from")
     replaying.STATES.demand(access.counted_as(who))
     found = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
     said = {"from": str(found.first), "to": str(found.last), "keyframes": [str(seq) for seq in found.keyframes],
-            "rows": [change._asdict() for change in found.rows]}  # fmt: skip
+            "rows": [masks.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
+                     for row in (change._asdict() for change in found.rows)]}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import DataError, OperationalError
 from django.utils.translation import gettext
 
+from queueviz import masks
 from queueviz.access import Forbidden, NotFound
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
@@ -33,7 +34,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     """Status and `{"error", "hint"}`, with `field` and `details` where there are any."""
     if isinstance(error, ActionRefused):
-        said: dict[str, Any] = {name: filled(text, error.values) for name, text in _texts_of(error)}
+        said: dict[str, Any] = {name: masks.shown(filled(text, error.values)) for name, text in _texts_of(error)}
         if error.field is not None:
             said["field"] = error.field
         if error.details is not None:
@@ -46,7 +47,8 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     if isinstance(error, EngineBusy):
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
-        said = {"error": filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})}
+        text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
+        said = {"error": masks.shown(text)}
         return 503, said | {"hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)

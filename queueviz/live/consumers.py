@@ -94,7 +94,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.hub.forget(self.viewer)
 
     async def _say(self, text: str) -> None:
-        text = text if self.mask is None else self.mask.outward(text)
+        text = text if self.mask is None else self.mask.frame(text)
         if self._send_at_once is None:
             await self.send(text)
         else:  # past ASGI each frame costs a third
@@ -103,7 +103,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.viewer is None or self.viewer.closed:
             return
-        message = _parsed(text_data if self.mask is None or text_data is None else self.mask.inward(text_data))
+        message = _parsed(text_data)
+        if message is not None and self.mask is not None:
+            message = self.mask.message(message)
         if message is None:
             await self.viewer.close(NOT_UNDERSTOOD)
         elif self.rate.admits("socket"):

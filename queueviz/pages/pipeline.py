@@ -20,6 +20,7 @@ from queueviz.runs import asking
 from queueviz.runs.offers import Offer, demand_shown, offers, offers_to, title_of
 from queueviz.runs.shown import sentence
 from queueviz.runs.tables import Result
+from queueviz.slugs import root_of
 from sandbox.kernel.errors import SandboxError
 
 CHANGED = "queueviz:runs"  # the event on which the list is asked for again
@@ -44,7 +45,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The list, asked for every second while something is on."""
     visit = access.visit_at(visitor.of_request(request), slug, "see")
-    context = {"root": f"/s/{slug}/", "can": visit.can, **_list(access.ours(visit))}
+    context = {"root": root_of(slug), "can": visit.can, **_list(access.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
 
 
@@ -54,7 +55,7 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     visit = access.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
-    context = {"root": f"/s/{slug}/", "can": visit.can, **fresh(access.ours(visit), job, Result(job, slug))}
+    context = {"root": root_of(slug), "can": visit.can, **fresh(access.ours(visit), job, Result(job, slug))}
     answer = render(request, "queueviz/partials/freshness.html", context)
     is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
     if not is_on and request.GET.get("seen") not in (None, context["version"]):

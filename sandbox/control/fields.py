@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 import orjson
 
-from sandbox.kernel.calendar_text import FIRST_MS, LAST_MS
 from sandbox.kernel.errors import ActionRefused
 
 T = TypeVar("T")
@@ -41,7 +40,6 @@ Name = Annotated[str, TextUpTo(255)]
 Body = Annotated[str, TextUpTo(4 * 1024 * 1024)]  # the preset's limit of a message is narrower
 Offset = Annotated[int, Between(-INT64_MAX, INT64_MAX)]
 Count = Annotated[int, Between(1, 1_000_000)]
-Moment = Annotated[int, Between(FIRST_MS, LAST_MS)]  # ms since 1970
 Millis = Annotated[int, Between(0, 86_400_000)]
 
 

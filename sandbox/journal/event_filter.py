@@ -34,8 +34,8 @@ class Term(NamedTuple):
 class EventFilter(NamedTuple):
     """`show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.
 
-    Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who does not
-    learn who acted, and does not find it by search either; `scoreless`: the same for scores of labs.
+    Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who learns
+    neither who acted nor what the sandbox is called, and finds neither by search; `scoreless`: the same for scores.
     """
 
     show: Show = "told"
@@ -55,7 +55,7 @@ class EventFilter(NamedTuple):
         if self.show == "told" and is_step(row):
             return False
         if self.unnamed:
-            row = without_name(row)
+            row = without_own_names(row)
         if self.scoreless:
             row = without_score(row)
         return all(term.fits(row) for term in self.terms)
@@ -64,6 +64,19 @@ class EventFilter(NamedTuple):
 def without_name(row: Row) -> Row:
     """Of who acted only the role."""
     return row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row
+
+
+def without_own_names(row: Row) -> Row:
+    """As `without_name`, and without what the sandbox is called: seeds of old ones have its address in them."""
+    match row["type"]:
+        case "SandboxOpened" | "LabStarted":
+            return row | {"seed": None}
+        case "Keyframe":
+            whole = row["snapshot"]
+            own = {name: value for name, value in whole.get("sandbox", {}).items() if name not in ("slug", "name")}
+            return row | {"snapshot": {**whole, "sandbox": own}}
+        case _:
+            return without_name(row)
 
 
 def without_score(row: Row) -> Row:

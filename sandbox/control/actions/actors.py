@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 from sandbox.control.actions.action import Action
-from sandbox.control.fields import Between, Body, Count, Millis, Moment, Name, Offset
+from sandbox.control.fields import Between, Body, Count, Millis, Name, Offset
 from sandbox.kernel.sentences import Plural
 
 StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
@@ -24,7 +24,7 @@ class RowToSend(NamedTuple):
     key: Name = ""
     tag: Name = ""
     body: Body = ""
-    born_ms: Moment | None = None
+    born_ms: Offset | None = None
 
 
 FromWhere = Literal[
