@@ -17,6 +17,8 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
+from queueviz.courses.releases import is_released
+from queueviz.live.sight import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name
 from queueviz.visitor import Visitor, digest
@@ -80,6 +82,15 @@ class Visit(NamedTuple):
         return self.may(action.verb) and allows(self.role, action)
 
     @property
+    def sight(self) -> Sight:
+        return _sight(self.sandbox, self.role)
+
+    @property
+    def sees_scores(self) -> bool:
+        """Whether scores of labs are shown to this visitor: those of a course only once it is released."""
+        return self.sight is Sight.ALL
+
+    @property
     def wakes(self) -> bool:
         """Whether this visitor's coming wakes a sleeping sandbox."""
         return not self.is_attached and (self.may("act") or self.sandbox.of_host)
@@ -127,26 +138,33 @@ def _at_cluster(visitor: Visitor, slug: str) -> Visit:
     return Visit(cluster, role)
 
 
-def may_see(asked: Sequence[tuple[Visitor, str]]) -> list[bool]:
+def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     """Of many visitors and slugs at once, with as many queries as for one."""
     slugs = {slug for _, slug in asked}
     live = Prefetch("grants", Grant.objects.filter(live_grants(timezone.now())), to_attr="live")
-    sandboxes = Sandbox.objects.filter(slug__in=slugs).prefetch_related(live)
+    sandboxes = Sandbox.objects.filter(slug__in=slugs).select_related("course").prefetch_related(live)
     places: dict[str, Any] = {sandbox.slug: sandbox for sandbox in sandboxes}
     if names := {name for slug in slugs if (name := attached_name(slug)) is not None}:
         clusters = Cluster.objects.filter(name__in=names).prefetch_related("operators", "viewers")
         places |= {cluster.slug: cluster for cluster in clusters}
-    return [_may_see(visitor, places.get(slug)) for visitor, slug in asked]
+    return [_sight(place, _role_at(visitor, place)) for visitor, slug in asked for place in [places.get(slug)]]
 
 
-def _may_see(visitor: Visitor, place: Any) -> bool:
+def _role_at(visitor: Visitor, place: Any) -> Role | None:
     if place is None:
-        return False
+        return None
     if isinstance(place, Cluster):
-        return _role_at_cluster(visitor, place) is not None
+        return _role_at_cluster(visitor, place)
     held = _held(visitor)
-    granted = [grant.role for grant in place.live if any(one.fits(grant) for one in held)]
-    return _role_with(visitor, place, granted) is not None
+    return _role_with(visitor, place, [grant.role for grant in place.live if any(one.fits(grant) for one in held)])
+
+
+def _sight(place: Sandbox | Cluster | None, role: Role | None) -> Sight:
+    if place is None or role is None:
+        return Sight.NOTHING
+    if isinstance(place, Cluster) or place.course is None or can(role, "grade") or is_released(place.course):
+        return Sight.ALL
+    return Sight.NO_SCORES
 
 
 def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:

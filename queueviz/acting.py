@@ -6,14 +6,15 @@ Pages, htmx forms and the API all come through here, so a button and a program a
 from collections.abc import Mapping
 from typing import Any
 
-from queueviz import access, demo, engine, operating
+from queueviz import access, demo, engine, masks, operating
 from queueviz.courses import deadlines, pacing
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
-from sandbox.control.questions import parse_question
+from sandbox.control.questions import LabState, parse_question
 from sandbox.control.rights import Actor
+from sandbox.queries.rows.labs import view_without_score
 
 LIMITS = SandboxLimits()
 
@@ -21,13 +22,14 @@ ACTIONS = Rate(LIMITS.actions_per_s, LIMITS.actions_per_s, what="actions")
 QUESTIONS = Rate(LIMITS.questions_per_s, LIMITS.questions_per_s, what="questions")
 
 
-def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
-    """Carry out `given` and return the `seq` of its `ActionTaken`.
+def act(visitor: Visitor, slug: str, given: Mapping[str, Any], *, counted: bool = True) -> int:
+    """Carry out `given` and return the `seq` of its `ActionTaken`.  `counted`: by the rate of the visitor's actions.
 
     Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
     """
     visit = access.visit_at(visitor, slug, "see")
-    ACTIONS.demand(access.counted_as(visitor))
+    if counted:
+        ACTIONS.demand(access.counted_as(visitor))
     action = parse_action(given)
     if visit.sandbox.of_host:
         action = demo.admit(visitor, action)
@@ -53,7 +55,11 @@ def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dic
     question = parse_question(name, given)
     if visit.is_attached:
         return operating.ask(visit, question)
-    return engine.answer(engine.port().ask(slug, question))
+    answer = engine.answer(engine.port().ask(slug, question))
+    if isinstance(question, LabState):
+        answer = answer if visit.sees_scores else dict(view_without_score(answer))
+        answer = answer if visitor.link is None else masks.without_teacher(answer)
+    return answer
 
 
 def _pseudonym(visitor: Visitor, visit: access.Visit) -> str:

@@ -1,7 +1,7 @@
 """The JSON API (docs/automation.md).  The same rights, rates and refusals as the pages; every error is a sentence."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import orjson
@@ -18,7 +18,7 @@ from ninja.parser import Parser
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
-from queueviz import access, acting, attaching, branching, engine, owners, refusals, visitor
+from queueviz import access, acting, attaching, branching, engine, masks, owners, refusals, visitor
 from queueviz.boards.journal_search import terms_of
 from queueviz.pages import errors
 from queueviz.visitor import Visitor
@@ -26,7 +26,7 @@ from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.control.readings import Entries
-from sandbox.journal.event_filter import EventFilter, Show
+from sandbox.journal.event_filter import EventFilter, Row, Show, without_score
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
@@ -178,14 +178,15 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     """The journal after `after`: 10 000 lines, or `most` (up to 1 000 000). 410 with `first_seq` where older ones were
     trimmed."""
     most = max(1, min(most, LIMITS.journal_lines))
-    attaching.demand(access.visit_at(visitor.of_request(request), slug, "see"))
+    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    attaching.demand(visit)
     port = engine.port()
     found = engine.answer(port.entries(slug, -1 if after is None else after, min(LINES_AT_ONCE, most)))
     if after is not None and after + 1 < found.first_seq:
         hint = f"Start again with after={found.first_seq - 1}."
         said = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(found.first_seq)}
         return HttpResponse(orjson.dumps(said), status=410, content_type=JSON)
-    pages = _pages(slug, found, most)
+    pages = _pages(slug, found, most, _shown_to(request, visit))
     if most <= MOST_LINES:
         return HttpResponse(b"".join(pages), content_type=NDJSON)
     answer = StreamingHttpResponse(_in_turn(pages), content_type=NDJSON)
@@ -193,10 +194,21 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     return answer
 
 
-def _pages(slug: str, found: Entries, most: int) -> Iterator[bytes]:
+def _shown_to(request: HttpRequest, visit: access.Visit) -> Callable[[Row], Row]:
+    """Makes of an event what this visitor is shown of it."""
+    mask, scores = masks.of_request(request), visit.sees_scores
+
+    def shown(row: Row) -> Row:
+        row = row if scores else without_score(row)
+        return row if mask is None else mask.row(row)
+
+    return shown
+
+
+def _pages(slug: str, found: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
     """Lines of `found` and of what follows, as many as one crossing to the engine gives."""
     while True:
-        yield b"".join(orjson.dumps(row) + b"\n" for row in found.rows)
+        yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in found.rows)
         most -= len(found.rows)
         if not most or len(found.rows) < LINES_AT_ONCE:
             return
@@ -215,11 +227,13 @@ def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = 
             before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
     """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
     who = visitor.of_request(request)
-    attaching.demand(access.visit_at(who, slug, "see"))
-    wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None)
+    visit = access.visit_at(who, slug, "see")
+    attaching.demand(visit)
+    wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None, scoreless=not visit.sees_scores)
     looking = engine.port().look_back(slug, wanted, before=before, after=after, most=most)
     found = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
-    said = {"rows": found.rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
+    rows = list(map(_shown_to(request, visit), found.rows))
+    said = {"rows": rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
             "first_seq": str(found.first_seq)}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)
 
@@ -332,6 +346,8 @@ def not_understood(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(Exception)
 def broken(request: HttpRequest, error: Exception) -> HttpResponse:
+    if refusals.is_disk_full(error):
+        return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
     said = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
     return HttpResponse(orjson.dumps(said), status=500, content_type=JSON)

@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from ninja.params.functions import Query
 from pydantic import ConfigDict
 
-from queueviz import access, engine, ranges, recordings, replaying, visitor
+from queueviz import access, engine, masks, ranges, recordings, replaying, visitor
 from queueviz.api import JSON, REFUSALS, api
 from queueviz.rates import Rate
 from sandbox.control.limits import HostLimits
@@ -61,7 +61,8 @@ def changes(request: HttpRequest, slug: str, first: int = Query(0, alias="from")
     replaying.STATES.demand(access.counted_as(who))
     found = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
     said = {"from": str(found.first), "to": str(found.last), "keyframes": [str(seq) for seq in found.keyframes],
-            "rows": [change._asdict() for change in found.rows]}  # fmt: skip
+            "rows": [masks.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
+                     for row in (change._asdict() for change in found.rows)]}  # fmt: skip
     return HttpResponse(orjson.dumps(said), content_type=JSON)
 
 
@@ -71,7 +72,8 @@ def recording(request: HttpRequest, slug: str, first: int = Query(0, alias="from
     """202 while it is made: ask again with `from` and `to` as they stand in the answer. Then the file
     (docs/recording.md), by ranges where they are asked for. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
-    access.sandbox_for(who, slug, "see")
+    visit = access.visit_at(who, slug, "see")
+    access.ours(visit)
     kept = engine.answer(engine.port().kept(slug))
     last = kept.newest if last is None else last
     if not 0 <= first <= last <= kept.newest:
@@ -79,7 +81,8 @@ def recording(request: HttpRequest, slug: str, first: int = Query(0, alias="from
                             "Choose events between {oldest} and {newest}.", field="from", first=first, last=last,
                             oldest=kept.oldest, newest=kept.newest)
     first = max(first, kept.oldest)
-    found = recordings.of_server().find(slug, first, last, lambda: RECORDINGS.demand(access.counted_as(who)))
+    found = recordings.of_server().find(slug, first, last, lambda: RECORDINGS.demand(access.counted_as(who)),
+                                        scores=visit.sees_scores)
     if isinstance(found, recordings.Making):
         said = {"progress": round(found.progress, 3), "from": str(first), "to": str(last)}
         return HttpResponse(orjson.dumps(said), status=202, content_type=JSON)

@@ -9,9 +9,8 @@ from pydantic import ConfigDict, Field
 
 from queueviz import access, visitor
 from queueviz.api import MOST_LINES, REFUSALS, api, writer
-from queueviz.models import Sandbox
 from queueviz.runs import asking
-from queueviz.runs.offers import offers
+from queueviz.runs.offers import demand_shown, offers, offers_to
 from queueviz.runs.shown import result_row, run_row
 from queueviz.runs.tables import Result, plain
 from sandbox.kernel.errors import ActionRefused
@@ -69,8 +68,10 @@ class Found(Schema):
 @router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="The pipeline's runs, the newest first")
 def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     """The newest 50; `jobs`: what can be asked for, with the options of each."""
-    return {"worker": asking.is_worker_alive(), "jobs": {job: list(offer.options) for job, offer in offers().items()},
-            "runs": [run_row(run) for run in asking.runs_of(_seen(request, slug))]}  # fmt: skip
+    visit = _seen(request, slug)
+    return {"worker": asking.is_worker_alive(),
+            "jobs": {job: list(offer.options) for job, offer in offers_to(visit).items()},
+            "runs": [run_row(run) for run in asking.runs_of(access.ours(visit))]}  # fmt: skip
 
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
@@ -81,7 +82,7 @@ def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
 
 @router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
 def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    return run_row(asking.one_of(_seen(request, slug), run))
+    return run_row(asking.one_of(access.ours(_seen(request, slug)), run))
 
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
@@ -107,14 +108,15 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
 
-def _seen(request: HttpRequest, slug: str) -> Sandbox:
-    return access.sandbox_for(visitor.of_request(request), slug, "see")
+def _seen(request: HttpRequest, slug: str) -> access.Visit:
+    return access.visit_at(visitor.of_request(request), slug, "see")
 
 
-def _found(sandbox: Sandbox, job: str) -> tuple[Result, dict[str, Any]]:
+def _found(visit: access.Visit, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
         raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
-    found = Result(job, sandbox.slug)
+    demand_shown(visit, job)
+    found = Result(job, access.ours(visit).slug)
     said = result_row(found)
     if said is None:
         raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from queueviz import access, acting, engine, owners
+from queueviz.courses import releases
 from queueviz.visitor import Visitor
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
-from sandbox.control.questions import LabState
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.rows.labs import LabRow
 
 
 def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
@@ -30,18 +29,23 @@ def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
 
 def demand_answers_given(visit: access.Visit) -> None:
     """Raises ActionRefused (409) while a lab of a course or an exam is in progress: a second run of it would be a
-    place to try answers, without the teacher's pace.  Teachers may.  Wakes the sandbox.
+    place to try answers, without the teacher's pace; and until the scores of its course are released.  Teachers may.
+    Wakes the sandbox.
     """
     sandbox = access.ours(visit)
     if visit.may("grade"):
         return
     try:
-        lab: LabRow | None = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+        lab = engine.lab_of(sandbox.slug)
     except ActionRefused:  # it is asleep
         engine.answer(engine.port().wake(sandbox.slug), engine.OPENING_PATIENCE_S)
-        lab = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
-    if lab is not None and not lab["finished"] and (lab["exam"] or sandbox.course_id is not None):
+        lab = engine.lab_of(sandbox.slug)
+    if lab is None:
+        return
+    if not lab["finished"] and (lab["exam"] or sandbox.course_id is not None):
         raise ActionRefused(409, "A run is not played again while its lab is in progress.", "Finish the lab first.")
+    if not visit.sees_scores:  # the run that is played again would show its own
+        raise releases.withheld()
 
 
 def state(slug: str) -> dict[str, Any]:

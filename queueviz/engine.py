@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from django.conf import settings
 
+from sandbox.control.questions import LabState
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sandbox.cluster.config import HostConfig
     from sandbox.hosting.engine import Engine
     from sandbox.hosting.port import EnginePort
+    from sandbox.queries.rows.labs import LabRow
 
     AnyEngine: TypeAlias = Engine | Pool | RayPool
 
@@ -79,6 +81,12 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
     except FutureTimeout:
         future.cancel()
         raise EngineBusy("The engine did not answer in time. Try again in a moment.") from None
+
+
+def lab_of(slug: str) -> LabRow | None:
+    """The lab in progress in a sandbox; None: none was started there.  Raises `EngineBusy`, `ActionRefused`."""
+    found: LabRow | None = answer(port().ask(slug, LabState())).get("lab")
+    return found
 
 
 def config_of(number: int = 0, engines: int = 1) -> HostConfig:

@@ -23,12 +23,15 @@ def switch(name: str, *, default: bool = False) -> bool:
     return value in ("1", "true", "yes", "on")
 
 
-def number(name: str, default: int) -> int:
-    """The process ends with a sentence where it is none."""
+def number(name: str, default: int, low: int, high: int) -> int:
+    """The process ends with a sentence where it is none, or not from `low` to `high`."""
     try:
-        return int(text(name, str(default)))
+        found = int(text(name, str(default)))
     except ValueError:
         raise SystemExit(f"{name} is no number.") from None
+    if not low <= found <= high:
+        raise SystemExit(f"{name} is {found}. Choose a number from {low} to {high}.")
+    return found
 
 
 def ip(name: str, default: str) -> str:

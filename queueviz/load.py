@@ -1,27 +1,50 @@
 """How much this server carries now, and whether it is too much: `/healthz`, `/metrics`, the first page of the admin."""
 
+import shutil
 import time
+from concurrent.futures import wait
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.utils.translation import gettext
 
 from queueviz import engine
+from queueviz.engines.port import PoolPort
 from queueviz.live import hubs
+from queueviz.live.figures import together
+from queueviz.refusals import filled
+from sandbox.cluster.disk_full import GO_ON_BYTES
+from sandbox.kernel.errors import EngineBusy
 
 LATE_MS = 250  # a frame that waited longer is late
 SLOW_MS = 500  # an engine that takes longer to answer is behind
+SILENT = "Engine {name} of {engines} does not answer."
+STARTING = "Engine {name} of {engines} is being started again."
+NO_ROOM = "The disk of the data home has {left} KiB left."
 
 
 class Load(NamedTuple):
-    """`status`: the engine's own; `live`: of the sockets."""
+    """`status`: the engines' own; `live`: of the sockets.
+
+    `silent`: engines, by name, that do not answer; `starting`: those that ended and are being started again.
+    """
 
     status: dict[str, Any]
     live: dict[str, Any]
     engine_ms: int  # until the engine answered
+    silent: tuple[str, ...] = ()
+    starting: tuple[str, ...] = ()
+
+    @property
+    def stopped(self) -> str | None:
+        """Of the engines that do not answer, in the reader's language."""
+        return self._of_engines(SILENT, self.silent)
 
     @property
     def busy(self) -> str | None:
         """Why it is, in the reader's language; None: it is not."""
+        if (why := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
+            return why
         if self.live["late_ms"] > LATE_MS:
             return gettext("Frames came up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
         if self.engine_ms > SLOW_MS:
@@ -29,14 +52,48 @@ class Load(NamedTuple):
         return None
 
     @property
+    def full(self) -> str | None:
+        """Why nothing more can be stored, in the reader's language; None: there is room.  Read afresh each time."""
+        left_bytes = shutil.disk_usage(settings.QUEUEVIZ_HOME).free
+        if left_bytes < GO_ON_BYTES:
+            return filled(NO_ROOM, {"left": left_bytes // 1024})
+        if (full := self.status.get("full")) is not None:
+            return filled(full["pattern"], full["values"])
+        return next((row["trouble"] for row in self.status["sandboxes"].values() if row.get("trouble")), None)
+
+    @property
     def states(self) -> dict[str, int]:
         """Sandboxes by state."""
         found = [row["state"] for row in self.status["sandboxes"].values()]
         return {state: found.count(state) for state in sorted(set(found))}
 
+    def _of_engines(self, text: str, names: tuple[str, ...]) -> str | None:
+        if not names:
+            return None
+        return " ".join(filled(text, {"name": name, "engines": self.status["engines"]}) for name in names)
+
 
 def load() -> Load:
-    """Raises EngineBusy where the engine does not answer at all."""
+    """Raises EngineBusy where no engine answers at all."""
     began_s = time.monotonic()
-    status = engine.answer(engine.port().status())
-    return Load(status, hubs.figures(), round((time.monotonic() - began_s) * 1000))
+    port = engine.port()
+    if not isinstance(port, PoolPort):
+        status = engine.answer(port.status())
+        return Load(status, hubs.figures(), _ms_since(began_s))
+    asked = port.statuses()
+    wait(asked.values(), engine.PATIENCE_S)
+    silent = tuple(name for name, future in asked.items() if not future.done())
+    starting = tuple(name for name, future in asked.items() if future.done() and future.exception() is not None)
+    answers = [future.result() for name, future in asked.items() if name not in (*silent, *starting)]
+    if not answers:
+        raise EngineBusy("No engine answers. Try again in a moment.")
+    return Load(port.merged(answers), _figures(silent), _ms_since(began_s), silent, starting)
+
+
+def _figures(silent: tuple[str, ...]) -> dict[str, int]:
+    """Of the sockets; an engine that does not answer would not count its own either."""
+    return together([]) if silent else hubs.figures()
+
+
+def _ms_since(began_s: float) -> int:
+    return round((time.monotonic() - began_s) * 1000)

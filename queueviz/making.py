@@ -8,6 +8,7 @@ import orjson
 from django.db import connection
 
 from queueviz import recordings, sharing
+from queueviz.courses import releases
 from queueviz.sharing import Share
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -64,9 +65,10 @@ def _follow(share: Share) -> None:
 
 
 def _made(share: Share) -> bool:
-    shown = share.shown
+    shown, course = share.shown, share.sandbox.course
     try:
-        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None)
+        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None,
+                                            scores=course is None or releases.is_released(course))
     except ActionRefused as refused:
         if refused.status == 503:  # too many are being made
             return False

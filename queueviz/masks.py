@@ -1,20 +1,29 @@
 """Behind a live link a sandbox has another name: its own is an address that goes on when the link has ended.
 
-Names are changed on the border, for pages, answers and frames alike: inside, boards and engine know the sandbox by its
-slug.  The addresses of other sandboxes (of which it is a branch, whose seed it has) are left out, and of who acted
-there is the role alone: rows of events are JSON wherever they are sent.
+What carries that name is named here, field by field: addresses (made by `slugs`, which asks who reads), the sandbox's
+own row, channels, refusals.  The addresses of other sandboxes (of which it is a branch, whose seed it has) are left out
+of them, and of who acted there is the role alone.  What people stored stays as it is: bodies, keys, properties, names
+of topics and groups, whatever they look like.
 """
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import orjson
+from django.http import HttpRequest
 
 from queueviz import slugs
 from queueviz.visitor import digest
-from sandbox.control.rights import ROLES
+from sandbox.journal.event_filter import Row, without_own_names
 
 ALIAS_CHARS = 8
 OTHER = "another-sandbox"
-ACTED = re.compile(rf'("by"\s*:\s*"(?:{"|".join(ROLES)})) (?:[^"\\]|\\.)*"')  # a JSON string to its end
+TEACHER = "instructor"
+HELD = ("lab", "tile")  # channels that name who has taken over
+FACTS = "facts"
+HEAD = re.compile(r'\{"k":"(\w+)","ch":("(?:[^"\\]|\\.)*")')  # as `live.frames` begins each message of a channel
 
 
 class Mask(NamedTuple):
@@ -28,11 +37,118 @@ class Mask(NamedTuple):
         """What the link's readers know the sandbox as."""
         return f"link-{digest(self.secret)[:ALIAS_CHARS]}"
 
-    def inward(self, text: str) -> str:
-        return text.replace(self.alias, self.slug)
+    @property
+    def root(self) -> str:
+        return f"/v/{self.secret}/"
 
-    def outward(self, text: str) -> str:
-        text = text.replace(slugs.root_of(self.slug), f"/v/{self.secret}/")
-        text = text.replace(slugs.api_of(self.slug), f"/v/{self.secret}/api")
-        text = ACTED.sub(r'\1"', text)
-        return slugs.ANY.sub(OTHER, text.replace(self.slug, self.alias))
+    @property
+    def api(self) -> str:
+        return f"/v/{self.secret}/api"
+
+    def address(self, text: str) -> str:
+        """An address, such as that of a redirect."""
+        return text.replace(f"/s/{self.slug}/", self.root).replace(f"/api/sandboxes/{self.slug}", self.api)
+
+    def text(self, text: str) -> str:
+        """A name or sentence of ours that may hold the sandbox's name or that of another one."""
+        return slugs.ANY.sub(OTHER, self.address(text).replace(self.slug, self.alias))
+
+    def texts(self, value: Any) -> Any:
+        """The same in every text of a row that is the sandbox's own."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {name: self.texts(one) for name, one in value.items()}
+        return [self.texts(one) for one in value] if isinstance(value, list | tuple) else value
+
+    def channel(self, name: str) -> str:
+        return _renamed(name, self.slug, self.alias)
+
+    def inner_channel(self, name: str) -> str:
+        return _renamed(name, self.alias, self.slug)
+
+    def row(self, row: Row) -> Row:
+        """Of an event."""
+        row = without_own_names(row)
+        if row["type"] != "Keyframe":
+            return row
+        whole = row["snapshot"]
+        return {**row, "snapshot": {**whole, "sandbox": {**whole["sandbox"], "slug": self.alias, "name": self.alias}}}
+
+    def frame(self, text: str) -> str:
+        """A message of a socket, before it is sent."""
+        head = HEAD.match(text)
+        if head is None:
+            return text
+        name = self.channel(orjson.loads(head[2]))
+        kind = name.partition("/")[0]
+        if kind == FACTS and head[1] == FACTS:
+            message = orjson.loads(text)
+            return _json({**message, "ch": name, "rows": [self.row(row) for row in message["rows"]]})
+        if kind in HELD and head[1] in ("snap", "delta"):
+            message = orjson.loads(text)
+            part = "data" if head[1] == "snap" else "set"
+            return _json({**message, "ch": name, part: without_teacher(message[part])})
+        return f"{text[: head.start(2)]}{_json(name)}{text[head.end(2) :]}"
+
+    def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """What a socket's reader sent: its channels, as the server knows them."""
+        found = dict(message)
+        if isinstance(ch := found.get("ch"), str):
+            found["ch"] = self.inner_channel(ch)
+        if isinstance(painted := found.get("n"), dict):
+            found["n"] = {self.inner_channel(name): n for name, n in painted.items()}
+        return found
+
+
+@contextmanager
+def behind(mask: Mask) -> Iterator[None]:
+    """While an answer to a reader of the link is made."""
+    token = slugs.BEHIND.set(mask)
+    try:
+        yield
+    finally:
+        slugs.BEHIND.reset(token)
+
+
+def current() -> Mask | None:
+    """Of the link whose reader is being answered."""
+    found = slugs.BEHIND.get()
+    return found if isinstance(found, Mask) else None
+
+
+def of_request(request: HttpRequest) -> Mask | None:
+    """The same where the answer is made later, or by who refuses."""
+    found: Mask | None = getattr(request, "mask", None)
+    return found
+
+
+def shown(value: Any) -> Any:
+    """A name, a sentence or a row of the sandbox's own, as who is being answered may read it."""
+    mask = current()
+    return value if mask is None else mask.texts(value)
+
+
+def shown_channel(name: str) -> str:
+    mask = current()
+    return name if mask is None else mask.channel(name)
+
+
+def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a tile or the lab in progress: of who has taken over the role alone."""
+    found = dict(view)
+    for part in ("hold", "tile"):
+        if isinstance(row := found.get(part), dict) and row.get("acts"):
+            found[part] = {**row, "acts": TEACHER}
+    return found
+
+
+def _renamed(name: str, old: str, new: str) -> str:
+    """A channel's name is its kind, the sandbox, and what it is about."""
+    kind, slash, rest = name.partition("/")
+    found = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
+    return name if found is None else f"{kind}{slash}{new}{rest[found.end() :]}"
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()

@@ -3,16 +3,14 @@ or database say no there is a sentence.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable
-from typing import cast
+from collections.abc import Callable
 
 from django.core.exceptions import TooManyFieldsSent
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 
-from queueviz import refusals
-from queueviz.masks import Mask
+from queueviz import masks, refusals
 from queueviz.pages import errors
 from sandbox.kernel.errors import SandboxError
 
@@ -69,36 +67,24 @@ class EngineAnswers:
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)):
+        if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)) and not refusals.is_disk_full(error):
             return None
         status, said = refusals.describe(error)
         return errors.sentence(request, status, **said)
 
 
 class Masked:
-    """Answers behind a live link, refusals too, do not say the address of the sandbox."""
+    """Headers of answers behind a live link do not say the address of the sandbox (a redirect, a button of htmx)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         answer = self._get_response(request)
-        mask: Mask | None = getattr(request, "mask", None)
-        if mask is None:
-            return answer
-        if isinstance(answer, StreamingHttpResponse):
-            answer.streaming_content = _masked(cast(AsyncIterator[bytes], answer.streaming_content), mask)
-        elif isinstance(answer, HttpResponse):
-            answer.content = mask.outward(answer.content.decode()).encode()
-        for name, value in list(answer.headers.items()):
-            answer.headers[name] = mask.outward(value)
+        if (mask := masks.of_request(request)) is not None:
+            for name, value in list(answer.headers.items()):
+                answer.headers[name] = mask.address(value)
         return answer
-
-
-async def _masked(pages: AsyncIterator[bytes], mask: Mask) -> AsyncIterator[bytes]:
-    """Of whole lines: a name is never cut."""
-    async for page in pages:
-        yield mask.outward(page.decode()).encode()
 
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:

@@ -257,11 +257,12 @@ class AuditRecord(models.Model):
     slug = models.CharField(max_length=SLUG_LENGTH, db_index=True)
     what = models.CharField(max_length=32)
     who = models.CharField(max_length=80)  # a role or an account, never a person's address
-    origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of the address, for limits
+    origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address or course (`creations`)
+    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of who has a session or token
     details = models.JSONField(default=dict, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["what", "origin", "at"])]
+        indexes = [models.Index(fields=["what", "origin", "at"]), models.Index(fields=["what", "visitor", "at"])]
 
     def __str__(self) -> str:
         return f"{self.what} {self.slug}"

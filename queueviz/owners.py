@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from queueviz import access, engine, histories
+from queueviz import access, creations, engine, histories
 from queueviz.live.hubs import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
@@ -64,12 +64,16 @@ def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: st
 
 def create_granted(visitor: Visitor, sandbox: Sandbox, grants: Callable[[Sandbox], list[Grant]], *,
                    changes: dict[str, object] | None = None) -> Sandbox:
-    """A new sandbox that no one owns: `grants` say who may what.  Raises as `create`, but counts no sandboxes."""
+    """A new sandbox of a course that no one owns: `grants` say who may what.
+
+    Raises as `create`; counted are those that the course started, not those that the visitor has.
+    """
     def give() -> None:
         Grant.objects.bulk_create(grants(sandbox))
 
+    counted = creations.counted(visitor, sandbox.course)._replace(visitor="")
     return _make(visitor, sandbox, lambda slug: engine.port().create(
-        slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes), give)
+        slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes), give, counted)
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
@@ -98,17 +102,20 @@ def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
 
 
 def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]]) -> Created:
-    made = _make(visitor, sandbox, begin, lambda: access.remember(visitor, sandbox), lambda: _demand_room(visitor))
+    made = _make(visitor, sandbox, begin, lambda: access.remember(visitor, sandbox), creations.counted(visitor),
+                 lambda: _demand_room(visitor))
     return Created(made, new_token(made))
 
 
 def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]],
-          give: Callable[[], None], demand: Callable[[], None] = lambda: None) -> Sandbox:
+          give: Callable[[], None], counted: creations.Counted, demand: Callable[[], None] = lambda: None) -> Sandbox:
     """`demand` raises where there is no room; `give` says who may what, once the row is there."""
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
-        place = record(visitor, "create", slug, template=sandbox.template, preset=sandbox.preset,
+        creations.demand(counted)
+        place = record(visitor, creations.CREATE, slug, counted=counted, template=sandbox.template,
+                       preset=sandbox.preset,
                        **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}))
         sandbox.slug, sandbox.name = slug, sandbox.name or slug
         sandbox.visited_at, sandbox.expires_at = now, access.expiry_of(sandbox, now)
@@ -258,9 +265,12 @@ def demo_slug() -> str | None:
     return DEMO_SLUG if Sandbox.objects.filter(slug=DEMO_SLUG).exists() else None
 
 
-def record(visitor: Visitor, what: str, slug: str, **details: object) -> AuditRecord:
-    """One line in the audit, without a person's address."""
-    return AuditRecord.objects.create(slug=slug, what=what, who=called(visitor), origin=visitor.origin, details=details)
+def record(visitor: Visitor, what: str, slug: str, *, counted: creations.Counted | None = None,
+           **details: object) -> AuditRecord:
+    """One line in the audit, without a person's address.  `counted`: by what, where that is not the address alone."""
+    by = counted or creations.Counted("", visitor.origin, None)
+    return AuditRecord.objects.create(slug=slug, what=what, who=called(visitor), origin=by.origin, visitor=by.visitor,
+                                      details=details)
 
 
 def called(visitor: Visitor) -> str:
@@ -279,13 +289,6 @@ def _demand_room(visitor: Visitor) -> None:
     if owned >= allowed:
         raise TooManyOwned(429, "You have {owned} sandboxes, and {allowed} are allowed.",
                            "Delete one of yours, then start a new one.", owned=owned, allowed=allowed)  # fmt: skip
-    if visitor.is_signed_in:
-        return
-    since = timezone.now() - timedelta(hours=1)
-    made = AuditRecord.objects.filter(what="create", origin=visitor.origin, at__gt=since).count()
-    if made >= LIMITS.creations_per_hour_per_address:
-        raise ActionRefused(429, "{made} sandboxes were started from your address within an hour.",
-                            "Wait a while, or sign in.", made=made)  # fmt: skip
 
 
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:

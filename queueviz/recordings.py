@@ -29,6 +29,7 @@ from sandbox.kernel.errors import ActionRefused
 log = logging.getLogger(__name__)
 
 FOLDER = "recordings"
+SCORELESS = "-without-scores"  # in the name of a file
 UNASKED = "it was not asked for any more"
 LAST_WORDS_BYTES = 2_000
 COMMAND = [sys.executable, "-m", "django", "recording", "export", "--beside"]
@@ -60,9 +61,13 @@ class Recordings:
         for left in (home / FOLDER).glob("*/*.part"):  # by a server that was killed
             left.unlink(missing_ok=True)
 
-    def find(self, slug: str, first: int, last: int, admit: Callable[[], None]) -> Path | Making:
-        """The file, or how far it is.  Raises ActionRefused: 409 it could not be made, 503 too many wait."""
-        path = self._home / FOLDER / slug / f"{first}-{last}-{__version__}.qvr"
+    def find(self, slug: str, first: int, last: int, admit: Callable[[], None], *, scores: bool) -> Path | Making:
+        """The file, or how far it is; `scores`: of labs are in it.
+
+        Raises ActionRefused: 409 it could not be made, 503 too many wait.
+        """
+        kind = "" if scores else SCORELESS
+        path = self._home / FOLDER / slug / f"{first}-{last}-{__version__}{kind}.qvr"
         with self._lock:
             for old in [old for old, making in self._made.items() if making.why is not None and old != path]:
                 if self._is_forgotten(self._made[old]):
@@ -80,7 +85,8 @@ class Recordings:
                     raise ActionRefused(503, "Too many recordings are being made.", "Try again in a minute.")
                 admit()
                 making = self._made[path] = Making(path, self._now())
-                self.pool.submit(self._make, making, self._home / "sandboxes" / slug, first, last)
+                options = ["--directory", str(self._home / "sandboxes" / slug), "--from", str(first), "--to", str(last)]
+                self.pool.submit(self._make, making, options if scores else [*options, "--without-scores"])
             making.asked_s = self._now()
             return making
 
@@ -100,10 +106,10 @@ class Recordings:
             if making is not None and making.process is not None:
                 making.process.kill()
 
-    def _make(self, making: Making, directory: Path, first: int, last: int) -> None:
+    def _make(self, making: Making, options: list[str]) -> None:
         part = making.path.with_suffix(".part")
         try:
-            making.why = self._written(making, part, directory, first, last)
+            making.why = self._written(making, part, options)
             with self._lock:
                 if making.why in (None, UNASKED) and self._made.get(making.path) is making:
                     del self._made[making.path]
@@ -117,15 +123,15 @@ class Recordings:
         part.unlink(missing_ok=True)
         self._make_room(making.path)
 
-    def _written(self, making: Making, part: Path, directory: Path, first: int, last: int) -> str | None:
+    def _written(self, making: Making, part: Path, options: list[str]) -> str | None:
         """Why it was not."""
         if self._is_forgotten(making):
             return UNASKED
         part.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile() as words:
             process = making.process = subprocess.Popen(
-                [*self._command, str(part), "--directory", str(directory), "--from", str(first), "--to", str(last)],
-                stdout=subprocess.PIPE, stderr=words, start_new_session=True, env=_surroundings(self._home))
+                [*self._command, str(part), *options], stdout=subprocess.PIPE, stderr=words, start_new_session=True,
+                env=_surroundings(self._home))
             assert process.stdout is not None
             if self._is_forgotten(making):  # before there was a process to be ended
                 process.kill()

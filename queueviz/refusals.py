@@ -1,5 +1,6 @@
 """A refusal in the reader's language: text and values travel apart until here."""
 
+import errno
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from django.db import DataError, OperationalError
 from django.utils.translation import gettext
 
+from queueviz import masks
 from queueviz.access import Forbidden, NotFound
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
@@ -15,14 +17,24 @@ log = logging.getLogger(__name__)
 OF_THE_DATABASE = (OperationalError, DataError)
 """It is busy, or was given what it cannot hold: neither is a mistake of ours."""
 
+NO_ROOM = ("disk is full", "no space left", "disk quota exceeded")
+"""What SQLite and PostgreSQL say where the disk takes nothing more."""
+
 SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
 """Values that are words of ours, or of the operating system, and no names people gave: translated where they can be."""
 
 
-def describe(error: Exception) -> tuple[int, dict[str, Any]]:
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether a file or the database takes nothing more."""
+    if isinstance(error, OperationalError):
+        return any(words in str(error).lower() for words in NO_ROOM)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     """Status and `{"error", "hint"}`, with `field` and `details` where there are any."""
     if isinstance(error, ActionRefused):
-        said: dict[str, Any] = {name: filled(text, error.values) for name, text in _texts_of(error)}
+        said: dict[str, Any] = {name: masks.shown(filled(text, error.values)) for name, text in _texts_of(error)}
         if error.field is not None:
             said["field"] = error.field
         if error.details is not None:
@@ -35,8 +47,13 @@ def describe(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, EngineBusy):
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
-        said = {"error": filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})}
+        text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
+        said = {"error": masks.shown(text)}
         return 503, said | {"hint": gettext("Try again in a moment.")}
+    if is_disk_full(error):
+        log.error("the disk is full: %s", error)
+        return 503, {"error": gettext("The disk of the server is full."),
+                     "hint": gettext("Free some space on the server, then try again.")}  # fmt: skip
     if isinstance(error, OperationalError):
         log.warning("the database: %s", error)
         return 503, {"error": gettext("The database is busy."), "hint": gettext("Try again in a moment.")}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from queueviz import access, engine
+from queueviz import access, engine, masks
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.limits import HostLimits
@@ -16,6 +16,7 @@ def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
     sandbox = access.sandbox_for(visitor, slug, "see")
     STATES.demand(access.counted_as(visitor))
     found = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)
-    whole = {**found.snapshot, "sandbox": {**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name}}
+    own = masks.shown({**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name})
+    whole = {**found.snapshot, "sandbox": own}
     return {"seq": str(found.seq), "keyframe": str(found.keyframe), "exact": not found.of_keyframe,
             "carried": found.carried, "of_keyframe": found.of_keyframe, "snapshot": whole}  # fmt: skip

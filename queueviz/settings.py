@@ -13,8 +13,8 @@ QUEUEVIZ_HOME = environment.directory(
     "QUEUEVIZ_HOME", Path.home() / ".local" / "share" / "queueviz" if SITE == INSTALLED else BASE_DIR / "var")
 
 QUEUEVIZ_NODE_ADDRESS = environment.ip("QUEUEVIZ_NODE_ADDRESS", "127.0.0.1")  # brokers of new sandboxes
-QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000)  # of the nodes of new sandboxes
-QUEUEVIZ_HISTORY_S = environment.number("QUEUEVIZ_HISTORY_S", 600)  # that new sandboxes begin with; 0: none
+QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000, 1_024, 59_000)  # of the nodes of new sandboxes
+QUEUEVIZ_HISTORY_S = environment.number("QUEUEVIZ_HISTORY_S", 600, 0, 86_400)  # that new sandboxes begin with; 0: none
 QUEUEVIZ_ENGINES = environment.text("QUEUEVIZ_ENGINES", "0")  # processes beside the server, or auto; 0: a thread of it
 
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")

@@ -2,6 +2,8 @@
 
 import re
 import secrets
+from contextvars import ContextVar
+from typing import Protocol
 
 from sandbox.attached.settings import PREFIX, is_attached
 
@@ -34,14 +36,37 @@ def attached_name(slug: str) -> str | None:
     return slug.removeprefix(PREFIX) if is_attached(slug) else None
 
 
+class Behind(Protocol):
+    """A live link, whose readers know one sandbox by another name and at other addresses (`masks`)."""
+
+    @property
+    def slug(self) -> str: ...
+    @property
+    def alias(self) -> str: ...
+    @property
+    def root(self) -> str: ...
+    @property
+    def api(self) -> str: ...
+
+
+BEHIND: ContextVar[Behind | None] = ContextVar("behind", default=None)
+"""The link whose reader is being answered."""
+
+
 def root_of(slug: str) -> str:
-    """Where its pages are: `/s/<slug>/`, or `/k/<name>/` of an attached cluster."""
+    """Where its pages are: `/s/<slug>/`, `/k/<name>/` of an attached cluster, `/v/<secret>/` behind a live link."""
+    behind = BEHIND.get()
+    if behind is not None and slug in (behind.slug, behind.alias):
+        return behind.root
     name = attached_name(slug)
     return f"/s/{slug}/" if name is None else f"/k/{name}/"
 
 
 def api_of(slug: str) -> str:
     """The same for programs (`api.py`, `attached_api.py`)."""
+    behind = BEHIND.get()
+    if behind is not None and slug in (behind.slug, behind.alias):
+        return behind.api
     name = attached_name(slug)
     return f"/api/sandboxes/{slug}" if name is None else f"/api/clusters/{name}"
 

@@ -12,6 +12,7 @@ from queueviz.boards import rows
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
 from queueviz.boards.side import retry_channel, side_queues
+from queueviz.masks import shown, shown_channel
 from queueviz.slugs import api_of, root_of
 from sandbox.control.readings import Reading
 from sandbox.queries.rows.board import Board
@@ -41,17 +42,17 @@ def live_config(
     for name in channels.values():
         reading = readings.get(name) if name else None
         if name and isinstance(reading, Reading):
-            first[name] = {
+            first[shown_channel(name)] = {
                 "seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
                 "data": reading.data,
             }  # fmt: skip
     return {
-        "slug": place.slug,
+        "slug": shown(place.slug),
         "root": root_of(place.slug),
         "api": api_of(place.slug),
         "attached": place.attached,
-        "channels": {role: name for role, name in channels.items() if name},
-        "facts": f"facts/{place.slug}",
+        "channels": {role: shown_channel(name) for role, name in channels.items() if name},
+        "facts": shown_channel(f"facts/{place.slug}"),
         "first": first,
         "seq": str(snapshot.get("seq", "0")),
         "at_ms": snapshot.get("at_ms"),

@@ -21,6 +21,14 @@ PLAYER_WORDS: dict[str, Any] = {
     "player.play": _("Play"),
     "player.pause": _("Pause"),
     "player.desc": _("{n} queues with their offsets, their owners and their lag"),
+    "player.bad empty": _("This recording is empty. Ask for another one."),
+    "player.bad cut": _(
+        "This recording is cut off: a part of it is missing. Load the page again, or ask for another one."
+    ),
+    "player.bad damaged": _("This recording is damaged here and cannot be played. Ask for another one."),
+    "player.bad other": _("This file is not a recording. Ask for another one."),
+    "player.bad version": _("This recording is of another release of QueueViz. Open it there, or ask for a new one."),
+    "player.bad unreachable": _("The recording cannot be loaded. Load the page again."),
     "player.too long": _("A moving picture lasts 30 s at most."),
     "player.too many queues": _("These are too many queues for a moving picture."),
 }

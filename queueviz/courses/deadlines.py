@@ -12,7 +12,6 @@ from queueviz import engine
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Sandbox
 from sandbox.control.actions import Action, AnswerStep
-from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused
 
 
@@ -52,5 +51,5 @@ def check(sandbox: Sandbox, action: Action) -> None:
 def _has_come(sandbox: Sandbox, action: Action) -> bool:
     if not isinstance(action, AnswerStep) or not action.key:
         return False
-    row = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+    row = engine.lab_of(sandbox.slug)
     return row is not None and any(receipt["key"] == action.key for receipt in row["receipts"])

@@ -14,6 +14,7 @@ from queueviz.courses import belongings
 from queueviz.courses.models import Enrolment
 from queueviz.models import Sandbox
 from queueviz.rates import Rate
+from sandbox.journal.event_filter import without_score
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since, segments
 from sandbox.kernel.errors import ActionRefused
@@ -24,6 +25,12 @@ from sandbox.labs.lab import shown
 MOST_BYTES = 256 * 1024 * 1024  # of journals, as they are read for one download
 EXPORTS = Rate(1 / 20, 4, what="exports")
 
+FINISHED = b'"type":"LabFinished"'
+SCORES = {"queueviz.submission": ("score",), "queueviz.grade": ("score",), "queueviz.ltiscore": ("sent_score",)}
+
+WITHHELD = """
+Scores are null: the teacher has not released them yet.  An export after that has them.
+"""
 ABOUT = """What is stored of {pseudonym} in the course "{title}".
 
 student.json              every row of the database about this student, by table
@@ -32,25 +39,26 @@ sandboxes/SLUG/attempts.json   each attempt at a lab: steps, predictions, mistak
 
 Not in here: messages in the brokers' stores of these sandboxes, which actions and producers named in the journal have
 made, and secrets, of which only digests are stored.
-"""
+{withheld}"""
 
 
-def files_of(enrolment: Enrolment) -> Iterator[tuple[str, bytes | Path]]:
-    """Names in the export, with their content or the file that has it."""
+def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
+    """Names in the export, with their content or the file that has it.  `scores`: null where they are withheld."""
     found = belongings.of(enrolment)
-    yield "README.txt", ABOUT.format(pseudonym=enrolment.pseudonym, title=enrolment.course.title).encode()
-    yield "student.json", _plain(_rows_of(found))
+    yield "README.txt", ABOUT.format(pseudonym=enrolment.pseudonym, title=enrolment.course.title,
+                                     withheld="" if scores else WITHHELD).encode()
+    yield "student.json", _plain(_rows_of(found, scores=scores))
     for sandbox in found.sandboxes:
         journal = _journal_of(sandbox)
         for path in segments(journal):
-            yield f"sandboxes/{sandbox.slug}/journal/{path.name}", path
-        yield f"sandboxes/{sandbox.slug}/attempts.json", _plain(_attempts_in(journal))
+            yield f"sandboxes/{sandbox.slug}/journal/{path.name}", path if scores else _without_scores(path)
+        yield f"sandboxes/{sandbox.slug}/attempts.json", _plain(_attempts_in(journal, scores=scores))
 
 
 def write(enrolment: Enrolment, directory: Path) -> int:
     """Into a directory, which is made; returns how many files.  Raises OSError."""
     count = 0
-    for name, content in files_of(enrolment):
+    for name, content in files_of(enrolment, scores=True):
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
@@ -58,11 +66,11 @@ def write(enrolment: Enrolment, directory: Path) -> int:
     return count
 
 
-def packed(enrolment: Enrolment) -> bytes:
+def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
     """As one ZIP file.  Raises ActionRefused (409) where it is too large for a download."""
     into, left = io.BytesIO(), MOST_BYTES
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
-        for name, content in files_of(enrolment):
+        for name, content in files_of(enrolment, scores=scores):
             data = content if isinstance(content, bytes) else content.read_bytes()
             left -= len(data)
             if left < 0:
@@ -72,12 +80,13 @@ def packed(enrolment: Enrolment) -> bytes:
     return into.getvalue()
 
 
-def _rows_of(found: belongings.Belongings) -> dict[str, Any]:
+def _rows_of(found: belongings.Belongings, *, scores: bool) -> dict[str, Any]:
     course = found.enrolment.course
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in found.rows():
         [plain] = serializers.serialize("python", [row])
-        tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"]})
+        hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
+        tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"], **hidden})
     seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([found.enrolment])]
     return {"course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
             "tables": tables, "browsers": seats}
@@ -87,12 +96,19 @@ def _journal_of(sandbox: Sandbox) -> Path:
     return engine.directory_of(sandbox.slug) / "journal"
 
 
-def _attempts_in(journal: Path) -> list[dict[str, Any]] | dict[str, str]:
+def _without_scores(path: Path) -> bytes:
+    """A segment of a journal: only the lines with a score are written anew."""
+    return b"".join(orjson.dumps(without_score(orjson.loads(line)), option=orjson.OPT_APPEND_NEWLINE)
+                    if FINISHED in line else line for line in path.read_bytes().splitlines(keepends=True))
+
+
+def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[str, str]:
     """A journal that cannot be graded is exported all the same, and it is said why."""
     try:
-        return [_attempt(one.attempt) for one in grade(map(from_row, rows_since(journal, 0)))]
+        attempts = [_attempt(one.attempt) for one in grade(map(from_row, rows_since(journal, 0)))]
     except Exception as why:  # whatever a forged journal says
         return {"error": f"{type(why).__name__}: {why}"}
+    return attempts if scores else [{**attempt, "score": None} for attempt in attempts]
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:

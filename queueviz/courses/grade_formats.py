@@ -20,8 +20,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from queueviz.courses.cells import cell
-from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult, is_released
+from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult
 from queueviz.courses.models import Course
+from queueviz.courses.releases import is_released
+from sandbox.kernel.calendar_text import FIRST_MS, LAST_MS
 
 Link = Callable[[str], str]
 
@@ -99,7 +101,9 @@ def folder_of(student: StudentResult) -> str:
 
 
 def at(at_ms: int) -> str:
-    """ISO 8601 to the second, in UTC."""
+    """ISO 8601 to the second, in UTC; of a time that no calendar has (in a forged journal) its milliseconds."""
+    if not FIRST_MS <= at_ms <= LAST_MS:
+        return f"{at_ms} ms"
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
 
 

@@ -1,4 +1,4 @@
-"""What the students of a course are worth: one result a student, lab and step, and when students see theirs.
+"""What the students of a course are worth: one result a student, lab and step (`releases`: when students see theirs).
 
 A grade is noted while a student works, from what the engine says of the lab; a published regrade (`regrading`) takes
 its place.
@@ -89,21 +89,6 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
                           tuple(_result(LABS[slug], work.get((place.pk, slug)))
                                 for slug in course.labs if slug in LABS))
             for place in places]  # fmt: skip
-
-
-def is_released(course: Course, now: datetime | None = None) -> bool:
-    """Whether students see what they are worth."""
-    if course.feedback == Course.Feedback.AT_ONCE or course.released_at is not None:
-        return True
-    return (course.feedback == Course.Feedback.AT_END and course.due_at is not None
-            and course.due_at <= (now or timezone.now()))
-
-
-def release(course: Course) -> None:
-    """Now, and for good; the first time counts."""
-    if course.released_at is None:
-        course.released_at = timezone.now()
-        course.save(update_fields=["released_at"])
 
 
 def note(submission: Submission, row: LabRow) -> None:

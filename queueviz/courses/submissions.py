@@ -11,7 +11,6 @@ from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor
-from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
@@ -46,7 +45,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
 
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:
     """Begin the lab there, unless it was begun: a busy engine or a rate may have refused that the first time."""
-    if engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab") is None:
+    if engine.lab_of(sandbox.slug) is None:
         acting.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
 
 

@@ -88,14 +88,21 @@ class PoolPort:
 
     def status(self) -> "Future[dict[str, Any]]":
         """As one engine's, with `engines`, the number of them.  An engine that is being started again is left out."""
-        def merged(found: list[dict[str, Any]]) -> dict[str, Any]:
-            total = {name: sum(status[name] for status in found) for name in ("awake", "known", "cap", "fds")}
-            for name in ("sandboxes", "attached"):
-                total[name] = {slug: row for status in found for slug, row in status[name].items()}
-            return {**total, "fd_limit": sum(status["fd_limit"] for status in found), "engines": self.pool.size,
-                    "engines_answering": len(found)}
+        return gathered(list(self.statuses().values()), self.merged, some=True)
 
-        return gathered([self._call(place, "status") for place in self.pool.engines()], merged, some=True)
+    def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
+        """Of each engine, by its name or its number, from 1 on."""
+        return {str(place + 1) if isinstance(place, int) else str(place): self._call(place, "status")
+                for place in self.pool.engines()}
+
+    def merged(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+        """The statuses of the engines that answered, as one."""
+        total = {name: sum(status[name] for status in found) for name in ("awake", "known", "cap", "fds")}
+        for name in ("sandboxes", "attached"):
+            total[name] = {slug: row for status in found for slug, row in status[name].items()}
+        return {**total, "fd_limit": sum(status["fd_limit"] for status in found), "engines": self.pool.size,
+                "engines_answering": len(found),
+                "full": next((full for status in found if (full := status.get("full"))), None)}
 
     def figures(self) -> "Future[list[dict[str, int]]]":
         """What the hub of each engine counted (`Hub.counted`)."""

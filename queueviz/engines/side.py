@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from queueviz.engines import wire
 from queueviz.live.channel import slug_of
 from queueviz.live.hub import Hub
+from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Side:
         self._flush()  # in their order
         self._send(wire.pack(("close", number, code)))
 
-    async def _still_see(self, asked: Sequence[tuple[Any, str]]) -> list[bool]:
+    async def _still_see(self, asked: Sequence[tuple[Any, str]]) -> list[Sight]:
         return list(await self._ask_web("still_see", list(asked)))
 
     async def _ask_web(self, question: str, *given: Any) -> Any:

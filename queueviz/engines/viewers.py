@@ -16,6 +16,7 @@ from queueviz.live.channel import slug_of
 from queueviz.live.database_turns import DatabaseTurns
 from queueviz.live.figures import together
 from queueviz.live.hub import StillSee
+from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer, has_room
 from sandbox.control.limits import HostLimits, SocketLimits
 from sandbox.kernel.errors import EngineBusy, SandboxError
@@ -180,17 +181,17 @@ class Viewers:
             answer: Any = await (self._may_see(*given) if question == "may_see" else self._may_still_see(*given))
         except Exception as why:
             log.warning("rights could not be checked: %s", why)
-            answer = question == "still_see" and [True] * len(given[0])
+            answer = [Sight.NO_SCORES] * len(given[0]) if question == "still_see" else Sight.NOTHING
         self._pool.say(engine, "answer", number, answer)
 
-    async def _may_see(self, number: int, slug: str) -> bool:
+    async def _may_see(self, number: int, slug: str) -> Sight:
         viewer = self._by_number.get(number)
-        return viewer is not None and await viewer.may_see(slug)
+        return Sight.NOTHING if viewer is None else await viewer.may_see(slug)
 
-    async def _may_still_see(self, asked: Sequence[tuple[int, str]]) -> list[bool]:
+    async def _may_still_see(self, asked: Sequence[tuple[int, str]]) -> list[Sight]:
         there = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
         found = iter(await self._still_see([(there[number], slug) for number, slug in asked if number in there]))
-        return [number in there and next(found) for number, _ in asked]
+        return [next(found) if number in there else Sight.NOTHING for number, _ in asked]
 
     def _engine_of(self, name: str) -> Place:
         """One that has the channel's sandbox, or says that there is none."""

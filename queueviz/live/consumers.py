@@ -19,6 +19,7 @@ from queueviz.live.channel import slug_of
 from queueviz.live.course_channels import CourseChannels, course_of
 from queueviz.live.hub import TOO_MANY
 from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
+from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
 from queueviz.masks import Mask
 from queueviz.rates import Rate
@@ -93,7 +94,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.hub.forget(self.viewer)
 
     async def _say(self, text: str) -> None:
-        text = text if self.mask is None else self.mask.outward(text)
+        text = text if self.mask is None else self.mask.frame(text)
         if self._send_at_once is None:
             await self.send(text)
         else:  # past ASGI each frame costs a third
@@ -102,7 +103,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.viewer is None or self.viewer.closed:
             return
-        message = _parsed(text_data if self.mask is None or text_data is None else self.mask.inward(text_data))
+        message = _parsed(text_data)
+        if message is not None and self.mask is not None:
+            message = self.mask.message(message)
         if message is None:
             await self.viewer.close(NOT_UNDERSTOOD)
         elif self.rate.admits("socket"):
@@ -168,8 +171,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         else:
             self._woken.add(slug)
 
-    async def _may_see(self, slug: str) -> bool:
-        return bool(await database_sync_to_async(_may_see)(self.visitor, slug))
+    async def _may_see(self, slug: str) -> Sight:
+        sight: Sight = await database_sync_to_async(_may_see)(self.visitor, slug)
+        return sight
 
 
 def _mask_of(who: visitor.Visitor) -> Mask | None:
@@ -182,14 +186,14 @@ def _mask_of(who: visitor.Visitor) -> Mask | None:
     return Mask(link.sandbox.slug, who.link) if link.kind == sharing.LIVE else None
 
 
-def _may_see(who: visitor.Visitor, slug: str) -> bool:
+def _may_see(who: visitor.Visitor, slug: str) -> Sight:
     """Read afresh each time: the session may have ended since the socket opened."""
     try:
         visit = access.visit_at(visitor.afresh(who), slug, "see")
     except (access.NotFound, access.Forbidden):
-        return False
+        return Sight.NOTHING
     attaching.glance(visit)
-    return True
+    return visit.sight
 
 
 def _note(who: visitor.Visitor) -> bool:

@@ -20,10 +20,13 @@ from queueviz.live.fact_channel import FACTS, MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
 from queueviz.live.figures import Figures, Lateness
+from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer, Watch, has_room
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
 from sandbox.control.readings import Reading, Refusal
+from sandbox.journal.event_filter import Row, without_score
 from sandbox.kernel.errors import SandboxError
+from sandbox.queries.rows.labs import view_without_score
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
@@ -35,10 +38,11 @@ log = logging.getLogger(__name__)
 BEAT_S = 1.0
 TOGETHER_S = 0.01  # what falls due within it of the turn before is read in one crossing
 PATIENCE_S = 2.0  # for the engine
+LAB = "lab"
 TOO_SLOW = 4408
 TOO_MANY = 4429
 
-StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[bool]]]  # of visitors and slugs
+StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[Sight]]]  # of visitors and slugs
 
 
 class Hub:
@@ -99,7 +103,7 @@ class Hub:
         if not known and viewer.channel_count >= self.limits.channels:
             return await viewer.send(frames.end(name, "too_many_channels"))
         is_there = viewer in self._places.get(slug, ())  # then its right is read every second
-        if not is_there and not await self.turns.ask(lambda: viewer.may_see(slug)):
+        if not is_there and not viewer.look(slug, await self.turns.ask(lambda: viewer.may_see(slug))):
             return await viewer.send(frames.end(name, "unknown"))
         self._joining[slug] += 1
         try:
@@ -124,7 +128,8 @@ class Hub:
             self._add_to_board(viewer, name, slug)
         self._news.set()
         if start is not None and start.rows is not None:
-            await viewer.send(frames.facts(name, start.rows, first=start.after + 1 if start.is_cut else None))
+            rows = self._shown_rows(slug, start.rows)
+            await viewer.send(frames.facts(name, rows, first=start.after + 1 if start.is_cut else None))
         return None
 
     async def reach(self, slug: str) -> None:
@@ -168,7 +173,7 @@ class Hub:
     async def recheck(self, slug: str) -> None:
         """Rights to `slug` changed: who lost them sees it end."""
         for viewer in list(self._places.get(slug, ())):
-            if not await viewer.may_see(slug):
+            if not viewer.look(slug, await viewer.may_see(slug)):
                 await self._send_away(viewer, slug)
 
     async def _check_rights(self, still_see: StillSee) -> None:
@@ -181,8 +186,8 @@ class Hub:
             except Exception as why:  # a database that is busy now is asked again in a moment
                 log.warning("rights could not be checked: %s", why)
                 continue
-            for (viewer, slug), may in zip(asked, allowed, strict=True):
-                if not may:
+            for (viewer, slug), sight in zip(asked, allowed, strict=True):
+                if not viewer.look(slug, sight):
                     await self._send_away(viewer, slug)
 
     async def _send_away(self, viewer: Viewer, slug: str) -> None:
@@ -278,7 +283,7 @@ class Hub:
             return
         self.lateness.note(now_s, now_s - (waits_from_s or now_s))
         self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
-        reason = await channel.publish(reading, now_s)
+        reason = await channel.publish(self._shown(channel, reading), now_s)
         if reason is not None:
             await self._end(channel, reason)
 
@@ -289,9 +294,21 @@ class Hub:
         if found is None or not facts.viewers:
             return
         self._newest[facts.slug] = max(found.next_seq - 1, self._newest.get(facts.slug, 0))
-        await facts.publish(found.rows, found.next_seq)
+        await facts.publish(self._shown_rows(facts.slug, found.rows), found.next_seq)
         if len(found.rows) == MOST_ROWS:
             facts.dirty = True  # there is more
+
+    def _withholds(self, slug: str) -> bool:
+        """Frames are the same for all viewers of a channel: what one of them is not shown, none is."""
+        return any(slug in viewer.scoreless for viewer in self._places.get(slug, ()))
+
+    def _shown(self, channel: Channel, reading: Reading) -> Reading:
+        if not channel.name.startswith(f"{LAB}/") or not self._withholds(channel.slug):
+            return reading
+        return reading._replace(data=view_without_score(reading.data))
+
+    def _shown_rows(self, slug: str, rows: list[Row]) -> list[Row]:
+        return [without_score(row) for row in rows] if self._withholds(slug) else rows
 
     async def _beat(self, now_s: float) -> None:
         server_ms = int(time.time() * 1000)

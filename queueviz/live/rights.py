@@ -11,17 +11,18 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from queueviz import access
+from queueviz.live.sight import Sight
 from queueviz.visitor import SESSIONS, Visitor
 
 DECODED_KEPT = 2_048
 
 
-def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[bool]:
+def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     """One answer for each visitor and slug.  The number of queries does not grow with their number."""
     keys = {who.session.session_key for who, _ in asked if who.session is not None}
     sessions = _sessions(keys - {None})
     users = _users({session[SESSION_KEY] for session in sessions.values() if SESSION_KEY in session})
-    return access.may_see([(_afresh(who, sessions, users), slug) for who, slug in asked])
+    return access.sights([(_afresh(who, sessions, users), slug) for who, slug in asked])
 
 
 def _afresh(who: Visitor, sessions: dict[str, dict[str, Any]], users: dict[str, Any]) -> Visitor:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, NamedTuple
 
+from queueviz.live.sight import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class Viewer:
     """A socket.  `send` hands one text to the server's write buffer; it never waits for the reader."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]],
-                 may_see: Callable[[str], Awaitable[bool]], address: str, limits: SocketLimits,
+                 may_see: Callable[[str], Awaitable[Sight]], address: str, limits: SocketLimits,
                  who: Any = None) -> None:  # fmt: skip
         self._send = send
         self._close = close
@@ -63,6 +64,7 @@ class Viewer:
         self.limits = limits
         self.watches: dict[str, Watch] = {}
         self.fact_cursors: dict[str, int] = {}  # facts channel -> newest seq sent
+        self.scoreless: set[str] = set()  # slugs whose scores it is not shown
         self._cost, self._cost_at_s = 0.0, 0.0  # seconds a second, and when that was so
         self.hidden = False
         self.closed = False
@@ -71,6 +73,14 @@ class Viewer:
     @property
     def channel_count(self) -> int:
         return len(self.watches) + len(self.fact_cursors)
+
+    def look(self, slug: str, sight: Sight) -> bool:
+        """Keep what it sees of `slug`; whether that is anything."""
+        if sight == Sight.ALL:
+            self.scoreless.discard(slug)
+        else:
+            self.scoreless.add(slug)
+        return bool(sight)
 
     async def send(self, text: str) -> None:
         if self.closed:

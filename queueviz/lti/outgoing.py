@@ -6,6 +6,7 @@ them is connected to, no redirect is followed, no proxy or password file of this
 """
 
 import ipaddress
+import re
 import socket
 import time
 from collections.abc import Collection
@@ -20,6 +21,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from queueviz.lti.models import ADDRESS_CHARS
 
+HOST = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+MOST_HOST_CHARS, MOST_LABEL_CHARS = 253, 63  # RFC 1035
 CONNECT_S, READ_S = 5.0, 10.0
 WHOLE_S = 20.0  # of an answer, however slowly it comes
 MOST_BYTES = 1024 * 1024
@@ -49,6 +52,13 @@ def host_of(address: str) -> str:
     if odd or not host or parts.username is not None or parts.fragment or not (parts.scheme == "https" or plain):
         raise AddressRefused("no https address")
     return host
+
+
+def is_host(text: str) -> bool:
+    """Whether it is the host of some https address, and nothing beside it: no scheme, port, path or wildcard."""
+    if not text or len(text) > MOST_HOST_CHARS or not HOST.fullmatch(text):
+        return False
+    return all(0 < len(label) <= MOST_LABEL_CHARS for label in text.split("."))
 
 
 def is_private(host: str) -> bool:

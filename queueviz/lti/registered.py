@@ -60,7 +60,8 @@ def registration_of(platform: LtiPlatform) -> Registration:
 def hosts_of(platform: LtiPlatform) -> Collection[str]:
     """Of its endpoints, and those beside them: all that requests and forms go to."""
     endpoints = (platform.auth_url, platform.token_url, platform.key_set_url)
-    return {outgoing.host_of(address) for address in endpoints} | {host.lower() for host in platform.hosts}
+    further = {host.lower() for host in platform.hosts if isinstance(host, str)}
+    return {outgoing.host_of(address) for address in endpoints} | set(filter(outgoing.is_host, further))
 
 
 def may_ask(platform: LtiPlatform, address: object) -> bool:

@@ -24,6 +24,7 @@ SECRET_BYTES = 24
 MOST_TRIES = 5  # of one link: each makes us ask a server of its choice
 MOST_OPEN = 5  # links of one account
 MOST_PLATFORMS = 20  # of one account
+HOST_CHARS = 80  # shown of what is none
 MOST_IDS = 50  # deployments and hosts of a platform
 TOKEN_CHARS = 4096
 ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
@@ -89,6 +90,17 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
             ValueError):  # fmt: skip
         raise ActionRefused(502, "What is at this address did not answer as an LMS.",
                             "Register from the page of your LMS for external tools.") from None
+
+
+def hosts(text: str) -> list[str]:
+    """Hosts in small letters, one a line.  Raises ActionRefused (422), which names the first that is none."""
+    found = [host.lower() for host in listed(text)]
+    for host in found:
+        if not outgoing.is_host(host):
+            raise ActionRefused(422, "{host} is not a host.",
+                                "Write it as files.example.org, without https:// and path.", field="hosts",
+                                host=host[:HOST_CHARS])
+    return found
 
 
 def listed(text: str) -> list[str]:

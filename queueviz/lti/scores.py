@@ -27,7 +27,8 @@ from pylti1p3.assignments_grades import AssignmentsGradesService
 from pylti1p3.exception import LtiException, LtiServiceException
 from pylti1p3.grade import Grade
 
-from queueviz.courses.models import Course, Enrolment, Submission
+from queueviz.courses import releases
+from queueviz.courses.models import Enrolment, Submission
 from queueviz.lti import seals
 from queueviz.lti.claims import SCORE
 from queueviz.lti.models import LtiPlatform, LtiScore, LtiSeat
@@ -81,10 +82,8 @@ def _finished() -> QuerySet[LtiScore, Any]:
 
 def due(now: datetime) -> QuerySet[LtiScore, Any]:
     """The oldest first.  Where a course shows scores later, its platform gets them later."""
-    at_once, at_end = Course.Feedback.AT_ONCE, Course.Feedback.AT_END
-    said = Q(seat__enrolment__course__feedback=at_once) | Q(seat__enrolment__course__released_at__lte=now)
-    said |= Q(seat__enrolment__course__feedback=at_end, seat__enrolment__course__due_at__lte=now)
-    found = differing().filter(said, due_at__lte=now, tries__lt=MOST_TRIES, seat__enrolment__removed_at__isnull=True)
+    found = differing().filter(seat__enrolment__course__in=releases.released(now), due_at__lte=now,
+                               tries__lt=MOST_TRIES, seat__enrolment__removed_at__isnull=True)
     return found.select_related("seat__platform").order_by("due_at", "pk")
 
 
@@ -148,7 +147,10 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
 
 
 class Status(NamedTuple):
-    """Of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows."""
+    """Of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows.
+
+    `score`: what the LMS has; None: nothing, or the course does not show it now.
+    """
 
     state: str
     score: int | None
@@ -163,6 +165,7 @@ def statuses(enrolment: Enrolment) -> dict[str, Status]:
     late = {row.pk for row in differing().filter(seat__enrolment=enrolment)}
     may = set(due(now + MOST_PAUSE).filter(seat__enrolment=enrolment).values_list("pk", flat=True))
     found: dict[str, Status] = {}
+    shows = releases.is_released(enrolment.course, now)
     for row in LtiScore.objects.filter(seat__enrolment=enrolment).order_by("pk"):
         if row.pk not in late:
             state = "none" if row.sent_score is None else "sent"
@@ -170,7 +173,7 @@ def statuses(enrolment: Enrolment) -> dict[str, Status]:
             state = "failed"
         else:
             state = "waiting" if row.pk in may else "held"
-        one = Status(state, row.sent_score, row.sent_at, row.why, row.status)
+        one = Status(state, row.sent_score if shows else None, row.sent_at, row.why, row.status)
         if row.lab not in found or ORDER.index(state) > ORDER.index(found[row.lab].state):
             found[row.lab] = one
     return found

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import visitor
-from queueviz.courses import deadlines, grades, joining, presence, retention, submissions, teaching
+from queueviz.courses import deadlines, grades, joining, presence, releases, retention, submissions, teaching
 from queueviz.courses.cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.courses.visits import CourseVisit, courses_of, visit_course
@@ -151,7 +151,7 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
     labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
             for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    released = grades.is_released(course)
+    released = releases.is_released(course)
     [mine] = grades.results_of(course, visit.enrolment) if released else [None]
     return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link, "released": released,
             "results": mine, "lms": scores.statuses(visit.enrolment), "due_at": deadlines.due_of(visit.enrolment)}

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
-from queueviz import access, owners, refusals
+from queueviz import access, masks, owners, refusals
 from queueviz.visitor import Visitor
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ SENTENCES = {
 def sentence(request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None,
              details: Any = None) -> HttpResponse:  # fmt: skip
     """One refusal, as JSON, partial or page, whichever the visitor asked for."""
+    if (mask := masks.of_request(request)) is not None:
+        error, hint = mask.text(error), mask.text(hint)
     if request.path.startswith("/api/"):
         return JsonResponse(_shape(error, hint, field, details), status=status)
     context = {"status": status, "message": error, "hint": hint, "field": field, "details": details}
@@ -75,8 +77,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    status = 503 if isinstance(sys.exception(), OperationalError) else 500  # a session could not be kept
+    error = sys.exception()
+    status = 503 if isinstance(error, OperationalError) else 500  # a session could not be kept
     try:
+        if error is not None and refusals.is_disk_full(error):
+            status, said = refusals.describe(error)
+            return sentence(request, status, **said)
         return _standing(request, status)
     except Exception:  # the page of errors is itself broken: words alone still work
         log.exception("the error page failed")

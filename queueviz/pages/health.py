@@ -10,12 +10,16 @@ from queueviz import load
 from queueviz.live import hubs, notified
 from sandbox.kernel.errors import SandboxError
 
+NOT_SAID = ("sandboxes", "full")  # addresses are not public; a sentence says the other
+
 
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """200 when engine and database answer, `busy` with the reason when late; else 503 and which does not answer."""
-    said: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok"}
+    """200 when engine and database answer, `busy` or `full` with the reason when late or without room; else 503 and
+    which does not answer.
+    """
+    said: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -23,8 +27,12 @@ def health(request: HttpRequest) -> JsonResponse:
         said |= {"status": "failing", "database": type(error).__name__}
     try:
         now = load.load()
-        said |= {name: value for name, value in now.status.items() if name != "sandboxes"}  # addresses are not public
+        said |= {name: value for name, value in now.status.items() if name not in NOT_SAID}
         with translation.override("en"):  # for programs
+            if now.stopped:
+                said |= {"status": "failing", "engine": now.stopped}
+            if now.full:
+                said |= {"disk": now.full} | ({"status": "full"} if said["status"] == "ok" else {})
             said |= {"status": "busy", "busy": now.busy} if now.busy and said["status"] == "ok" else {}
     except SandboxError as error:
         said |= {"status": "failing", "engine": str(error)}

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from queueviz import engine
+from queueviz import engine, masks
 from queueviz.boards.board import board_channel
 from queueviz.boards.down import down_lines, known_text
 from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
@@ -37,11 +37,13 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
     found = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
     channel = board_channel(Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True)))
                             if pair else place)
-    live = {**context["live"], "channels": {"board": channel} if channel else {}, "group": pair and pair[0],
-            "topic": pair and pair[1], "first": _first(channel),
+    known_as = None if channel is None else masks.shown_channel(channel)
+    first = _first(channel)
+    live = {**context["live"], "channels": {"board": known_as} if known_as else {}, "group": pair and pair[0],
+            "topic": pair and pair[1], "first": {known_as: first} if first else {},
             "history": {"at_ms": found.at_ms, "lines": found.lines, "measure": name, "span_ms": span * MINUTE_MS,
                         "words": _words()}}  # fmt: skip
-    board = live["first"].get(channel, {}).get("data") or {}
+    board = first.get("data") or {}
     header = board.get("header")
     known = known_text(header) if header else ""
     return fresh(context["sandbox"], JOB, result) | {
@@ -91,8 +93,8 @@ def _first(channel: str | None) -> dict[str, Any]:
     [reading] = engine.answer(engine.port().read([channel]))
     if isinstance(reading, Refusal):
         return {}
-    return {channel: {"seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
-                      "data": reading.data}}  # fmt: skip
+    return {"seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
+            "data": reading.data}  # fmt: skip
 
 
 def _words() -> dict[str, str]:

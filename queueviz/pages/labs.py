@@ -13,7 +13,7 @@ from queueviz import access, acting, engine, forms, lab_recordings, owners, rang
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.courses import grades, pacing, polling, presence, submissions
+from queueviz.courses import pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
 from queueviz.courses.models import Course
 from queueviz.pages import errors, reading
@@ -22,7 +22,6 @@ from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
 from queueviz.refusals import filled
 from queueviz.slugs import root_of
-from sandbox.control.questions import LabState
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, Pack, exam_of, pack_of
@@ -90,8 +89,8 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
     made = owners.create(who, lab.template, preset=lab.preset, name=f"{lab.number} · {gettext(lab.title)}",
                          history=False, changes=dict(lab.changes) or None)  # fmt: skip
-    try:
-        acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam})
+    try:  # a part of the start, which is counted: a browser that is new has no session yet, and a class one address
+        acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False)
     except SandboxError:  # the next try makes another one
         owners.delete(who, made.sandbox)
         raise
@@ -156,12 +155,13 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     row = _row(slug, lab)
     if (course := access.ours(visit).course) is not None:
         submissions.note(access.ours(visit), row)
-        context |= {"course": course, "asks": presence.asks(who, course), "released": grades.is_released(course)}
+        context |= {"course": course, "asks": presence.asks(who, course)}
         if visit.role == "student":
             context |= _paced(course, row)
     elif row["finished"] and access.owns(who, access.ours(visit)):
         _note_score(request, row)
-    context |= {"lab": panel(row), "here": _address(slug, lab), "refused": refused, "status": status}
+    context |= {"lab": panel(row), "shows_score": visit.sees_scores, "here": _address(slug, lab), "refused": refused,
+                "status": status}
     if alone:
         return render(request, "queueviz/partials/lab.html", context, status=status)
     numbers = row["numbers"]
@@ -201,7 +201,7 @@ def _send(who: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> No
 
 
 def _row(slug: str, lab: str) -> LabRow:
-    row: LabRow | None = engine.answer(engine.port().ask(slug, LabState())).get("lab")
+    row = engine.lab_of(slug)
     if row is None or row["lab"] != lab:
         raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
     return row
@@ -216,7 +216,7 @@ def _in_progress(who: visitor.Visitor) -> Found:
     found: Found = {}
     for sandbox in access.sandboxes_of(who):
         try:
-            row: LabRow | None = engine.answer(engine.port().ask(sandbox.slug, LabState())).get("lab")
+            row = engine.lab_of(sandbox.slug)
         except SandboxError:
             continue
         if row is not None:

@@ -8,7 +8,7 @@ from django.urls import Resolver404, resolve
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from queueviz import sharing, visitor
+from queueviz import masks, sharing, visitor
 from queueviz.masks import Mask
 from queueviz.sharing import Share
 
@@ -27,15 +27,16 @@ def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
 
 
 def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> HttpResponseBase:
-    """What the sandbox's own address answers to a visitor who has the link alone (`middleware.Masked` renames it)."""
+    """What the sandbox's own address answers to a visitor who has the link alone; `masks` renames what names it."""
     slug = link.sandbox.slug
     request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]  # for middleware, as `user` is
     of_api = rest.removeprefix("api/") if rest.startswith("api/") else None
     try:
-        found = resolve(f"/s/{slug}/{mask.inward(rest)}" if of_api is None else f"/api/sandboxes/{slug}/{of_api}")
+        found = resolve(f"/s/{slug}/{rest}" if of_api is None else f"/api/sandboxes/{slug}/{of_api}")
     except Resolver404:
         raise Http404 from None
     if not (found.url_name in PAGES if of_api is None else of_api.partition("/")[0] in API):
         raise Http404
-    answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+    with masks.behind(mask):
+        answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
     return answer

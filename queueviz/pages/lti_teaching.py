@@ -101,7 +101,7 @@ def _change(request: HttpRequest, platform: LtiPlatform) -> None:
         platform.delete()
         return
     platform.deployments = registering.listed(request.POST.get("deployments", ""))
-    platform.hosts = [host.lower() for host in registering.listed(request.POST.get("hosts", ""))]
+    platform.hosts = registering.hosts(request.POST.get("hosts", ""))
     platform.save(update_fields=["deployments", "hosts"])
 
 

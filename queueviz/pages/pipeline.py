@@ -17,9 +17,10 @@ from queueviz.boards.page import Place, Readings
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.pages.sandbox import refusal_beside, shell
 from queueviz.runs import asking
-from queueviz.runs.offers import Offer, offers, title_of
+from queueviz.runs.offers import Offer, demand_shown, offers, offers_to, title_of
 from queueviz.runs.shown import sentence
 from queueviz.runs.tables import Result
+from queueviz.slugs import root_of
 from sandbox.kernel.errors import SandboxError
 
 CHANGED = "queueviz:runs"  # the event on which the list is asked for again
@@ -35,7 +36,8 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         return _do(request, slug)
     context = page_context(request, slug, "pipeline")
-    context |= _list(context["sandbox"]) | {"offers": list(offers().values())} | _found(request, slug)
+    visit = context["visit"]
+    context |= _list(context["sandbox"]) | {"offers": list(offers_to(visit).values())} | _found(request, visit)
     return render(request, "queueviz/boards/pipeline.html", context)
 
 
@@ -43,7 +45,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The list, asked for every second while something is on."""
     visit = access.visit_at(visitor.of_request(request), slug, "see")
-    context = {"root": f"/s/{slug}/", "can": visit.can, **_list(access.ours(visit))}
+    context = {"root": root_of(slug), "can": visit.can, **_list(access.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
 
 
@@ -53,7 +55,7 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     visit = access.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
-    context = {"root": f"/s/{slug}/", "can": visit.can, **fresh(access.ours(visit), job, Result(job, slug))}
+    context = {"root": root_of(slug), "can": visit.can, **fresh(access.ours(visit), job, Result(job, slug))}
     answer = render(request, "queueviz/partials/freshness.html", context)
     is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
     if not is_on and request.GET.get("seen") not in (None, context["version"]):
@@ -116,12 +118,13 @@ def _shown_run(run: PipelineRun) -> dict[str, Any]:
             "share": round(100 * run.tasks_done / run.tasks) if run.tasks else 0}  # fmt: skip
 
 
-def _found(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """The tables of one job's result, one of them with its first rows."""
+def _found(request: HttpRequest, visit: access.Visit) -> dict[str, Any]:
+    """The tables of one job's result, one of them with its first rows.  Raises ActionRefused (409): `demand_shown`."""
     offer: Offer | None = offers().get(request.GET.get("job", ""))
     if offer is None:
         return {}
-    result = Result(offer.job, slug)
+    demand_shown(visit, offer.job)
+    result = Result(offer.job, access.ours(visit).slug)
     tables = result.manifest.tables if result.manifest is not None else {}
     chosen = request.GET.get("table", "")
     chosen = chosen if chosen in tables else next(iter(tables), "")

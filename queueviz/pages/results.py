@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from queueviz import visitor
-from queueviz.courses import difference_texts, grade_formats, grades, regrading
+from queueviz.courses import difference_texts, grade_formats, grades, regrading, releases
 from queueviz.courses.models import Course, Enrolment
 from queueviz.courses.visits import visit_course
 from sandbox.kernel.errors import ActionRefused
@@ -55,7 +55,7 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
     students = grades.results_of(course)
     context: dict[str, Any] = _chosen(course, students, request.GET) | {
         "course": course, "students": students, "labs": [LABS[lab] for lab in course.labs if lab in LABS],
-        "released": grades.is_released(course), "files": FILES, "regrade": made,
+        "released": releases.is_released(course), "files": FILES, "regrade": made,
         "differences": [difference_texts.shown(row) for row in rows[:MOST_SHOWN]],
         "left_out": max(0, len(rows) - MOST_SHOWN)}  # fmt: skip
     return render(request, "queueviz/pages/course_results.html", context)
@@ -63,7 +63,7 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def release(request: HttpRequest, slug: str) -> HttpResponse:
-    grades.release(visit_course(visitor.of_request(request), slug, "grade").course)
+    releases.release(visit_course(visitor.of_request(request), slug, "grade").course)
     return redirect("course-results", slug)
 
 

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, attaching, engine, forms, owners, refusals, undoing, visitor
+from queueviz import access, acting, attaching, engine, forms, masks, owners, refusals, undoing, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
 from queueviz.pages import reading, replay
@@ -104,16 +104,17 @@ def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = T
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
     expires_at = visit.sandbox.expires_at
-    row: SandboxRow = {**snapshot["sandbox"], "slug": slug, "name": visit.sandbox.name,
-                       "expires_at": expires_at.isoformat() if expires_at else None}
+    row: SandboxRow = masks.shown({**snapshot["sandbox"], "slug": slug, "name": visit.sandbox.name,
+                                   "expires_at": expires_at.isoformat() if expires_at else None})
     if (why := row.get("trouble_why")) is not None:
-        row["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
+        row["trouble"] = masks.shown(refusals.filled(NOTHING_MORE, {"why": why}))
     elif visit.is_attached:
         row["trouble"] = _troubles(row)
     row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])}
                       for one in row.get("notices", ())]
     snapshot["sandbox"] = row
-    return {"sandbox": visit.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot,
+    return {"sandbox": visit.sandbox, "place_label": masks.shown(visit.sandbox.label), "root": root_of(slug),
+            "api": api_of(slug), "snapshot": snapshot,
             "can": visit.can, "role": visit.role, "tab": tab, "attached": visit.is_attached,
             "begun_lab": LABS.get(row.get("lab", "")),
             "expires_at": expires_at}  # fmt: skip

@@ -61,7 +61,8 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     newest = sharing.newest(slug)
     context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "newest": newest, "lives": sharing.LIVES_DAYS,
                                "given": request.POST or _offered(request, newest), "kinds": KINDS,
-                               "texts": texts(WORDS), "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
+                               "texts": texts(WORDS | PLAYER_WORDS),
+                               "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
@@ -277,11 +278,12 @@ def _frame(request: HttpRequest, secret: str, part: str, width: int, height: int
 
 
 def _secret_of(request: HttpRequest, url: str) -> str:
-    """Of one of our own addresses."""
-    parts = urlsplit(url)
+    """Of one of our own addresses: http or https, of the host that is asked."""
     try:
-        found = resolve(parts.path) if parts.netloc == request.get_host() else None
-    except Resolver404:
+        parts = urlsplit(url)
+        is_ours = parts.scheme in ("http", "https") and parts.netloc.lower() == request.get_host().lower()
+        found = resolve(parts.path) if is_ours else None
+    except (Resolver404, ValueError):  # no such page, or no address at all
         found = None
     if found is None or found.url_name not in ("shared", "embedded"):
         raise Http404("This is no address of a share link here.")

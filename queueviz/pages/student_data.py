@@ -9,8 +9,8 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from queueviz import visitor
-from queueviz.courses import belongings, exporting, forgetting, joining, retention
+from queueviz import access, visitor
+from queueviz.courses import belongings, exporting, forgetting, joining, releases, retention
 from queueviz.courses.models import Enrolment
 from queueviz.courses.visits import CourseVisit, visit_course
 from sandbox.kernel.errors import ActionRefused
@@ -38,7 +38,8 @@ def own(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def own_export(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
-    return _packed(who, _own(visit_course(who, slug, "see")))
+    enrolment = _own(visit_course(who, slug, "see"))
+    return _packed(who, enrolment, scores=releases.is_released(enrolment.course))
 
 
 @never_cache
@@ -59,7 +60,7 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @require_GET
 def student_export(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     who = visitor.of_request(request)
-    return _packed(who, _of_course(visit_course(who, slug, "grade"), number))
+    return _packed(who, _of_course(visit_course(who, slug, "grade"), number), scores=True)
 
 
 @never_cache
@@ -104,9 +105,9 @@ def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, here:
     return render(request, "queueviz/pages/course_data.html", context)
 
 
-def _packed(who: visitor.Visitor, enrolment: Enrolment) -> HttpResponse:
-    exporting.EXPORTS.demand(who.address)
-    answer = HttpResponse(exporting.packed(enrolment), content_type="application/zip")
+def _packed(who: visitor.Visitor, enrolment: Enrolment, *, scores: bool) -> HttpResponse:
+    exporting.EXPORTS.demand(access.counted_as(who))
+    answer = HttpResponse(exporting.packed(enrolment, scores=scores), content_type="application/zip")
     name = f"{enrolment.course.slug}-{enrolment.pseudonym}.zip"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
     answer["Content-Encoding"] = "identity"  # it is compressed already

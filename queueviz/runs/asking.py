@@ -1,18 +1,15 @@
 """Asking for a run, cancelling one, and who may: the same for pages and programs."""
 
-import hashlib
-import hmac
 from collections.abc import Mapping
 
-from django.conf import settings
 from django.utils import timezone
 
 from queueviz import access, acting, owners
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import heartbeat, places
-from queueviz.runs.offers import offers
+from queueviz.runs.offers import demand_shown, offers
 from queueviz.turns import one_at_a_time
-from queueviz.visitor import Visitor
+from queueviz.visitor import Visitor, counting_key
 from sandbox.kernel.errors import ActionRefused
 
 VERB = "act"
@@ -24,11 +21,12 @@ OPEN = (PipelineRun.State.QUEUED, PipelineRun.State.RUNNING)
 def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -> PipelineRun:
     """A run that waits for the worker.
 
-    Raises `NotFound`, `Forbidden` or `ActionRefused`: 422 no such job or option, 409 it waits already or the cluster
-    is not ours, 429 a limit.
+    Raises `NotFound`, `Forbidden` or `ActionRefused`: 422 no such job or option, 409 it waits already, the cluster is
+    not ours or scores are withheld, 429 a limit.
     """
-    sandbox = _sandbox(visitor, slug)
-    given = _checked(job, options)
+    visit = _visit(visitor, slug)
+    sandbox, given = access.ours(visit), _checked(job, options)
+    demand_shown(visit, job)
     with one_at_a_time("run"):
         _demand_room(visitor, sandbox, job)
         old = PipelineRun.objects.filter(sandbox=sandbox).exclude(state__in=OPEN)
@@ -39,7 +37,7 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
     """One that waits never begins; one at work ends as soon as Spark lets go.  One that is over stays as it is."""
-    found = one_of(_sandbox(visitor, slug), run)
+    found = one_of(access.ours(_visit(visitor, slug)), run)
     waiting = PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.QUEUED)
     if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
         PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
@@ -68,7 +66,7 @@ def is_worker_alive() -> bool:
     return heartbeat.is_beating(places.home() / places.FOLDER)
 
 
-def _sandbox(visitor: Visitor, slug: str) -> Sandbox:
+def _visit(visitor: Visitor, slug: str) -> access.Visit:
     visit = access.visit_at(visitor, slug, "see")
     if visit.is_attached:
         raise ActionRefused(409, "The journal and the files of this cluster are not here, so nothing can run on them.",
@@ -76,7 +74,7 @@ def _sandbox(visitor: Visitor, slug: str) -> Sandbox:
     if not visit.may(VERB):
         raise access.forbidden(visitor, visit)
     acting.ACTIONS.demand(access.counted_as(visitor))
-    return access.ours(visit)
+    return visit
 
 
 def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
@@ -112,4 +110,4 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
 
 def _hashed(visitor: Visitor) -> str:
     """Enough to count with; a session's key or an address cannot be read from it."""
-    return hmac.new(settings.SECRET_KEY.encode(), access.counted_as(visitor).encode(), hashlib.sha256).hexdigest()
+    return counting_key(access.counted_as(visitor))

@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.access import Visit
+from queueviz.courses import releases
+
+SCORES = frozenset({"grading"})  # jobs whose results have scores of labs
 ENDLESS = frozenset({"follow"})  # a run that is asked for on a page comes to an end
 
 
@@ -33,6 +37,17 @@ def offers() -> dict[str, Offer]:
 
     return {name: Offer(name, *texts, tuple(option for option in JOBS[name].options if option not in ENDLESS))
             for name, texts in _TEXTS.items() if name in JOBS}
+
+
+def offers_to(visit: Visit) -> dict[str, Offer]:
+    """Those whose results this visitor may see."""
+    return {name: offer for name, offer in offers().items() if visit.sees_scores or name not in SCORES}
+
+
+def demand_shown(visit: Visit, job: str) -> None:
+    """Raises ActionRefused (409) where the job's result has scores that are withheld from this visitor."""
+    if job in SCORES and not visit.sees_scores:
+        raise releases.withheld()
 
 
 def title_of(job: str) -> object:

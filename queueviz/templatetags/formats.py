@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from django import template
 
+from sandbox.kernel.calendar_text import FIRST_MS, LAST_MS
+
 register = template.Library()
 
 THIN = "\u2009"
@@ -98,14 +100,15 @@ def clock(ms: int | str | None, zone_min: int = 0) -> str:
     """10:42:17.350, in a zone given in minutes east of UTC."""
     if ms is None or ms == "":
         return UNKNOWN
-    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(ms), minutes=zone_min)
-    return f"{at:%H:%M:%S}.{at.microsecond // 1000:03d}"
+    at = _at(ms, zone_min)
+    return _plain_ms(ms) if at is None else f"{at:%H:%M:%S}.{at.microsecond // 1000:03d}"
 
 
 @register.filter
 def second(ms: int | str | None) -> str:
     """10:42:17, where milliseconds would be noise."""
-    return clock(ms)[:8]
+    shown = clock(ms)
+    return shown[:8] if ":" in shown else shown
 
 
 @register.filter
@@ -113,8 +116,20 @@ def moment(ms: int | str | None) -> str:
     """2026-11-20 10:42:17.350, for fields and copies; UTC."""
     if ms is None or ms == "":
         return UNKNOWN
-    at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(ms))
-    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
+    at = _at(ms)
+    return _plain_ms(ms) if at is None else f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
+
+
+def _at(ms: int | str, zone_min: int = 0) -> datetime | None:
+    """None: no calendar has it, such as the time of birth that a client made up for its message."""
+    local_ms = int(ms) + zone_min * 60_000
+    if not FIRST_MS <= local_ms <= LAST_MS:
+        return None
+    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=local_ms)
+
+
+def _plain_ms(ms: int | str) -> str:
+    return f"{number(ms)} ms"
 
 
 def _half_up(value: float) -> int:

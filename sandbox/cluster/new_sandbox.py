@@ -19,7 +19,7 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
                limits: dict[str, Any] | None, config: HostConfig, ports_taken: set[int], now_ms: int) -> SandboxRecord:
     """Without a `seed` it is made from the name and the time.
 
-    Raises ActionRefused (422) for an unknown template, preset or key, (503) when no port is left.
+    Raises ActionRefused (422) for an unknown template, preset or key, (503) where there are not enough ports.
     """
     chosen = template_of(template)
     all_changes = {**chosen.changes, **(changes or {})}
@@ -39,15 +39,26 @@ def with_own_addresses(nodes: list[NodeRecord], config: HostConfig, ports_taken:
     return [node._replace(own=next(addresses)) for node in nodes]
 
 
+def highest_port(template: str, first: int) -> int:
+    """Of a sandbox whose ports begin at `first`.  Raises ActionRefused (422) for an unknown template."""
+    chosen = template_of(template)
+    return first + PORT_STEP * (len(chosen.brokers) + chosen.name_servers - 1) + 1
+
+
 def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
 
 
 def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
     """Raises ActionRefused (503) when no port is left."""
-    for port in range(config.first_port, config.last_port, PORT_STEP):
+    ports = range(config.first_port, config.last_port, PORT_STEP)
+    for port in ports:
         if port not in ports_taken:
             yield f"{config.node_host}:{port}"
+    if ports_taken.isdisjoint(ports):  # no other sandbox has any of them
+        raise ActionRefused(503, "This server has ports {first} to {last}, too few for a sandbox.",
+                            "Ask the host for a lower QUEUEVIZ_FIRST_PORT.", first=config.first_port,
+                            last=config.last_port - 1)
     raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
 
 

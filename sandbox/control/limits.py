@@ -49,7 +49,9 @@ class HostLimits:
     descriptors_reserved: int = 512
     sandboxes_per_visitor: int = 5
     sandboxes_per_account: int = 20
-    creations_per_hour_per_address: int = 20
+    creations_per_hour_per_visitor: int = 20  # without an account
+    creations_per_hour_per_address: int = 320  # likewise: a room of sixty, with all the sandboxes each may have
+    creations_per_hour_per_course: int = 2_000  # of its members, whatever their address
     tokens_per_sandbox: int = 20  # valid API tokens; the same for claim links
     counted_visitors: int = 10_000  # visitors with a rate limit state; those inactive for longest are dropped
     sockets: int = 1_000

@@ -22,7 +22,12 @@ ALPHABET = re.compile(r"[A-Za-z0-9_-]+")
 RAW_DEFLATE = -15
 LIMIT_FIELDS = {"limit": str, "value": int, "allowed": int, "who": str}
 WORD_CHARS = 200
-MOST = 2**53
+LATEST_MS = 4_102_444_800_000  # 2100-01-01: of a machine's clock
+MOST_TURNS = 10**10
+MOST_EVENTS = 10**12
+MOST_MEMORY_BYTES = 2**50
+MOST_COUNTED = 2**40  # of what a limit counts
+HIGHEST_PORT = 65_535
 
 
 def pack(order: RunOrder, limits: HostLimits) -> str:
@@ -70,26 +75,28 @@ def _order(given: Any, limits: HostLimits) -> RunOrder:
     version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = given
     if version != VERSION:
         raise ActionRefused(422, "This recipe is of another release of QueueViz.", "Ask for a new one.")
-    if _int(lasts_ms) > limits.recipe_link_s * 1000:
+    if _int("lasts_ms", lasts_ms, LATEST_MS) > limits.recipe_link_s * 1000:
         raise ActionRefused(422, "A recipe lasts {most} s of the sandbox at most.",
                             "Ask for one up to an earlier event.", most=limits.recipe_link_s)
     if len(came) > limits.branch_changes:
         raise ValueError("more than any recipe has")
-    begin_ms = _int(wall_ms)
+    begin_ms = _int("wall_ms", wall_ms, LATEST_MS)
     return RunOrder(template=_word(template), preset=_word(preset), seed=_word(seed), wall_ms=begin_ms,
-                    memory_bytes=_int(memory_bytes), first_port=_int(first_port, 65_535), conditions=_word(conditions),
-                    came=tuple(_came(came, begin_ms, limits)), until=_int(until), until_ms=begin_ms + lasts_ms)
+                    memory_bytes=_int("memory_bytes", memory_bytes, MOST_MEMORY_BYTES),
+                    first_port=_int("first_port", first_port, HIGHEST_PORT), conditions=_word(conditions),
+                    came=tuple(_came(came, begin_ms, limits)),
+                    until=_int("until", until, MOST_EVENTS), until_ms=begin_ms + lasts_ms)
 
 
 def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
     found: list[Came] = []
     turn = ms = 0
     for turns, later_ms, name, fields in given:
-        turn, ms = turn + _int(turns), ms + _int(later_ms)
+        turn, ms = turn + _int("turns", turns, MOST_TURNS), ms + _int("later_ms", later_ms, LATEST_MS)
         if ms > limits.recipe_link_s * 1000:
             raise ValueError("later than any recipe lasts")
         if isinstance(fields, int):
-            woken_ms = begin_ms + _int(fields) if fields else 0
+            woken_ms = begin_ms + _int("woken_ms", fields, LATEST_MS - begin_ms) if fields else 0
             found.append(Came(turn, ms, _word(name), None, woken_ms))
             turn = ms = 0
         elif name is None:
@@ -103,12 +110,17 @@ def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
 def _limit(fields: Any) -> dict[str, Any]:
     if {name: type(value) for name, value in fields.items()} != LIMIT_FIELDS:
         raise ValueError("not a limit that refused something")
-    return {**fields, "limit": _word(fields["limit"]), "who": _word(fields["who"])}
+    return {"limit": _word(fields["limit"]), "value": _int("value", fields["value"], MOST_COUNTED),
+            "allowed": _int("allowed", fields["allowed"], MOST_COUNTED), "who": _word(fields["who"])}
 
 
-def _int(value: Any, most: int = MOST) -> int:
-    if type(value) is not int or not 0 <= value <= most:
+def _int(name: str, value: Any, most: int) -> int:
+    """From 0 to `most`.  Raises ActionRefused (422), and ValueError where it is no whole number."""
+    if type(value) is not int:
         raise ValueError("not a number of a recipe")
+    if not 0 <= value <= most:
+        raise ActionRefused(422, "In this recipe {name} is {value}, which is outside 0 to {most}.",
+                            "Ask for a new one.", name=name, value=value, most=most)
     return value
 
 

@@ -365,7 +365,8 @@ class Host:
         slots = self._registry.all()
         return {"awake": len(self._registry.awake()), "known": len(slots), "cap": self.cap,
                 "fds": len(os.listdir("/proc/self/fd")), "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-                "sandboxes": {slot.slug: slot.row() for slot in slots}, "attached": self.clusters.rows()}
+                "sandboxes": {slot.slug: slot.row() for slot in slots}, "attached": self.clusters.rows(),
+                "full": None if (full := self._data_home.full) is None else full._asdict()}
 
     def _touch(self, slot: Slot) -> None:
         slot.looked_s = self._environment.wall.monotonic()

@@ -12,7 +12,7 @@ import orjson
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.journal_files import DIRECTORY
-from sandbox.cluster.new_sandbox import new_record
+from sandbox.cluster.new_sandbox import highest_port, new_record
 from sandbox.cluster.origin import Origin, conditions_of, load_origin
 from sandbox.cluster.record import values_of
 from sandbox.cluster.templates import template_of
@@ -28,7 +28,7 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 
 RUN = "recipe"  # the sandbox's name in the run's keyframes
 BY = "owner"
-LOWEST_PORT = 1_024  # below, only the system's own may listen
+LOWEST_PORT, HIGHEST_PORT = 1_024, 65_535  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"')
 WRITTEN_MEMORY_BYTES = 8 * 1024**3  # of the machine that a recipe without a run assumes
 WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no port is opened there
@@ -115,8 +115,12 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
     if order.until >= config.limits.branch_events:
         raise ActionRefused(422, "A recipe executes at most {most} events.", "Ask for one up to an earlier event.",
                             most=config.limits.branch_events)
+    first_port = max(order.first_port, LOWEST_PORT)
+    if highest_port(order.template, first_port) > HIGHEST_PORT:
+        raise ActionRefused(422, "The ports of this recipe begin at {first}, and end above 65535.",
+                            "Ask for a new one.", first=first_port)
     record = new_record(RUN, order.template, preset=order.preset, seed=order.seed, changes=None, limits=None,
-                        config=replace(config, first_port=max(order.first_port, LOWEST_PORT), last_port=65_536),
+                        config=replace(config, first_port=first_port, last_port=HIGHEST_PORT + 1),
                         ports_taken=set(), now_ms=order.wall_ms)
     record.repeatable = True
     rows = [{"seq": seq, "at_ms": order.wall_ms, **row} for seq, row in enumerate(_journal(order))]

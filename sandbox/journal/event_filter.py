@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from sandbox.journal.events import FLOW, Event, Keyframe
+from sandbox.journal.events import FLOW, Event, Keyframe, LabFinished
 
 Row = dict[str, Any]
 Show = Literal["actions", "told", "facts", "all"]
@@ -34,13 +34,14 @@ class Term(NamedTuple):
 class EventFilter(NamedTuple):
     """`show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.
 
-    Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who does not
-    learn who acted, and does not find it by search either.
+    Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who learns
+    neither who acted nor what the sandbox is called, and finds neither by search; `scoreless`: the same for scores.
     """
 
     show: Show = "told"
     terms: tuple[Term, ...] = ()
     unnamed: bool = False
+    scoreless: bool = False
 
     def takes(self, kind: str) -> bool:
         """Whether rows of this kind can match: checked before a row is made."""
@@ -54,13 +55,33 @@ class EventFilter(NamedTuple):
         if self.show == "told" and is_step(row):
             return False
         if self.unnamed:
-            row = without_name(row)
+            row = without_own_names(row)
+        if self.scoreless:
+            row = without_score(row)
         return all(term.fits(row) for term in self.terms)
 
 
 def without_name(row: Row) -> Row:
     """Of who acted only the role."""
     return row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row
+
+
+def without_own_names(row: Row) -> Row:
+    """As `without_name`, and without what the sandbox is called: seeds of old ones have its address in them."""
+    match row["type"]:
+        case "SandboxOpened" | "LabStarted":
+            return row | {"seed": None}
+        case "Keyframe":
+            whole = row["snapshot"]
+            own = {name: value for name, value in whole.get("sandbox", {}).items() if name not in ("slug", "name")}
+            return row | {"snapshot": {**whole, "sandbox": own}}
+        case _:
+            return without_name(row)
+
+
+def without_score(row: Row) -> Row:
+    """Of a finished lab not its score: null."""
+    return row | {"score": None} if row["type"] == LabFinished.__name__ else row
 
 
 def is_step(row: Row) -> bool:

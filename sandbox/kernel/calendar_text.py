@@ -3,6 +3,9 @@
 `utc_offset_minutes` is the time zone; the current time is never read here.
 """
 
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+"""The times, in ms since 1970, that have a date with a year of four digits: 0001-01-01 to 9999-12-31, UTC."""
+
 _DAY_MS = 86_400_000
 
 

@@ -24,7 +24,8 @@ def pack_keyframe(frame: Frame) -> bytes:
 
 def unpack_keyframe(data: bytes, limits: RecordingLimits) -> Frame:
     fields = map_of(unpack_part(data, "keyframe", limits.unpacked_bytes), {"seq", "at_ms", "state"}, "keyframe")
-    if type(fields["seq"]) is not int or type(fields["at_ms"]) is not int or not isinstance(fields["state"], dict):
+    numbers_fit = all(type(fields[name]) is int and 0 <= fields[name] < columns.LARGEST for name in ("seq", "at_ms"))
+    if not numbers_fit or not isinstance(fields["state"], dict):
         raise BadRecording("A keyframe has no number, no time or no state. Export it again.")
     return Frame(fields["seq"], fields["at_ms"], fields["state"])
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from sandbox.control.limits import RecordingLimits
+from sandbox.kernel.calendar_text import LAST_MS
 from sandbox.kernel.errors import BadRecording
 from sandbox.recording import columns
 from sandbox.recording.frame import About
@@ -20,6 +21,7 @@ VERSION = 1
 LENGTHS = ("keyframe_bytes", "deltas_bytes", "facts_bytes")
 DIRECTORY = {"seq", "at_ms", *LENGTHS}
 ABOUT = {"engine", "template", "preset", "seed", "pace_ms"}
+MOST_PACE_MS = 86_400_000  # a day
 SUMS = {"channels", "frames", "facts", "seq", "at_ms", "directory_bytes", "index_bytes"}
 
 
@@ -96,8 +98,9 @@ def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
         raise BadRecording(f"The file has {file_bytes} bytes, and {limits.file_bytes} are allowed (limit file_bytes). "
                            "Export a shorter range.")
     line, body = read_line(data, limits)
-    for name in ("frames", "facts", "directory_bytes", "index_bytes"):
-        _whole_number(line[name], name)
+    for name, low, high in (("frames", 1, limits.chunks * limits.chunk_frames), ("facts", 0, limits.unpacked_bytes),
+                            ("directory_bytes", 0, limits.file_bytes), ("index_bytes", 0, limits.file_bytes)):
+        _whole_number(line[name], name, low, high)
     directory_end = body + line["directory_bytes"]
     if directory_end > limits.head_bytes:
         raise BadRecording("The directory is too long (limit head_bytes). Export a shorter range.")
@@ -112,7 +115,7 @@ def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
     if index_begins + line["index_bytes"] < file_bytes:
         raise BadRecording("The file goes on after its end. Copy it again.")
     return Head(_about(line), _texts(line["channels"], limits), line["frames"], line["facts"], _pair(line["seq"]),
-                _pair(line["at_ms"]), places, index_begins, file_bytes)
+                _pair(line["at_ms"], LAST_MS), places, index_begins, file_bytes)
 
 
 def _places(directory: dict[str, Any], begins: int, limits: RecordingLimits) -> list[ChunkPlace]:
@@ -124,7 +127,7 @@ def _places(directory: dict[str, Any], begins: int, limits: RecordingLimits) -> 
         raise BadRecording("The directory has columns of different lengths, or no chunk. Export it again.")
     for column in lengths:
         for length in column:
-            _whole_number(length, "a length")
+            _whole_number(length, "a length", 0, limits.file_bytes)
     starts = accumulate((sum(parts) for parts in zip(*lengths, strict=True)), initial=begins)
     return [ChunkPlace(*fields) for fields in zip(seqs, times_ms, starts, *lengths, strict=False)]
 
@@ -134,7 +137,7 @@ def _about(line: dict[str, Any]) -> About:
             line[name] is None or type(line[name]) is str for name in ("template", "preset", "seed")):
         raise BadRecording("The first line does not say what was recorded. Export it again.")
     if line["pace_ms"] is not None:
-        _whole_number(line["pace_ms"], "pace_ms")
+        _whole_number(line["pace_ms"], "pace_ms", 1, MOST_PACE_MS)
     return About(**{name: line[name] for name in About._fields})
 
 
@@ -145,17 +148,20 @@ def _texts(value: Any, limits: RecordingLimits) -> list[str]:
     return value
 
 
-def _pair(value: Any) -> tuple[int, int]:
+def _pair(value: Any, most: int = columns.LARGEST - 1) -> tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:
         raise BadRecording("The first line does not say where the recording begins and ends. Export it again.")
     for number in value:
-        _whole_number(number, "a number")
+        _whole_number(number, "a number", 0, most)
+    if value[0] > value[1]:
+        raise BadRecording("By its first line the recording ends before it begins. Export it again.")
     return value[0], value[1]
 
 
-def _whole_number(value: Any, name: str) -> None:
-    if type(value) is not int or not 0 <= value < columns.LARGEST:
-        raise BadRecording(f"In the first line or the directory {name} is not a whole number. Export it again.")
+def _whole_number(value: Any, name: str, low: int, high: int) -> None:
+    if type(value) is not int or not low <= value <= high:
+        raise BadRecording(f"In the first line or the directory {name} is not a whole number from {low} to {high}. "
+                           "Export it again.")
 
 
 def _ends_early(found: int, wanted: int) -> BadRecording:

@@ -95,7 +95,11 @@ def type_text(hint: Any) -> str:
 def rule_text(rule: Between | TextUpTo) -> str:
     if isinstance(rule, TextUpTo):
         return f" (≤ {rule.chars} characters)"
-    return "" if rule.high >= INT64_MAX else f" ({rule.low:g} … {rule.high:,.0f})".replace(",", " ")
+    return "" if rule.high >= INT64_MAX else f" ({_bound(rule.low)} … {_bound(rule.high)})"
+
+
+def _bound(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ") if value == int(value) else f"{value:g}"
 
 
 def default_text(kind: Any, name: str) -> str:

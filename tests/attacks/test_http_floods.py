@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from queueviz.creations import NEWCOMERS
 from tests.server.server import JSON, Driver, Server, until
 
 FLOODERS = 2  # of each kind
@@ -138,7 +139,7 @@ def test_an_owner_is_served_beside_all_floods_at_once(server: Server, seconds: f
               f"{sorted(reported.items())}; before {before}, after {figures(server)}")  # fmt: skip
     assert set(answers) == {200}
     assert wrong == []
-    assert reported["creations", 201] <= 19
+    assert reported["creations", 201] <= NEWCOMERS.burst + NEWCOMERS.per_s * (seconds + 30)
     assert reported["sign_ins", 200] <= 10 + seconds / 10 + 2
     until(lambda: figures(server)["sockets"] <= before["sockets"], what="connections are given back")
     assert "Traceback" not in server.log

@@ -10,10 +10,11 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access, acting, demo, owners
+from queueviz import access, acting, creations, demo, owners
 from queueviz.models import AuditRecord, Grant
 from queueviz.visitor import Visitor, counted, of_scope
 from sandbox.control.actions import ChangeActor, CrashActor, RestartActor
+from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -86,7 +87,10 @@ def test_an_address_as_limits_count_it(seen: str, as_counted: str) -> None:
     assert counted(seen) == as_counted
 
 
-def test_one_ipv6_customer_starts_as_many_sandboxes_as_one_address(port: FakePort) -> None:
+def test_one_ipv6_customer_starts_as_many_sandboxes_as_one_address(
+    port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(creations, "LIMITS", HostLimits(creations_per_hour_per_address=20))
     answers = [Client(REMOTE_ADDR=f"2001:db8:1:2::{n:x}").post("/api/sandboxes", {"template": "empty"},
                                                                content_type=JSON).status_code for n in range(25)]
     assert answers == [201] * 20 + [429] * 5

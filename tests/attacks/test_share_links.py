@@ -1,5 +1,7 @@
 """Share links and embeds: guesses, other ranges, other sites, and what a link must not lead to."""
 
+import json
+import re
 import secrets
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +16,6 @@ from django.utils import timezone
 
 from queueviz import making, owners, sharing
 from queueviz.boards import BOARDS, PARTS
-from queueviz.masks import Mask
 from queueviz.models import Grant, Sandbox
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.kernel.errors import ActionRefused
@@ -126,18 +127,12 @@ def test_no_answer_behind_a_live_link_names_who_acted(visitor: Client, mine: str
     port.rows = [ACTED, {**ACTED, "seq": "8", "by": f"editor {WHO}"}]
     owner = visitor.get(f"/api/sandboxes/{mine}/events").content.decode()
     assert owner.count("planted") == 2
-    places = ["", *(f"{name}/" for name in BOARDS), *(f"part/{name}/" for name in [*PARTS, *BOARDS]),
-              *(f"ask/{name}/" for name in QUESTIONS), *(f"api/ask/{name}" for name in QUESTIONS), "audit/", "history/",
-              "part/freshness/delivery_audit/", "clients/a/", "messages/a/", "?at=7", "journal/?at=7", "api/events",
-              "api/events?most=1000000", "api/journal?show=all", "api/state", "api/state?at=7",
-              "api/changes?from=7&to=8"]  # fmt: skip
-    shown = 0
-    for rest in places:
-        answer = Client().get(live + rest)
-        text = b"".join(drained(answer)).decode() if answer.streaming else answer.content.decode()
+    roles = 0
+    for rest in crawled():
+        text = shown(Client().get(live + rest))
         assert "planted" not in text, rest
-        shown += text.count('"by":"owner"')
-    assert shown >= 3
+        roles += text.count('"by":"owner"')
+    assert roles >= 3
 
 
 def test_behind_a_live_link_a_search_does_not_find_who_acted(mine: str, live: str, port: FakePort) -> None:
@@ -147,9 +142,59 @@ def test_behind_a_live_link_a_search_does_not_find_who_acted(mine: str, live: st
     assert found == [0, 0, 1, 1]
 
 
-def test_what_looks_like_a_name_in_a_message_is_left_as_it_is() -> None:
-    body = orjson.dumps({"body": '{"by": "owner of the house"}', "by": "timer x"}).decode()
-    assert Mask("calm-owl-aaaaaa", "secret").outward(body) == body
+OTHER_SLUG = "calm-otter-hqnzrp"
+
+
+def test_no_answer_behind_a_live_link_names_the_sandbox_or_another(
+    visitor: Client, mine: str, live: str, port: FakePort
+) -> None:
+    Sandbox.objects.filter(slug=mine).update(name=f"{OTHER_SLUG} · #5 of {mine}", branch_of=OTHER_SLUG, branch_at=5)
+    port.notices[mine] = [{"pattern": "{what} of {slug}", "values": {"what": "x", "slug": mine}, "dismissible": True}]
+    whole = {"sandbox": {"slug": mine, "name": mine, "template": "orders"}, "topics": []}
+    port.rows = [{"seq": "6", "at_ms": 6, "type": "SandboxOpened", "cause": None, "seed": f"{mine} 1"},
+                 {"seq": "7", "at_ms": 7, "type": "Keyframe", "cause": None, "snapshot": whole},
+                 {**ACTED, "seq": "8"}]  # fmt: skip
+    for rest in crawled():
+        answer = Client().get(live + rest)
+        text = shown(answer) + str(dict(answer.headers))
+        assert mine not in text, rest
+        assert OTHER_SLUG not in text, rest
+    for text in (mine, mine[:6], OTHER_SLUG):
+        found = Client().get(f"{live}api/journal", {"show": "all", "search": text}).json()["rows"]
+        assert found == [], "a search finds what is not shown"
+    assert "another-sandbox · #5 of link-" in Client().get(live).content.decode()
+
+
+def test_what_was_stored_is_shown_behind_a_live_link_as_it_is(mine: str, live: str, port: FakePort) -> None:
+    """Whatever it looks like: the sandbox's name, its address, another sandbox, who acted."""
+    stored = f'{mine} /s/{mine}/ {OTHER_SLUG} "by": "owner ada"'
+    record = {"body": stored, "keys": stored, "properties": {"of": stored}}
+    port.answers = {"rows": [record], "record": record, "by": "id"}
+    for name in ("read-record", "find-messages"):
+        query = {"broker": "broker-a", "physical_offset": 0} if name == "read-record" else {"id": "0" * 32}
+        assert Client().get(f"{live}api/ask/{name}", query).json() == port.answers
+    port.rows = [{"seq": "7", "at_ms": 7, "type": "MessagePinned", "cause": None, "key": stored}]
+    for path in ("events", "journal?show=all"):
+        assert orjson.dumps(stored) in shown(Client().get(f"{live}api/{path}")).encode()
+    assert len(Client().get(f"{live}api/journal", {"search": mine}).json()["rows"]) == 1
+    port.show(f"messages/{mine}", {"rows": {"1": {"key": stored, "topic": stored}}}, seq=1)
+    [config] = re.findall(r'id="live" type="application/json">(.*?)</script>',
+                          Client().get(f"{live}messages/").content.decode(), re.DOTALL)
+    first = json.loads(config)["first"]
+    assert [reading["data"]["rows"]["1"] for reading in first.values()] == [{"key": stored, "topic": stored}]
+    assert all(name.startswith("messages/link-") for name in first)
+
+
+def crawled() -> list[str]:
+    return ["", *(f"{name}/" for name in BOARDS), *(f"part/{name}/" for name in [*PARTS, *BOARDS]),
+            *(f"ask/{name}/" for name in QUESTIONS), *(f"api/ask/{name}" for name in QUESTIONS), "audit/", "history/",
+            "part/freshness/delivery_audit/", "clients/a/", "messages/a/", "?at=7", "journal/?at=7", "api/events",
+            "api/events?most=1000000", "api/journal?show=all", "api/state", "api/state?at=7",
+            "api/changes?from=7&to=8"]  # fmt: skip
+
+
+def shown(answer: Any) -> str:
+    return b"".join(drained(answer)).decode() if answer.streaming else str(answer.content.decode())
 
 
 def drained(answer: Any) -> list[bytes]:
@@ -195,7 +240,9 @@ def test_behind_a_live_link_a_token_and_a_session_count_for_nothing(visitor: Cli
 def test_a_live_link_reaches_no_other_sandbox(visitor: Client, mine: str, live: str, port: FakePort) -> None:
     other = str(visitor.post("/new/", {"template": "orders"})["Location"]).split("/")[2]
     for rest in (f"s/{other}/", f"../../s/{other}/", f"api/../{other}/journal", f"part/rail/?slug={other}"):
-        assert f"/s/{other}/" not in Client().get(live + rest).content.decode()
+        answer = Client().get(live + rest)
+        assert f'"/s/{other}/' not in answer.content.decode()
+        assert answer.status_code == 404 or other not in answer.content.decode()
 
 
 def test_refusals_behind_a_live_link_do_not_name_the_sandbox(mine: str, live: str, port: FakePort) -> None:

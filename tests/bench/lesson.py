@@ -92,10 +92,13 @@ class Lesson:
         self.teacher = Browser(self.server.url, random.Random("teacher"))
         self.students = [Student(self.server.url, number, lab, on_loop=self.loop.call) for number in range(students)]
 
-    def begin(self) -> None:
+    def begin(self, *, labs: bool = True) -> None:
+        """`labs`: all have begun theirs, too."""
         self.server.start(START_WITHIN_S)
         self._sign_in()
         self.join_s = self._join()
+        if labs:
+            self._begin_labs()
         self.grid = Tab(self.server.url, self.teacher, [f"grid/{self.slug}"])
         self.loop.run(self.grid)
 
@@ -117,7 +120,9 @@ class Lesson:
         began_s = time.monotonic()
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda student: student.join(self.code), self.students))
-        took_s = time.monotonic() - began_s
+        return time.monotonic() - began_s
+
+    def _begin_labs(self) -> None:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(Student.begin, self.students))
         for student in self.students:
@@ -125,7 +130,6 @@ class Lesson:
             self.loop.run(student.tab)
         while any(student._open == (0, "") for student in self.students):
             time.sleep(0.2)
-        return took_s
 
     def entries(self, student: Any, /) -> Iterable[Entry]:
         """Of the journal's files; the server has ended."""
@@ -149,11 +153,12 @@ class Played(Protocol):
 
 
 @contextlib.contextmanager
-def _lesson(lab: Lab, students: int, engines: int) -> Iterator[Lesson]:
+def lesson_of(lab: Lab, students: int, engines: int, *, labs: bool = True) -> Iterator[Lesson]:
+    """A lesson that has begun; it ends with the block.  `labs`: of all students, too."""
     with tempfile.TemporaryDirectory() as home:
         lesson = Lesson(lab, students, Path(home) / "home", engines)
         try:
-            lesson.begin()
+            lesson.begin(labs=labs)
             yield lesson
         finally:
             lesson.end()
@@ -168,7 +173,7 @@ def run(lab: str, students: int = 60, engines: int = 0, *, cut_s: float = CUT_S,
     stand there more than once.  `back_after_restart_s`: from the kill to the last student's first picture.
     """
     chance = random.Random("cuts")
-    with _lesson(lab_of(lab), students, engines) as lesson:
+    with lesson_of(lab_of(lab), students, engines) as lesson:
         began_s = time.monotonic()
         asked = answers_in(lesson.lab)
         for number, student in enumerate(lesson.students):
@@ -200,8 +205,8 @@ def run(lab: str, students: int = 60, engines: int = 0, *, cut_s: float = CUT_S,
             "back_after_restart_s": round(max(back), 1) if max(back) < float("inf") else None,
             "back_after_restart_s_median": round(statistics.median(back), 1),
             "server_up_after_s": round(up_s, 1), "server_start_cpu_s": round(start_cpu_s, 1),
-            "grid_frames": len(lesson.grid.frames_s), "grid_frame_p50_ms": _part(grid, 0.5),
-            "grid_frame_p99_ms": _part(grid, 0.99),
+            "grid_frames": len(lesson.grid.frames_s), "grid_frame_p50_ms": part_of(grid, 0.5),
+            "grid_frame_p99_ms": part_of(grid, 0.99),
             "frames_per_student_s": round(statistics.mean(frames), 1),
             "answer_p50_ms": _answers_ms(lesson, 0.5, first_try=True),
             "answer_p99_ms": _answers_ms(lesson, 0.99, first_try=True),
@@ -215,7 +220,7 @@ def run(lab: str, students: int = 60, engines: int = 0, *, cut_s: float = CUT_S,
 
 def burst(lab: str, submissions: int = 120, engines: int = 0) -> dict[str, Any]:
     """As many students answer within one second, evenly spread; when each receipt came."""
-    with _lesson(lab_of(lab), submissions, engines) as lesson:
+    with lesson_of(lab_of(lab), submissions, engines) as lesson:
         step = lesson.lab.steps[0]
         assert step.predict is not None
         value = step.predict.options[0][0] if step.predict.options else "1"
@@ -306,9 +311,10 @@ def _gaps(at_s: list[float], from_s: float, to_s: float, killed_s: float) -> lis
 
 
 def _answers_ms(lesson: Lesson, part: float, *, first_try: bool = False) -> float | None:
-    return _part([(one.received_s - one.pressed_s) * 1000 for student in lesson.students for one in student.sent
+    return part_of([(one.received_s - one.pressed_s) * 1000 for student in lesson.students for one in student.sent
                   if one.tries == 1 or not first_try], part)  # fmt: skip
 
 
-def _part(values: list[float], part: float) -> float | None:
+def part_of(values: list[float], part: float) -> float | None:
+    """The value below which that part of them is; None of none."""
     return round(sorted(values)[min(len(values) - 1, int(len(values) * part))], 1) if values else None

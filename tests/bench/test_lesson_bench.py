@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from sandbox.control.actions import StartLab
 from sandbox.journal.events import ActionTaken, Entry
 from sandbox.simulation.world import World
-from tests.bench import lesson
+from tests.bench import lab_start, lesson
 from tests.bench.lesson_line import Cut
 from tests.bench.lesson_student import Sent
 
@@ -91,7 +91,8 @@ def test_a_lab_is_found_by_number_and_by_name() -> None:
 @pytest.mark.parametrize(("options", "why"), [
     (("--lab", "no-such-lab"), "There is no lab no-such-lab"), (("--lab", "4", "--students", "10,20"), "one number"),
     (("--lab", "4", "--burst", "0"), "--burst takes"), (("--burst", "5"), "with --lab"),
-    (("--lab", "4", "--students", "130"), "from 1 to 120"),
+    (("--lab", "4", "--students", "130"), "from 1 to 120"), (("--start", "5"), "with --lab"),
+    (("--lab", "4", "--start", "0"), "--start takes"), (("--lab", "4", "--start", "5", "--burst", "5"), "two lessons"),
 ])  # fmt: skip
 def test_a_lesson_that_cannot_be_is_refused(options: tuple[str, ...], why: str) -> None:
     with pytest.raises(CommandError, match=why):
@@ -113,3 +114,33 @@ def test_a_lesson_of_two_with_cuts_and_a_kill_loses_and_doubles_nothing() -> Non
 def test_a_burst_of_answers_is_receipted() -> None:
     found = lesson.burst("N0", 4)
     assert (found["receipted"], found["answers_lost"], found["answers_doubled"]) == (4, 0, 0)
+
+
+def pressed(slug: str, *, shown_s: float | None = 1.5, statuses: tuple[int, ...] = (200,)) -> lab_start.Pressed:
+    return lab_start.Pressed(1.0, shown_s, len(statuses), statuses, slug)
+
+
+def test_starts_are_counted_in_journals_and_none_is_lost_or_doubled_unseen() -> None:
+    def counts(*found: lab_start.Pressed, **starts: int) -> tuple[int, int, int]:
+        counted = lab_start.count(found, starts)
+        return counted["begun"], counted["lost"], counted["doubled"]
+
+    assert counts(pressed("a"), pressed("b"), a=1, b=1) == (2, 0, 0)
+    assert counts(pressed("a"), pressed("b"), a=1, b=0) == (1, 1, 0), "a sandbox without its lab"
+    assert counts(pressed("a"), pressed("b", shown_s=None), a=1, b=1) == (1, 1, 1), "a lab that its student never saw"
+    assert counts(pressed("a"), a=2) == (0, 0, 1), "started twice"
+    assert counts(pressed("a"), a=1, c=1) == (1, 0, 1), "a second sandbox"
+    assert counts(pressed("a"), pressed("a"), a=1) == (2, 0, 1), "two in one sandbox"
+    assert counts(pressed("a"), a=1, landing=0) == (1, 0, 0), "sandboxes without a lab are others'"
+
+
+def test_the_times_of_starts_are_from_the_press_to_the_panel() -> None:
+    found = lab_start.times([pressed("a", shown_s=1.25), pressed("b", shown_s=2.0, statuses=(503, 200)),
+                             pressed("c", shown_s=None, statuses=(429,))])  # fmt: skip
+    assert (found["shown_p50_ms"], found["shown_max_ms"], found["tried_again"]) == (1000.0, 1000.0, 1)
+
+
+@pytest.mark.wide
+def test_a_small_class_that_starts_at_once_has_its_labs() -> None:
+    found = lab_start.start("N0", 3)
+    assert (found["begun"], found["lost"], found["doubled"]) == (3, 0, 0)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
+from queueviz.offline_page import offline_page
+from sandbox.recording.reader import Recording
 from tests.browser.conftest import PATIENCE_MS, PHONE, Kept, Site
 
 SHARED = "orders, shared"  # a sandbox these tests share
@@ -148,4 +150,30 @@ def test_a_file_that_holds_its_recording_opens_without_a_request(tmp_path: Path,
     page.get_by_role("slider").press("End")
     expect(page.get_by_role("slider")).to_have_attribute("aria-valuenow", "4754")
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    page.close()
+
+
+def test_a_recording_that_cannot_be_played_is_named_and_the_rest_of_a_damaged_one_is_shown(
+    browser: Browser, tmp_path: Path
+) -> None:
+    whole, page = GOLDEN.read_bytes(), browser.new_page()
+
+    def opened(data: bytes, packed: str = "") -> Locator:
+        text = offline_page(data, title="x", language="en")
+        (tmp_path / "kept.html").write_text(text.replace('id="recording">', f'id="recording">{packed}'), "utf-8")
+        page.goto((tmp_path / "kept.html").as_uri())
+        return page.get_by_role("alert")
+
+    expect(opened(b"")).to_have_text("This recording is empty. Ask for another one.")
+    expect(opened(whole[:-100])).to_contain_text("This recording is cut off: a part of it is missing.")
+    expect(opened(b"<html>")).to_have_text("This file is not a recording. Ask for another one.")
+    expect(opened(whole, packed="%")).to_have_text("This recording is empty. Ask for another one.")
+    expect(page.locator("[data-board]")).to_be_hidden()
+    with GOLDEN.open("rb") as file:
+        place = Recording(file).head.chunks[0]
+    broken = whole[: place.facts_begin + 40] + bytes(40) + whole[place.facts_begin + 80:]
+    expect(opened(broken)).to_contain_text("This recording is damaged here")
+    expect(page.locator(".player .q")).to_have_count(8)
+    page.get_by_role("slider").press("End")
+    expect(page.get_by_role("slider")).to_have_attribute("aria-valuenow", "4754")
     page.close()

@@ -2,12 +2,16 @@
 
 import io
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 
+import orjson
 import pytest
 
+from queueviz.boards.player_texts import PLAYER_WORDS
 from sandbox.recording.reader import Recording
 from sandbox.recording.writer import write_recording
 from tests.drawings.modules import Modules
@@ -113,15 +117,52 @@ def ten_hours() -> tuple[bytes, int]:
     return write_recording(about, frames, []), frames[len(frames) // 2].seq
 
 
-@pytest.mark.parametrize(("damage", "sentence"), [
-    (lambda data: b"x" + data, "This is not a recording"),
-    (lambda data: data.replace(b'"version":1', b'"version":9', 1), "version 9"),
-    (lambda data: data[:-1], "ends early"),
+@pytest.mark.parametrize(("damage", "kind"), [
+    (lambda data: b"x" + data, "other"),
+    (lambda data: data.replace(b'"version":1', b'"version":9', 1), "version"),
+    (lambda data: data[:-1], "cut"), (lambda data: b"", "empty"),
     (lambda data: data[:1_500] + b"\0" * 60 + data[1_560:], "damaged")])  # fmt: skip
-def test_a_damaged_file_is_refused_with_a_sentence(
-        modules: Modules, damage: Callable[[bytes], bytes], sentence: str) -> None:
+def test_a_damaged_file_is_refused_with_the_kind_of_its_trouble(
+        modules: Modules, damage: Callable[[bytes], bytes], kind: str) -> None:
     served = Ranges(damage(GOLDEN.read_bytes()))
     said = modules("recording", WRONG, served.url, 13)
     served.close()
-    assert said.startswith("BadRecording: ")
-    assert sentence in said
+    assert said == f"BadRecording: {kind}"
+
+
+TROUBLE = """async ({ Recording, BadRecording }, packed) => {
+  try {
+    const found = await Recording.of(Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0)));
+    for (const seq of found.seqs) await found.at(seq);
+    await found.facts(...found.about.seq);
+    await found.index();
+    return "sound";
+  } catch (error) { return error instanceof BadRecording ? error.message : "damaged"; }
+}"""
+
+
+def trouble_of(modules: Modules, data: bytes) -> str:
+    return str(modules("recording", TROUBLE, b64encode(data).decode()))
+
+
+def test_of_any_file_the_player_knows_what_is_wrong(modules: Modules) -> None:
+    """Empty, cut anywhere, or with a byte of it changed: a word of the player's, and no other error."""
+    data = GOLDEN.read_bytes()
+    assert trouble_of(modules, data) == "sound"
+    assert trouble_of(modules, b"") == "empty"
+    assert trouble_of(modules, b"PNG and more\n" * 50) == "other"
+    assert {trouble_of(modules, data[:size]) for size in range(1, len(data), len(data) // 40)} <= {"cut", "other"}
+    chance = Random(7)
+    seen = set()
+    for _ in range(120):
+        at = chance.randrange(len(data))
+        seen.add(trouble_of(modules, data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1:]))
+    assert seen <= {"sound", "cut", "damaged", "other", "version"}
+    assert "damaged" in seen
+    line, _, rest = data.partition(b"\n")
+    for name in ("directory_bytes", "index_bytes", "seq"):
+        for value in (None, "x", [], -1, 2**60):
+            changed = orjson.dumps(orjson.loads(line) | {name: value}) + b"\n" + rest
+            assert trouble_of(modules, changed) in {"cut", "damaged", "sound"}, (name, value)
+    assert set(PLAYER_WORDS) >= {f"player.bad {kind}" for kind in ("empty", "cut", "damaged", "other", "version",
+                                                                   "unreachable")}  # fmt: skip

@@ -1,5 +1,6 @@
 """An LMS registers itself behind a link that is good once; what it says about itself is not taken on trust."""
 
+import html
 import re
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz.lti import registering
+from queueviz.lti.registered import hosts_of
 from queueviz.models import LtiInvitation, LtiKey, LtiPlatform
 from tests.lti.lms import HOST, INSTRUCTOR, ISSUER, Lms
 from tests.web.clusters import account, browser_of
@@ -122,6 +124,24 @@ def test_the_same_lms_is_not_registered_twice(lms: Lms, link: str, teacher: Clie
     assert opened(Client(), link).status_code == 200
     again = teacher.post("/lti/platforms/", {"do": "invite"}).context["address"].removeprefix("http://testserver")
     assert opened(Client(), again).status_code == 409
+
+
+@pytest.mark.parametrize("host", [
+    "https://files.example", "files.example:8443", "files.example/path", "*.example", "*", "files example",
+    "a..example", "-a.example", "a.example;", "'self'", "files.example; script-src *", "x" * 64 + ".example",
+    "host@files.example"])
+def test_a_further_host_that_is_none_is_refused_and_named(lms: Lms, link: str, teacher: Client, host: str) -> None:
+    opened(Client(), link)
+    platform = LtiPlatform.objects.get()
+    change = {"do": "change", "platform": platform.pk, "deployments": "1", "hosts": f"files.example\n{host}"}
+    refused = teacher.post("/lti/platforms/", change)
+    assert refused.status_code == 422
+    assert f"{host.lower()} is not a host." in html.unescape(refused.content.decode())
+    assert LtiPlatform.objects.get().hosts == platform.hosts
+    platform.hosts = [*platform.hosts, host, "Files.example"]
+    found = hosts_of(platform)
+    assert "files.example" in found
+    assert host.lower() not in found, "one that was kept before"
 
 
 def test_who_registered_it_changes_and_removes_it_and_no_one_else(lms: Lms, link: str, teacher: Client) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import acting, api_replay, demo, engine, moments, recordings, replaying, sharing
+from queueviz import acting, api_replay, creations, demo, engine, moments, recordings, replaying, sharing
 from queueviz.courses import broadcasts, exporting, joining, polling, presence
 from queueviz.pages import accounts
 from sandbox.cluster.actors.feeds import prepare_flights
@@ -32,9 +32,10 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_rates() -> None:
     """No one has done anything yet."""
-    for rate in (moments.MOMENTS, acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS,
-                 demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS, broadcasts.BROADCASTS, joining.GUESSES,
-                 joining.JOINS, joining.LOOKS, polling.VOTES, presence.HANDS, exporting.EXPORTS):  # fmt: skip
+    for rate in (creations.NEWCOMERS, moments.MOMENTS, acting.ACTIONS, acting.QUESTIONS, replaying.STATES,
+                 api_replay.RECORDINGS, demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS, broadcasts.BROADCASTS,
+                 joining.GUESSES, joining.JOINS, joining.LOOKS, polling.VOTES, presence.HANDS,
+                 exporting.EXPORTS):  # fmt: skip
         rate.forget()
 
 

@@ -68,6 +68,7 @@ class FakePort:
         self.undone: list[Any] = []  # the undo point of each
         self.asked: list[Question] = []
         self.answers: dict[str, Any] = {}
+        self.answers_to: dict[type[Question], dict[str, Any]] = {}  # of these kinds others
         self.refuse: dict[str, Exception] = {}
         self.silent: set[str] = set()  # verbs that never answer
         self.bells: dict[str, list[Any]] = {}
@@ -75,6 +76,7 @@ class FakePort:
         self.costs_s: dict[str, float] = {}  # channel -> how long reading it takes
         self.call_later: Callable[[float, Callable[[], Any]], Any] | None = None  # of a loop, where that takes time
         self.notices: dict[str, list[dict[str, Any]]] = {}  # by slug
+        self.recorded_scores: list[bool] = []  # of each recording that was asked for, whether scores are in it
         self.recordings: dict[str, Any] = {}  # slug -> the file; others are half made
         self.with_history: dict[str, bool] = {}  # slug -> as create was asked
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
@@ -165,7 +167,7 @@ class FakePort:
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
         def work() -> dict[str, Any]:
             self.asked.append(question)
-            return dict(self.answers)
+            return dict(self.answers_to.get(type(question), self.answers))
 
         return self._do("ask", work)
 

@@ -14,8 +14,9 @@ class FakeRecordings:
     def __init__(self, port: "FakePort") -> None:
         self._port = port
 
-    def find(self, slug: str, first: int, last: int, admit: Callable[[], None]) -> Path | Making:
+    def find(self, slug: str, first: int, last: int, admit: Callable[[], None], *, scores: bool) -> Path | Making:
         admit()
+        self._port.recorded_scores.append(scores)
         if (found := self._port.recordings.get(slug)) is not None:
             return Path(found)
         making = Making(Path("none"), 0.0)

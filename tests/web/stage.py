@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from queueviz.live.hub import Hub
+from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
 from sandbox.control.limits import SocketLimits
 from sandbox.sim.loop import SimLoop
@@ -18,8 +19,8 @@ FACTS = "facts/s"
 class Tab:
     """A browser tab: keeps what it was sent, without the beats."""
 
-    def __init__(self, hub: Hub, *, may_see: bool = True) -> None:
-        self.hub = hub
+    def __init__(self, hub: Hub, *, may_see: bool = True, sight: Sight = Sight.ALL) -> None:
+        self.hub, self.sight = hub, sight
         self.got: list[dict[str, Any]] = []
         self.beats: list[dict[str, Any]] = []
         self.closed_with: int | None = None
@@ -34,8 +35,8 @@ class Tab:
     async def _close(self, code: int) -> None:
         self.closed_with = code
 
-    async def _allowed(self, slug: str) -> bool:
-        return self.may_see
+    async def _allowed(self, slug: str) -> Sight:
+        return self.sight if self.may_see else Sight.NOTHING
 
     def acknowledge(self) -> None:
         """Painted everything."""
@@ -64,8 +65,8 @@ class Stage:
     async def _hub(self) -> Hub:
         return Hub(self.port, socket=SocketLimits())
 
-    def tab(self, *channels: str, after: int | None = None, may_see: bool = True) -> Tab:
-        tab = Tab(self.hub, may_see=may_see)
+    def tab(self, *channels: str, after: int | None = None, may_see: bool = True, sight: Sight = Sight.ALL) -> Tab:
+        tab = Tab(self.hub, may_see=may_see, sight=sight)
         self.tabs.append(tab)
         for name in channels:
             self.loop.run(self.hub.join(tab.viewer, name, after))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from queueviz.live.sight import Sight
 from tests.web.stage import FACTS, Stage, Tab
 
 
@@ -21,6 +22,29 @@ def test_facts_after_a_seq_come_first_and_then_new_ones(stage: Stage) -> None:
     stage.port.ring("s")
     stage.run_for(0.3)
     assert _facts_of(tab) == [5, 6, 7, 8, 9, 10]
+
+
+def test_a_score_that_one_viewer_is_not_shown_is_in_no_frame_while_that_viewer_watches(stage: Stage) -> None:
+    def finished(seq: int) -> dict[str, Any]:
+        return {**_fact(seq, "LabFinished"), "score": 93}
+
+    stage.port.rows = [finished(0)]
+    stage.port.show("lab/s", {"lab": {"score": 93}}, seq=1)
+    teacher, student = (stage.tab("lab/s", FACTS, after=-1, sight=sight) for sight in (Sight.ALL, Sight.NO_SCORES))
+    stage.run_for(0.3)
+    stage.port.rows.append(finished(1))
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert "93" not in str(student.got)
+    assert _facts_of(student) == [0, 1]
+    stage.hub.forget(student.viewer)
+    stage.port.rows.append(finished(2))
+    stage.port.ring("s")
+    stage.run_for(2)
+    facts = [frame["rows"][-1]["score"] for frame in teacher.got if frame["k"] == "facts"]
+    labs = [(frame["data"] if frame["k"] == "snap" else frame["set"])["lab"]["score"] for frame in teacher.got
+            if frame["k"] in ("snap", "delta")]  # fmt: skip
+    assert (facts[-2:], labs[-2:]) == ([None, 93], [None, 93])
 
 
 def test_without_a_seq_only_new_facts_come(stage: Stage) -> None:

@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 
+from queueviz.boards import BOARDS
 from queueviz.models import Sandbox
 from sandbox.control.branch_orders import Came
 from sandbox.control.limits import HostLimits
 from sandbox.control.recipe_text import pack, unpack
 from sandbox.kernel.errors import ActionRefused
-from tests.web.fake_port import FakePort
+from tests.web.fake_port import SNAPSHOT, FakePort
 
 LIMITS = HostLimits()
 
@@ -92,3 +93,21 @@ def test_where_the_engine_refuses_the_page_says_why(link: str, port: FakePort) -
 
 def test_only_who_may_share_gets_a_recipe(link: str, mine: str) -> None:
     assert Client().post(f"/s/{mine}/share/", {"kind": "recipe", "at": "450"}).status_code in (403, 404)
+
+
+def test_a_number_out_of_its_range_is_named_and_makes_nothing(link: str, port: FakePort) -> None:
+    order = replace(unpack(urlsplit(link).fragment, LIMITS), wall_ms=2**53, until_ms=2**53, came=())
+    page = html.unescape(Client().post("/recipe/", {"text": pack(order, LIMITS), "make": "1"}).content.decode())
+    assert "In this recipe wall_ms is 9007199254740992, which is outside 0 to 4102444800000." in page
+    assert port.branched == []
+
+
+@pytest.mark.parametrize("at_ms", [2**53, 2**62, -(2**62)])
+def test_pages_answer_whatever_the_clock_of_a_sandbox_shows(
+    visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch, at_ms: int
+) -> None:
+    monkeypatch.setitem(SNAPSHOT, "at_ms", at_ms)
+    monkeypatch.setitem(SNAPSHOT, "wall_ms", at_ms)
+    pages = ["", *(f"{name}/" for name in BOARDS), "?at=1", "share/", "pipeline/", "history/", "audit/"]
+    answers = {page: visitor.get(f"/s/{mine}/{page}").status_code for page in pages}
+    assert [page for page, status in answers.items() if status >= 500] == []

@@ -38,68 +38,78 @@ def done(found: Recordings) -> None:
 
 def test_a_recording_is_made_once_and_kept(tmp_path: Path) -> None:
     found, admissions = made_by(tmp_path, WRITES), []
-    first = found.find("box", 0, 9, lambda: admissions.append(1))
+    first = found.find("box", 0, 9, lambda: admissions.append(1), scores=True)
     assert isinstance(first, Making)
     done(found)
     assert first.progress == 1.0
-    kept = found.find("box", 0, 9, lambda: admissions.append(1))
+    kept = found.find("box", 0, 9, lambda: admissions.append(1), scores=True)
     assert isinstance(kept, Path)
     assert kept.stat().st_size == 1000
     assert admissions == [1]
     assert not kept.is_relative_to(tmp_path / "sandboxes")
 
 
+def test_one_without_scores_is_another_file(tmp_path: Path) -> None:
+    found = made_by(tmp_path, "import sys; open(sys.argv[1], 'w').write(sys.argv[-1])")
+    kept = []
+    for scores in (True, False):
+        found.find("box", 0, 9, admitted, scores=scores)
+        done(found)
+        kept.append(found.find("box", 0, 9, admitted, scores=scores))
+    assert [path.read_text() for path in kept if isinstance(path, Path)] == ["9", "--without-scores"]
+
+
 def test_one_that_failed_says_why_once_and_is_begun_again(tmp_path: Path) -> None:
     found = made_by(tmp_path, "import sys; sys.exit('CommandError: The range is empty.')")
-    found.find("box", 0, 9, admitted)
+    found.find("box", 0, 9, admitted, scores=True)
     done(found)
     with pytest.raises(ActionRefused) as refused:
-        found.find("box", 0, 9, admitted)
+        found.find("box", 0, 9, admitted, scores=True)
     assert (refused.value.status, refused.value.values["why"]) == (409, "The range is empty")
-    assert isinstance(found.find("box", 0, 9, admitted), Making)
+    assert isinstance(found.find("box", 0, 9, admitted, scores=True), Making)
     assert not list(tmp_path.glob("recordings/*/*.qvr"))
     done(found)
 
 
 def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     found = made_by(tmp_path, "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); signal.pause()")
-    found.find("box", 0, 9, admitted)
+    found.find("box", 0, 9, admitted, scores=True)
     done(found)
     with pytest.raises(ActionRefused, match="could not be made") as refused:
-        found.find("box", 0, 9, admitted)
+        found.find("box", 0, 9, admitted, scores=True)
     assert refused.value.values["why"] == "its process was ended by signal 14"
 
 
 def test_one_that_is_not_asked_for_any_more_is_ended(tmp_path: Path) -> None:
     times = iter([0.0, 0.0, 1.0, 100.0])
     found = made_by(tmp_path, "print(0.1, flush=True); import signal; signal.pause()", now=lambda: next(times, 200.0))
-    making = found.find("box", 0, 9, admitted)
+    making = found.find("box", 0, 9, admitted, scores=True)
     done(found)
     assert isinstance(making, Making)
     assert making.why == "it was not asked for any more"
-    assert isinstance(found.find("other", 0, 9, admitted), Making), "it takes no place"
+    assert isinstance(found.find("other", 0, 9, admitted, scores=True), Making), "it takes no place"
     found.stop()
 
 
 def test_only_so_many_wait(tmp_path: Path) -> None:
     found = made_by(tmp_path, "import signal; signal.pause()", recordings_waiting=2)
     for last in (1, 2):
-        found.find("box", 0, last, admitted)
+        found.find("box", 0, last, admitted, scores=True)
     with pytest.raises(ActionRefused) as refused:
-        found.find("box", 0, 3, admitted)
+        found.find("box", 0, 3, admitted, scores=True)
     assert refused.value.status == 503
     found.forget("box")
-    assert isinstance(found.find("other", 0, 3, admitted), Making)
+    assert isinstance(found.find("other", 0, 3, admitted, scores=True), Making)
     found.stop()
 
 
 def test_the_ones_not_asked_for_longest_make_room(tmp_path: Path) -> None:
     found = made_by(tmp_path, WRITES, recordings_bytes=2_500)
     for last in (1, 2, 3):
-        found.find("box", 0, last, admitted)
+        found.find("box", 0, last, admitted, scores=True)
         done(found)
         if last == 2:
-            found.find("box", 0, 1, admitted)  # wanted again
+            found.find("box", 0, 1, admitted, scores=True)  # wanted again
     kept = sorted(path.name.split("-")[1] for path in tmp_path.glob("recordings/box/*.qvr"))
     assert kept == ["1", "3"]
     found.forget("box")

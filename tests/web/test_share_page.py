@@ -172,6 +172,18 @@ def test_oembed_knows_only_our_own_links(url: str, db: None) -> None:
     assert Client().get(f"/oembed?url={quote(url)}").status_code == 404
 
 
+@pytest.mark.parametrize(("scheme", "status"), [("http", 200), ("https", 200), ("HTTP", 200), ("ftp", 404),
+                                               ("javascript", 404), ("", 404), ("file", 404)])
+def test_oembed_takes_addresses_of_http_and_https_alone(visitor: Client, mine: str, scheme: str, status: int) -> None:
+    url = f"{scheme}://testserver{made(visitor, mine)}" if scheme else f"//testserver{made(visitor, mine)}"
+    assert Client().get(f"/oembed?url={quote(url)}").status_code == status
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://testserver:x/v/a/", "http://testserver@elsewhere.example/v/a/"])
+def test_oembed_of_no_address_is_not_found(url: str, db: None) -> None:
+    assert Client().get(f"/oembed?url={quote(url)}").status_code == 404
+
+
 def test_recordings_of_links_that_ended_are_swept(visitor: Client, mine: str, home: Path) -> None:
     made(visitor, mine)
     (home / "shares" / "left.qvr").write_bytes(b"")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import making
+from queueviz import engine, making
+from queueviz.boards import BOARDS, PARTS
 from sandbox.recording.reader import Recording
 from tests.web.engine_calls import act, events, start
 from tests.web.patience import until
@@ -50,3 +51,24 @@ def test_a_range_of_a_running_sandbox_is_recorded_and_names_it_nowhere(real_engi
         board = recording.at(int(last)).state["channels"]["board/order-svc/orders"]
     assert len(board["queues"]) == 8
     assert slug.encode() not in unpacked(packed)
+
+
+def test_no_page_answer_or_channel_of_a_running_sandbox_names_it_behind_a_live_link(real_engine: Any) -> None:
+    owner = Client()
+    slug = start(owner, "orders")
+    until(lambda: any(row["type"] == "MessagesConsumed" for row in events(owner, slug)))
+    page = owner.post(f"/s/{slug}/share/", FORM | {"kind": "live"}).content.decode()
+    link = page.split('readonly\n              value="http://testserver')[1].split('"')[0]
+    newest = events(owner, slug)[-1]["seq"]
+    for rest in ["", *(f"{name}/" for name in BOARDS), *(f"part/{name}/" for name in (*PARTS, *BOARDS)), "audit/",
+                 "history/", "journal/?at=7", f"?at={newest}", "api/journal?show=all", "api/state",
+                 f"api/changes?from=1&to={newest}", "api/ask/transactions", "api/ask/lab-state"]:  # fmt: skip
+        answer = Client().get(link + rest)
+        assert answer.status_code < 500, rest
+        assert slug not in answer.content.decode() + str(dict(answer.headers)), rest
+    names = [f"{kind}/{slug}" + "".join(f"/{part}" for part in parts) for kind, parts in {
+        "board": ("order-svc", "orders"), "locks": ("order-svc",), "rebalance": ("order-svc",), "groups": (),
+        "store": ("broker-a",), "index": ("broker-a",), "topics": (), "topology": (), "wire": (), "messages": (),
+        "connect": (), "lab": (), "tile": ()}.items()]  # fmt: skip
+    for name, reading in zip(names, engine.answer(real_engine.read(names)), strict=True):
+        assert slug not in str(reading), f"{name}: say in queueviz/masks.py which of its fields has it"

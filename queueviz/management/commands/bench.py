@@ -18,6 +18,7 @@ MOST_IN_A_LESSON = 120  # places of a course
 MOST_RATE = 60
 OF_CLASS = ("students", "rate", "cores", "engines")
 QUICK = ("wire", "pipeline")
+OF_LESSON = ("burst", "start")  # one of them: of how many students
 
 
 class Command(BaseCommand):
@@ -26,7 +27,8 @@ class Command(BaseCommand):
     help = ("Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against our "
             "broker and Apache's; needs Java, Maven), board (one reading, its bytes and those of a recording), class "
             "(one watched sandbox for each student; with --lab a lesson with its teacher, cuts and a killed server, "
-            "with --burst as many answers within a second), pipeline (a store in Spark, beside Parquet).")
+            "with --burst as many answers within a second, with --start as many starts within three), pipeline (a "
+            "store in Spark, beside Parquet).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -36,17 +38,19 @@ class Command(BaseCommand):
         parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
         parser.add_argument("--lab", metavar="N0", help="of class: played by the students of a course, by its script")
         parser.add_argument("--burst", type=int, metavar="120", help="of class with --lab: answers within one second")
+        parser.add_argument("--start", type=int, metavar="60", help="of class with --lab: starts within three seconds")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
         parser.add_argument("--cores", type=_numbers, metavar="1,2", help="of class: that the server may use")
         parser.add_argument("--engines", type=_numbers, metavar="0,1", help="of class: the server's processes")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
-            module = import_module(f"tests.bench.{'lesson' if options['lab'] else MODULES.get(bench, bench)}")
+            module = import_module(f"tests.bench.{_module_of(bench, options)}")
         except ModuleNotFoundError as error:
             raise CommandError(f"The bench {bench} needs the development requirements: {error}.") from error
-        if options["burst"] is not None and not options["lab"]:
-            raise CommandError("--burst is of class with --lab.")
+        for name in OF_LESSON:
+            if options[name] is not None and not options["lab"]:
+                raise CommandError(f"--{name} is of class with --lab.")
         arguments = _arguments(bench, options)
         figures = _lesson(module, bench, options, **arguments) if options["lab"] else module.run(**arguments)
         if options["json"]:
@@ -80,16 +84,23 @@ def _lesson(module: ModuleType, bench: str, options: dict[str, Any], *, students
         lab = module.lab_of(options["lab"]).slug
     except KeyError:
         raise CommandError(f"There is no lab {options['lab']}.") from None
-    burst = options["burst"]
     if students[0] > MOST_IN_A_LESSON:
         raise CommandError(f"--students takes numbers from 1 to {MOST_IN_A_LESSON} in a lesson.")
-    if burst is None:
-        figures: dict[str, Any] = module.run(lab, students[0], engines[0])
-    elif not 1 <= burst <= MOST_IN_A_LESSON:
-        raise CommandError(f"--burst takes numbers from 1 to {MOST_IN_A_LESSON}.")
-    else:
-        figures = module.burst(lab, burst, engines[0])
+    chosen = [name for name in OF_LESSON if options[name] is not None]
+    if len(chosen) > 1:
+        raise CommandError("--burst and --start are two lessons.")
+    for name in chosen:
+        if not 1 <= options[name] <= MOST_IN_A_LESSON:
+            raise CommandError(f"--{name} takes numbers from 1 to {MOST_IN_A_LESSON}.")
+    measure = getattr(module, chosen[0] if chosen else "run")
+    figures: dict[str, Any] = measure(lab, options[chosen[0]] if chosen else students[0], engines[0])
     return figures
+
+
+def _module_of(bench: str, options: dict[str, Any]) -> str:
+    if options["lab"]:
+        return "lesson" if options["start"] is None else "lab_start"
+    return MODULES.get(bench, bench)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

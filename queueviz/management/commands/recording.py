@@ -18,6 +18,7 @@ from queueviz import __version__
 from queueviz.offline_page import offline_page
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
+from sandbox.journal.event_filter import without_score
 from sandbox.journal.schema import Row
 from sandbox.kernel.errors import BadRecording, CorruptRecord
 from sandbox.recording import folder, journal_range
@@ -48,6 +49,7 @@ class Command(BaseCommand):
         export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"between two readings (default {PACE_MS})")
         export.add_argument("--beside", action="store_true",
                             help="with --directory, for the server: of low priority, for a limited time")
+        export.add_argument("--without-scores", action="store_true", help="leave out what labs were worth")
         export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
         export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
         unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
@@ -85,7 +87,8 @@ class Command(BaseCommand):
             raise CommandError("--minutes and --pace-ms are above 0.")
         with _source(options) as (about, frames, facts):
             kept = in_range(frames, options["first"], options["last"])
-            data = write_recording(about, kept, facts)
+            rows = map(without_score, facts) if options["without_scores"] else facts
+            data = write_recording(about, kept, rows)
         file.write_bytes(data)
         if not options["beside"]:
             with file.open("rb") as written:

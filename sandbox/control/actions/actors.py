@@ -24,7 +24,7 @@ class RowToSend(NamedTuple):
     key: Name = ""
     tag: Name = ""
     body: Body = ""
-    born_ms: int | None = None
+    born_ms: Offset | None = None
 
 
 FromWhere = Literal[

@@ -3,6 +3,7 @@
 What is sealed is not there: truths of a prediction before its step is met, hints not taken, texts of later steps.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 
@@ -79,7 +80,7 @@ class LabRow(TypedDict):
     minutes: int
     attempt: int
     exam: bool
-    score: int
+    score: int  # null for readers from whom the course withholds it
     finished: bool
     numbers: dict[str, Any]
     allowed: list[str]
@@ -108,3 +109,8 @@ class LabView(TypedDict):
 
     lab: LabRow | None
     hold: HoldRow
+
+
+def view_without_score(view: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of a `LabView`, for a reader who is not shown scores."""
+    return view if view.get("lab") is None else {**view, "lab": {**view["lab"], "score": None}}

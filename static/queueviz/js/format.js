@@ -57,7 +57,8 @@ export function bytes(value) {
 /** 10:42:17.350 in the session's zone (minutes east of UTC). */
 export function clock(ms, zone_min = 0, { millis = true } = {}) {
   if (ms === null || ms === undefined) return UNKNOWN;
-  const t = new Date(ms + zone_min * 60000);
+  const t = new Date(ms + zone_min * 60000), year = t.getUTCFullYear();
+  if (!(year > 0 && year < 10000)) return `${number(ms)} ms`;
   const whole = `${two(t.getUTCHours())}:${two(t.getUTCMinutes())}:${two(t.getUTCSeconds())}`;
   return millis ? `${whole}.${String(t.getUTCMilliseconds()).padStart(3, "0")}` : whole;
 }

@@ -1,6 +1,15 @@
 /* The player of a file that holds its recording. */
 import { $ } from "./dom.js";
-import { openPlayer } from "./player.js";
+import * as player from "./player.js";
+import { opened } from "./player_trouble.js";
 
-const packed = atob($("#recording").textContent.trim());
-void openPlayer($("[data-player]"), { bytes: Uint8Array.from(packed, (sign) => sign.charCodeAt(0)) });
+/** What is in the file; of a text that is cut or changed, nothing. */
+function unpacked() {
+  try {
+    return Uint8Array.from(atob($("#recording").textContent.trim()), (sign) => sign.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+void opened($("[data-player]"), { bytes: unpacked() }, async () => player);

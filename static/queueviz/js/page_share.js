@@ -1,6 +1,7 @@
 /* The page that makes share links: the range on a timeline, notes as rows, the recording before it is shared, copying. */
 import { $, $$, around, hide, json, text } from "./dom.js";
 import { lookBack } from "./looking_back.js";
+import { opened } from "./player_trouble.js";
 import { Notes } from "./share_notes.js";
 import { RangeLine } from "./share_range.js";
 import { t } from "./words.js";
@@ -48,8 +49,7 @@ async function preview() {
   }
   text(said, "");
   shown.replaceChildren(box);
-  const { openPlayer } = await import("./player.js");
-  await openPlayer(box, { url, from: first, to: last, at, notes: notes.notes });
+  await opened(box, { url, from: first, to: last, at, notes: notes.notes }, () => import("./player.js"));
 }
 
 const show = $("#show");

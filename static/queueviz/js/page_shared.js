@@ -1,5 +1,6 @@
 /* What a share link shows: the player over its recording, alone or in a page of another site. */
-import { $, $$, around, el, json } from "./dom.js";
+import { $, $$, around, el, hide, json } from "./dom.js";
+import { opened } from "./player_trouble.js";
 import { t } from "./words.js";
 
 const shared = json("shared"), element = $("[data-player]");
@@ -22,8 +23,8 @@ function whenSeen(node, open) {
 if (!element && $("[data-waits]")) setTimeout(() => location.reload(), 3000);
 else if (element)
   whenSeen(element, async () => {
-    const { openPlayer } = await import("./player.js");
-    const player = await openPlayer(element, shared);
+    const player = await opened(element, shared, () => import("./player.js"));
+    if (!player) return hide($("#pictures")?.parentElement, true);
     $("#notes")?.addEventListener("click", ({ target }) => {
       const button = around(target, "[data-seq]");
       if (button) player.set(Number(button.dataset.seq));

@@ -19,7 +19,7 @@ const EMPTY = { version: 0, values: [], tail: () => [] };
 
 /**
  * @param {HTMLElement} element holds the markup of partials/player.html
- * @param {{ url?: string, bytes?: Uint8Array<ArrayBuffer>, from?: number, to?: number, at?: number, part?: string, notes?: { seq: number, text: string }[] }} o
+ * @param {{ url?: string, bytes?: Uint8Array<ArrayBuffer>, from?: number, to?: number, at?: number, part?: string, failed?: (error: unknown) => void, notes?: { seq: number, text: string }[] }} o
  */
 export async function openPlayer(element, o) {
   const recording = await (o.bytes ? Recording.of(o.bytes) : Recording.open(o.url ?? ""));
@@ -27,9 +27,11 @@ export async function openPlayer(element, o) {
   const first = Math.max(begins, o.from ?? begins), last = Math.min(ends, o.to ?? ends);
   const player = new Player(element, recording, { ...o, first, last }), seq = Math.max(first, Math.min(last, o.at ?? first));
   await player.begin(seq);
-  const facts = recording.seqs.length <= ALL_FACTS ? await recording.facts(first, last) : (await recording.index()).filter(({ seq: one }) => first <= one && one <= last);
-  player.timeline.extend(facts, last);
-  player.say();
+  await player.reading(async () => {
+    const facts = recording.seqs.length <= ALL_FACTS ? await recording.facts(first, last) : (await recording.index()).filter(({ seq: one }) => first <= one && one <= last);
+    player.timeline.extend(facts, last);
+    player.say();
+  });
   return player;
 }
 
@@ -45,12 +47,13 @@ class Player {
   shown = null;
 
   /** @param {HTMLElement} element @param {Recording} recording @param {any} o */
-  constructor(element, recording, { first, last, part = "board", notes = [] }) {
+  constructor(element, recording, { first, last, part = "board", notes = [], failed }) {
     this.element = element;
     this.recording = recording;
     this.first = first;
     this.last = last;
     this.notes = notes;
+    this.failed = failed;
     attr(element, "data-part", part);
     const board = $("[data-board]", element);
     this.board = board;
@@ -78,9 +81,19 @@ class Player {
   }
 
   /** Show an event. Of several asked for in a row the last one counts. */
-  async set(seq) {
-    const asked = ++this.#asked, frame = await this.recording.at(Math.max(seq, this.recording.about.seq[0]));
-    if (asked === this.#asked) this.#show(frame, seq, true);
+  set(seq) {
+    const asked = ++this.#asked;
+    return this.reading(async () => {
+      const frame = await this.recording.at(Math.max(seq, this.recording.about.seq[0]));
+      if (asked === this.#asked) this.#show(frame, seq, true);
+    });
+  }
+
+  reading(work) {
+    return work().catch((error) => {
+      this.pause();
+      this.failed(error);
+    });
   }
 
   #seek(seq) {
@@ -103,14 +116,15 @@ class Player {
       busy = true;
       const moved = this.now + (at - before) * Number($("[data-speed]", this.element).value);
       before = at;
-      const frame = await this.recording.atTime(moved);
+      await this.reading(async () => {
+        const frame = await this.recording.atTime(moved);
+        if (this.#frame === null) return;
+        const seq = Math.min(this.last, frame.seq), note = this.notes.find((one) => this.seq < one.seq && one.seq <= seq);
+        if (frame.seq !== this.shown?.seq || frame.at_ms !== this.shown.at_ms) this.#show(frame, note?.seq ?? seq, false);
+        this.now = moved;
+        if (note || seq >= this.last || frame.last) this.pause();
+      });
       busy = false;
-      if (this.#frame === null) return;
-      const seq = Math.min(this.last, frame.seq), note = this.notes.find((one) => this.seq < one.seq && one.seq <= seq);
-      if (frame.seq !== this.shown?.seq || frame.at_ms !== this.shown.at_ms) this.#show(frame, note?.seq ?? seq, false);
-      this.now = moved;
-      if (note) this.pause();
-      if (seq >= this.last || frame.last) this.pause();
     };
     this.#frame = requestAnimationFrame((at) => {
       before = at;

@@ -1,5 +1,4 @@
-/* Reads a recording by HTTP range requests (docs/recording.md): the state at an event, the facts of a range, the index.
-   Two requests to the first picture: the head, and one keyframe. The twin of sandbox/recording/reader.py. */
+/* Reads a recording by HTTP range requests (docs/recording.md), as sandbox/recording/reader.py does. */
 
 const HEAD_BYTES = 32 * 1024;
 const PART_BYTES = 16 * 1024 * 1024; // unpacked
@@ -9,12 +8,14 @@ const KEPT_CHUNKS = 12;
 const SLICE_MS = 6;
 const GONE = Symbol("gone");
 
+/** What is wrong: empty, cut, damaged, other, version, unreachable. */
 export class BadRecording extends Error {}
 
 /** Bytes `from` to `to` (excluded), and how long the file is. A server without ranges sends the whole file. */
 async function overHttp(url, from, to) {
-  const answer = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` } });
-  if (!answer.ok) throw new BadRecording(`The recording cannot be read: the server answered ${answer.status}.`);
+  const answer = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` } }).catch(() => null);
+  if (answer?.status === 416) throw new BadRecording(from ? "cut" : "empty");
+  if (!answer?.ok) throw new BadRecording("unreachable");
   const bytes = new Uint8Array(await answer.arrayBuffer());
   if (answer.status === 200) return { bytes: bytes.subarray(from, to), total: bytes.length };
   return { bytes, total: Number(answer.headers.get("Content-Range")?.split("/")[1]) };
@@ -27,12 +28,12 @@ async function unpackPart(bytes) {
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       size += piece.value.length;
-      if (size > PART_BYTES) throw new BadRecording("A part of the recording is too long.");
+      if (size > PART_BYTES) throw new BadRecording("damaged");
       pieces.push(piece.value);
     }
     return JSON.parse(await new Blob(pieces).text());
-  } catch (error) {
-    throw error instanceof BadRecording ? error : new BadRecording("A part of the recording is damaged.");
+  } catch {
+    throw new BadRecording("damaged");
   }
 }
 
@@ -45,14 +46,14 @@ function unpackColumn([kind, values]) {
   if (kind === "v") return values;
   if (kind === "d") return sums(values);
   if (kind === "t") return sums(values).map((value) => (value === null ? null : String(value)));
-  throw new BadRecording(`The recording has an unknown column: ${kind}.`);
+  throw new BadRecording("damaged");
 }
 
 const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const copied = (value) => (isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copied(inner)])) : value);
 
 function put(tree, path, value) {
-  if (path.includes("__proto__")) throw new BadRecording("The recording has a key that no board has.");
+  if (path.includes("__proto__")) throw new BadRecording("damaged");
   for (const key of path.slice(0, -1)) {
     if (!Object.hasOwn(tree, key) || !isMap(tree[key])) tree[key] = {};
     tree = tree[key];
@@ -135,15 +136,16 @@ export class Recording {
   /** `read(from, to)` gives `{bytes, total}`; without it the address is read by ranges. */
   static async open(url, read = (from, to) => overHttp(url, from, to)) {
     const { bytes, total } = await read(0, HEAD_BYTES);
+    if (!bytes.length) throw new BadRecording("empty");
     const end = bytes.indexOf(10);
     let line = null;
     try {
       line = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)));
     } catch { /* said below */ }
-    if (end < 0 || line?.format !== "queueviz recording") throw new BadRecording("This is not a recording.");
-    if (line.version !== VERSION) throw new BadRecording(`This recording has version ${line.version}, and version ${VERSION} is read here.`);
+    if (end < 0 || line?.format !== "queueviz recording") throw new BadRecording("other");
+    if (line.version !== VERSION) throw new BadRecording("version");
     const begins = end + 1 + line.directory_bytes;
-    if (begins > bytes.length) throw new BadRecording("The recording ends early.");
+    if (begins > bytes.length) throw new BadRecording("cut");
     const directory = await unpackPart(bytes.subarray(end + 1, begins));
     return new Recording(read, bytes, total, line, directory, begins);
   }
@@ -169,7 +171,7 @@ export class Recording {
       return { keyframe, deltas, facts, end: begins };
     });
     this.indexBegins = begins;
-    if (begins + line.index_bytes !== total) throw new BadRecording("The recording ends early, or goes on after its end.");
+    if (begins + line.index_bytes !== total) throw new BadRecording("cut");
   }
 
   /** The first frame of an event's chunk: one small request. */
@@ -213,7 +215,7 @@ export class Recording {
 
   chunkOf(seq) {
     const at = lastUpTo(this.seqs, seq);
-    if (at < 0) throw new BadRecording(`Event ${seq} is before the recording, which begins at ${this.about.seq[0]}.`);
+    if (at < 0) throw new BadRecording("damaged");
     return at;
   }
 
@@ -236,7 +238,7 @@ export class Recording {
   async bytes(from, to) {
     if (to <= this.head.length) return this.head.subarray(from, to);
     const { bytes } = await this.read(from, to);
-    if (bytes.length !== to - from) throw new BadRecording("The recording ends early.");
+    if (bytes.length !== to - from) throw new BadRecording("cut");
     return bytes;
   }
 }

@@ -1,0 +1,45 @@
+"""When students see what they are worth: the one rule that pages, the API, live channels, jobs and files ask.
+
+Before that, the score of a lab is withheld from all who may not grade.  What a step was, and whether a prediction was
+right, is shown at once: labs teach by it.
+"""
+
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from queueviz.courses.models import Course
+from sandbox.kernel.errors import ActionRefused
+
+AT_ONCE, AT_END = Course.Feedback.AT_ONCE, Course.Feedback.AT_END
+
+
+def is_released(course: Course, now: datetime | None = None) -> bool:
+    """Whether students see what they are worth."""
+    now = now or timezone.now()
+    if course.feedback == AT_ONCE or _is_past(course.released_at, now):
+        return True
+    return course.feedback == AT_END and _is_past(course.due_at, now)
+
+
+def released(now: datetime) -> QuerySet[Course]:
+    """The courses of which `is_released` holds."""
+    return Course.objects.filter(
+        Q(feedback=AT_ONCE) | Q(released_at__lte=now) | Q(feedback=AT_END, due_at__lte=now))
+
+
+def release(course: Course) -> None:
+    """Now, and for good; the first time counts."""
+    if course.released_at is None:
+        course.released_at = timezone.now()
+        course.save(update_fields=["released_at"])
+
+
+def withheld() -> ActionRefused:
+    """The refusal of what would show scores."""
+    return ActionRefused(409, "The scores of this course are not released yet.", "Ask the teacher to release them.")
+
+
+def _is_past(at: datetime | None, now: datetime) -> bool:
+    return at is not None and at <= now

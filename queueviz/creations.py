@@ -1,0 +1,76 @@
+"""How many sandboxes may be started within an hour: by a visitor, from an address, and by the members of a course.
+
+Counted in the audit, by keyed hashes.  A class sits behind one address: its members are counted by their course.  The
+address has a ceiling that a room of sixty does not meet, and a rate after its first sixty newcomers.  Accounts are not
+counted by the hour.
+"""
+
+from datetime import timedelta
+from math import ceil
+from typing import NamedTuple
+
+from django.utils import timezone
+
+from queueviz import access
+from queueviz.courses.models import Course, Enrolment
+from queueviz.courses.visits import digests_of
+from queueviz.models import AuditRecord
+from queueviz.rates import Rate
+from queueviz.visitor import Visitor, counting_key
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+LIMITS = HostLimits()
+HOUR = timedelta(hours=1)
+CREATE = "create"  # in the audit
+SIGN_IN = "The next one is possible in {minutes} min, or at once with an account."
+NEWCOMERS = Rate(0.5, 60, what="starts of sandboxes")  # of one address, by browsers that are not known yet
+OF_ADDRESS = "address:"  # begins what `access.counted_as` says of who has neither session nor token yet
+
+
+class Counted(NamedTuple):
+    """By what a creation is counted; an empty field counts nothing.  `course`: whose origin it is."""
+
+    visitor: str
+    origin: str
+    course: Course | None
+
+
+def counted(visitor: Visitor, course: Course | None = None) -> Counted:
+    """`course`: for which it is made; else the newest one in which the visitor has a place."""
+    if course is None and visitor.is_signed_in:
+        return Counted("", "", None)
+    course = course or _course_of(visitor)
+    name = access.counted_as(visitor)
+    return Counted("" if name.startswith(OF_ADDRESS) else counting_key(name),
+                   visitor.origin if course is None else counting_key(f"course {course.pk}"), course)
+
+
+def demand(by: Counted) -> None:
+    """Raises ActionRefused (429), which says when it is possible again."""
+    if by.visitor:
+        _demand(LIMITS.creations_per_hour_per_visitor, "You started {made} sandboxes within an hour.", SIGN_IN,
+                visitor=by.visitor)
+    if by.course is not None:
+        _demand(LIMITS.creations_per_hour_per_course, "{made} sandboxes were started in your course within an hour.",
+                "The next one is possible in {minutes} min.", origin=by.origin)
+    elif by.origin:
+        _demand(LIMITS.creations_per_hour_per_address,
+                "{made} sandboxes were started from your address within an hour.", SIGN_IN, origin=by.origin)
+        if not by.visitor:
+            NEWCOMERS.demand(by.origin)
+
+
+def _demand(most: int, text: str, hint: str, **field: str) -> None:
+    now = timezone.now()
+    newest = AuditRecord.objects.filter(what=CREATE, at__gt=now - HOUR, **field).order_by("-at")
+    oldest = newest.values_list("at", flat=True)[most - 1 : most].first()
+    if oldest is not None:
+        minutes = ceil((oldest + HOUR - now).total_seconds() / 60)
+        raise ActionRefused(429, text, hint, made=most, minutes=max(1, minutes))
+
+
+def _course_of(visitor: Visitor) -> Course | None:
+    places = Enrolment.objects.filter(digest__in=digests_of(visitor), removed_at__isnull=True)
+    place = places.select_related("course").order_by("-pk").first()
+    return None if place is None else place.course

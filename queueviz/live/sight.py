@@ -1,0 +1,11 @@
+"""What a visitor is shown of a sandbox or cluster by its live channels."""
+
+from enum import IntEnum
+
+
+class Sight(IntEnum):
+    """`NOTHING` alone is false.  `NO_SCORES`: those of the lab are withheld until its course is released."""
+
+    NOTHING = 0
+    NO_SCORES = 1
+    ALL = 2

@@ -1,0 +1,28 @@
+/* Opens a player; what is wrong with its recording is said in its place, or beside what is still played. */
+import { $, $$, hide, text } from "./dom.js";
+import { t } from "./words.js";
+
+/**
+ * @param {HTMLElement} element
+ * @param {object} o as `openPlayer` takes it; its `failed` gets the error of a part
+ * @param {() => Promise<{ openPlayer: any }>} load the player's module
+ * @returns {Promise<any>} the player; null: nothing of it can be played
+ */
+export async function opened(element, o, load) {
+  const failed = (error) => {
+    text($("[data-bad]", element), t(`player.bad ${kindOf(error)}`));
+    hide($("[data-bad]", element), false);
+  };
+  try {
+    return await (await load()).openPlayer(element, { ...o, failed });
+  } catch (error) {
+    failed(error);
+    for (const part of $$("[data-board], .said, .controls", element)) hide(part, true);
+    return null;
+  }
+}
+
+/** Of a file that is not what it says, any error may come. */
+function kindOf(error) {
+  return error?.constructor.name === "BadRecording" ? error.message : "damaged";
+}
