@@ -33,12 +33,13 @@ def demand_room() -> None:
 
 def begin(share: Share) -> None:
     """As soon as there is room; `state` asks again."""
-    digest = str(share.grant.digest)
+    digest, course = str(share.grant.digest), share.sandbox.course
+    scores = course is None or releases.is_released(course)  # not asked by the thread: it would keep a connection
     with _lock:
         if digest in _waiting or len(_waiting) >= LIMITS.share_links_waiting:
             return
         _waiting.add(digest)
-    threading.Thread(target=_follow, args=(share,), name=THREAD, daemon=True).start()
+    threading.Thread(target=_follow, args=(share, scores), name=THREAD, daemon=True).start()
 
 
 def state(share: Share) -> str:
@@ -51,10 +52,10 @@ def state(share: Share) -> str:
     return "making"
 
 
-def _follow(share: Share) -> None:
+def _follow(share: Share, scores: bool) -> None:
     """Ask for it until it is there: one that no request comes for is given up."""
     try:
-        while not _over.wait(ASK_EVERY_S) and not _made(share):
+        while not _over.wait(ASK_EVERY_S) and not _made(share, scores):
             continue
     except (ActionRefused, OSError) as why:
         log.warning("the recording of a share link was not made: %s", why)
@@ -64,11 +65,10 @@ def _follow(share: Share) -> None:
         _waiting.discard(str(share.grant.digest))
 
 
-def _made(share: Share) -> bool:
-    shown, course = share.shown, share.sandbox.course
+def _made(share: Share, scores: bool) -> bool:
+    shown = share.shown
     try:
-        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None,
-                                            scores=course is None or releases.is_released(course))
+        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None, scores=scores)
     except ActionRefused as refused:
         if refused.status == 503:  # too many are being made
             return False
