@@ -111,7 +111,7 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
     monkeypatch.setattr(making, "LIMITS", making.HostLimits(share_links_waiting=2))
     monkeypatch.setattr(making, "begin", BEGIN)
     monkeypatch.setattr(making, "_waiting", set())
-    monkeypatch.setattr(making, "_follow", lambda share: None)
+    monkeypatch.setattr(making, "_follow", lambda share, scores: None)
     assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
     assert Grant.objects.filter(kind="share").count() == 2
     assert visitor.get(f"/s/{mine}/share/links/").content.decode().count("being made") == 2
