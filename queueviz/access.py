@@ -87,7 +87,7 @@ class Visit(NamedTuple):
 
     @property
     def sees_scores(self) -> bool:
-        """Whether scores of labs are shown to this visitor: those of a course only once it is released."""
+        """Return whether this visitor is shown scores of labs: those of a course only once it is released."""
         return self.sight is Sight.ALL
 
     @property

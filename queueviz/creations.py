@@ -1,4 +1,4 @@
-"""How many sandboxes may be started within an hour: by a visitor, from an address, and by the members of a course.
+"""Limits of the sandboxes that are started within an hour: by a visitor, from an address, by members of a course.
 
 Counted in the audit, by keyed hashes.  A class sits behind one address: its members are counted by their course.  The
 address has a ceiling that a room of sixty does not meet, and a rate after its first sixty newcomers.  Accounts are not
@@ -29,7 +29,7 @@ OF_ADDRESS = "address:"  # begins what `access.counted_as` says of who has neith
 
 
 class Counted(NamedTuple):
-    """By what a creation is counted; an empty field counts nothing.  `course`: whose origin it is."""
+    """What a creation is counted by; an empty field counts nothing.  `course`: whose origin it is."""
 
     visitor: str
     origin: str

@@ -33,7 +33,10 @@ def demand_room() -> None:
 
 def begin(share: Share) -> None:
     """As soon as there is room; `state` asks again."""
-    digest, course = str(share.grant.digest), share.sandbox.course
+    digest = str(share.grant.digest)
+    if digest in _waiting:
+        return
+    course = share.sandbox.course
     scores = course is None or releases.is_released(course)  # not asked by the thread: it would keep a connection
     with _lock:
         if digest in _waiting or len(_waiting) >= LIMITS.share_links_waiting:

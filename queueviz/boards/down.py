@@ -65,7 +65,7 @@ def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
 
 
 def risk_text(header: Mapping[str, Any]) -> str:
-    """What "redelivered on crash" rests on, while a master is down."""
+    """Return whose offsets "redelivered on crash" is counted from while a master is down."""
     return "; ".join(str(DOWN[f"down.risk_{note}"]) for note in header.get("redelivered_notes") or ())
 
 

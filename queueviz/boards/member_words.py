@@ -33,7 +33,10 @@ DIFFER: dict[str, Any] = {
 
 
 def differ_text(row: Mapping[str, Any]) -> str:
-    """Of a board's header or a row of the Groups page; empty where members subscribe alike under ids of their own."""
+    """Return the sentence for a board's header or a row of the Groups page.
+
+    It is empty where members subscribe alike under ids of their own.
+    """
     differ, shared = row.get("members_differ"), row.get("shared_ids")
     said = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
     said += [str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))

@@ -16,7 +16,7 @@ AT_ONCE, AT_END = Course.Feedback.AT_ONCE, Course.Feedback.AT_END
 
 
 def is_released(course: Course, now: datetime | None = None) -> bool:
-    """Whether students see what they are worth."""
+    """Return whether students see their scores."""
     now = now or timezone.now()
     if course.feedback == AT_ONCE or _is_past(course.released_at, now):
         return True

@@ -91,7 +91,7 @@ class PoolPort:
         return gathered(list(self.statuses().values()), self.merged, some=True)
 
     def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
-        """Of each engine, by its name or its number, from 1 on."""
+        """Return the answer of each engine, by its name or its number, from 1 on."""
         return {str(place + 1) if isinstance(place, int) else str(place): self._call(place, "status")
                 for place in self.pool.engines()}
 

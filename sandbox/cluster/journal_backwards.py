@@ -7,6 +7,7 @@ so that the search for a rare event goes on from there.  Pure functions of entri
 import logging
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def look_back(memory: Sequence[Entry], files: Path | None, wanted: EventFilter, 
     page = _Page(wanted, END if before is None else before, max(1, min(most, MOST_ROWS)))
     first_seq = _first_seq(memory, files)
     held = newest if wanted.show in ("actions", "told") else ()
-    for entry in (*reversed(memory), *reversed(held)):
+    for entry in chain(reversed(memory), reversed(held)):
         if entry.seq < page.before:
             if entry.seq <= after:
                 return page.to_the_end(first_seq)

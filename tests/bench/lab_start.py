@@ -5,8 +5,6 @@
 All come from one address, as a school does.  What was begun is counted in the journals, once the server has ended.
 """
 
-import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +16,7 @@ from sandbox.journal.segments import rows_since
 from tests.bench.calibration import calibrate
 from tests.bench.lesson import SETTLE_S, Lesson, lab_of, lesson_of, part_of
 from tests.bench.lesson_line import RETRY_S, Unreached
+from tests.bench.together import act_together
 
 WITHIN_S = 3.0  # all press
 GIVE_UP_S = 60.0  # after that a student has no lab
@@ -36,19 +35,8 @@ class Pressed(NamedTuple):
 def start(lab: str, students: int = 60, engines: int = 0) -> dict[str, Any]:
     """Students who have joined press *Start* within three seconds, evenly spread, and again while they are refused."""
     with lesson_of(lab_of(lab), students, engines, labs=False) as lesson:
-        begins_s = time.monotonic() + 1.0
         pressed: list[Pressed] = []
-
-        def press(number: int) -> None:
-            time.sleep(max(0.0, begins_s + WITHIN_S * number / students - time.monotonic()))
-            pressed.append(_press(lesson, number))
-
-        threads = [threading.Thread(target=press, args=(number,)) for number in range(students)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        load = os.getloadavg()[0]
+        load = act_together(students, WITHIN_S, lambda number: pressed.append(_press(lesson, number)))
         time.sleep(SETTLE_S)
         lesson.end()
         return {"lab": lab, "students": students, **count(pressed, starts_in(lesson.server.home)), **times(pressed),

@@ -32,6 +32,7 @@ from tests.bench.calibration import calibrate
 from tests.bench.lesson_line import Browser, Cut, Tab
 from tests.bench.lesson_student import Student
 from tests.bench.served import cpu_s
+from tests.bench.together import act_together
 from tests.server.server import Server
 from tests.server.server import run as manage
 
@@ -225,18 +226,8 @@ def burst(lab: str, submissions: int = 120, engines: int = 0) -> dict[str, Any]:
         assert step.predict is not None
         value = step.predict.options[0][0] if step.predict.options else "1"
         time.sleep(SETTLE_S)
-        begins_s = time.monotonic() + 1.0
-
-        def submit(number: int) -> None:
-            time.sleep(max(0.0, begins_s + BURST_S * number / submissions - time.monotonic()))
-            lesson.students[number].send(1, "predict", value, f"burst-{number}")
-
-        threads = [threading.Thread(target=submit, args=(number,)) for number in range(submissions)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        load = os.getloadavg()[0]
+        load = act_together(submissions, BURST_S, lambda number: lesson.students[number].send(
+            1, "predict", value, f"burst-{number}"))
         time.sleep(SETTLE_S)
         lesson.end()
         sent = [one for student in lesson.students for one in student.sent]

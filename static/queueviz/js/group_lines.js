@@ -24,7 +24,9 @@ const stateWord = (row) => t(`group.${row.state}`, { n: number(row.queues_known)
 /** What stands in a row, by the name of its cell. */
 export function cells(row, now) {
   return {
-    word: stateWord(row), topics: row.topics.join(", "), differ: differText(row), words: groupWords(row.member_words ?? [], row.members_differ ?? []), lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
+    word: stateWord(row), topics: row.topics.join(", "),
+    differ: differText(row), words: groupWords(row.member_words ?? [], row.members_differ ?? []),
+    lag: number(row.lag), partly: knownText(row), retrying: number(row.retrying),
     oldest: oldest(row, now), members: number(row.members), consumed: rate(row.consumed_per_s), delivered: rate(row.delivered_per_s),
     more: row.differs ? t("group.more", { n: rate(row.delivered_per_s - row.consumed_per_s) }) : "",
   };
