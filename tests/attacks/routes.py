@@ -175,5 +175,5 @@ def body_of(ask: Ask) -> dict[str, Any]:
     if ask.body is None or "action" not in ask.body:
         return ask.body or {}
     kind = ACTIONS[ask.body["action"]]
-    needed = {spec.name for spec in fields(kind) if spec.default is MISSING or spec.name == "confirm"}
-    return ask.body | {name: FIELDS[name] for name in needed}
+    needed = [spec for spec in fields(kind) if spec.default is MISSING or spec.name == "confirm"]
+    return ask.body | {spec.name: FIELDS.get(spec.name, 1 if spec.type in ("int", int) else "x") for spec in needed}

@@ -9,6 +9,8 @@ from collections.abc import Generator
 from contextlib import ExitStack
 
 import pytest
+from asgiref.sync import SyncToAsync
+from django.db import connections
 
 from tests.databases.postgresql import NOT_HERE, OF_THE_RUN, is_here, postgresql, running
 
@@ -24,6 +26,13 @@ def pytest_load_initial_conftests() -> Generator[None, object, object]:
     if is_here() and running() is None:
         server = _started.enter_context(postgresql())
         os.environ |= {OF_THE_RUN: str(server.folder), "QUEUEVIZ_DATABASE_URL": server.url()}
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    """The thread in which coroutines of a process ask for rows lives on: PostgreSQL drops no database that it is in."""
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
     return (yield)
 
 
