@@ -94,10 +94,10 @@ class Site:
 
     def start(self, template: str) -> str:
         """Start a sandbox with the form of the first page, without drawing that page; open its Board."""
-        if not self._headers()["X-CSRFToken"]:
+        if not self.headers()["X-CSRFToken"]:
             self.page.request.get(f"{self.base_url}/")
         new = f"{self.base_url}/new/"
-        made = self.page.request.post(new, form={"template": template}, headers=self._headers(), max_redirects=0)
+        made = self.page.request.post(new, form={"template": template}, headers=self.headers(), max_redirects=0)
         assert made.status == 302, made.text()
         self.page.goto(f"{self.base_url}{made.headers['location']}")
         return self.adopt()
@@ -116,9 +116,9 @@ class Site:
         for slug in self._started:
             if slug not in shared:
                 address = f"{self.base_url}/s/{slug}/keep/delete/"
-                self.page.request.post(address, headers=self._headers(), max_redirects=0)
+                self.page.request.post(address, headers=self.headers(), max_redirects=0)
 
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
         """Those of a form posted beside the page."""
         cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies(self.base_url)}
         return {"X-CSRFToken": cookies.get("csrftoken", ""), "Origin": self.base_url, "Referer": self.base_url}
