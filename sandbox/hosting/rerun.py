@@ -300,6 +300,6 @@ def _woken_ms(opening: list[Row]) -> int:
 
 
 def _closed_ms(opening: list[Row]) -> int:
-    """The machine's time when it had been put to sleep before, as the recorded run knew it; 0: unknown."""
+    """The machine's time when it was closed before, as the recorded run knew it; 0: unknown."""
     slept_ms = opening[0].get("slept_ms")
     return 0 if slept_ms is None else _woken_ms(opening) - int(slept_ms)
