@@ -64,8 +64,8 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
     host, _, port = record["nodes"][0][3].rpartition(":")
     return RunOrder(template=record["template"], preset=record["preset"], seed=record["seed"], wall_ms=wakes[0],
                     memory_bytes=origin.memory_bytes, first_port=int(port),
-                    conditions=conditions_of(origin.config, host), came=_came(rows, _wakings(rows)), until=at, until_ms=until_ms,
-                    moments=tuple(row["at_ms"] for row in rows if CAME in row))
+                    conditions=conditions_of(origin.config, host), came=_came(rows, _wakings(rows)), until=at,
+                    until_ms=until_ms, moments=tuple(row["at_ms"] for row in rows if CAME in row))
 
 
 def written(template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int,

@@ -1,4 +1,4 @@
-"""A script or a form that a press asks for while the server is away: said, no error of the page, and there with the next."""
+"""A script or a form that a press asks for while the server is away: said, no error, and there with the next press."""
 
 from playwright.sync_api import Route, expect
 

@@ -28,7 +28,8 @@ def test_a_fault_of_the_module_itself_stays_an_error(modules: Modules) -> None:
 def test_what_begins_once_begins_with_the_first_event_that_gets_its_script(modules: Modules) -> None:
     script = f"""async ({{ once }}, it) => {{
         let away = 2;
-        const asked = [], begun = [], load = {AWAY}, begin = once(load, (module, event) => begun.push([module, event]));
+        const asked = [], begun = [], load = {AWAY};
+        const begin = once(load, (module, event) => begun.push([module, event]));
         for (const event of ["hover", "focus", "click", "key"]) await begin(event);
         return [asked.length, begun];
     }}"""

@@ -77,7 +77,7 @@ def test_lag_is_that_of_the_queues_whose_master_answers(office: Office) -> None:
 
 
 def test_retries_of_a_silent_broker_are_unknown_and_no_whole_number(office: Office) -> None:
-    """The lag counts the queues that are known and says of how many; retries of some brokers only are no such number."""
+    """The lag says of how many queues it is; retries of some brokers only are no such number."""
     assert office.read(BOARD)["header"]["retrying"] == "0"
     office.world.act("KillBroker", broker="broker-b")
     office.world.run(60)

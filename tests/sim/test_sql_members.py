@@ -64,7 +64,7 @@ def test_a_member_is_given_what_its_condition_says(tmp_path: Path, kind: str) ->
 
 
 @pytest.mark.parametrize("wanted", [["T", "TAGS = 'paid'", "SQL92"], ["T", "paid", "TAG"]], ids=["SQL92", "TAG"])
-def test_what_brokers_leave_out_is_counted_at_the_member_whichever_the_filter(tmp_path: Path, wanted: list[str]) -> None:
+def test_what_brokers_leave_out_is_counted_at_the_member_by_any_filter(tmp_path: Path, wanted: list[str]) -> None:
     with stage(tmp_path) as world:
         world.act("StartConsumer", group="G", subscriptions=[wanted], work_ms=[1], from_where=FIRST)
         world.run(5)

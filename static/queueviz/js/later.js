@@ -1,5 +1,5 @@
 /* Modules that are not part of a page's first view: loaded when they are first needed. Where the server is away just then,
-   that is no error of the page, and the next press tries again: browsers keep no load that failed. */
+   that is no error of the page, and the next press tries again: Chromium keeps no load that failed. */
 
 /**
  * @template T

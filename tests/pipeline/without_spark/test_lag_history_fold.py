@@ -336,7 +336,7 @@ def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
 
 
 def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_known(home: Path) -> None:
-    """It begins at the end of the queue, or where its file says, and not at the oldest message: as the Board, unknown."""
+    """It begins at the end of the queue, or where its file says, not at the oldest message: unknown, as on the Board."""
     with World(home, "orders", seed=4) as world:
         world.run(30)
         world.act("ChangeActor", actor="shop", rate_per_s=0)
@@ -346,7 +346,8 @@ def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_k
         watch = Watch(world, [("all", "orders")])
         watch.run(20)
         world.sleep()
-    found = {key: row.figures.lag for key, row in figures(folded(told_of(journal_of(home)))).items() if key in watch.board}
+    rows = figures(folded(told_of(journal_of(home))))
+    found = {key: row.figures.lag for key, row in rows.items() if key in watch.board}
     assert all(lag in (None, watch.board[key][0]) for key, lag in found.items()), "its file is later than its memory"
     assert len(found) > 100
     assert None in {lag for lag, _ in watch.board.values()}, "it has pulled from the end, and consumed nothing"
