@@ -336,7 +336,7 @@ def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
 
 
 def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_known(home: Path) -> None:
-    """It begins at the end of the queue, or where its file says, not at the oldest message: unknown, as on the Board."""
+    """It begins at the end of the queue, or where its file says, and not at the oldest message: so unknown."""
     with World(home, "orders", seed=4) as world:
         world.run(30)
         world.act("ChangeActor", actor="shop", rate_per_s=0)
