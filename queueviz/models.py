@@ -232,7 +232,7 @@ class EngineLease(models.Model):
     is_draining = models.BooleanField(default=False)
     expires_at = models.DateTimeField()  # by the database's clock
     awake = models.IntegerField(default=0)  # sandboxes; this and the next two as it last reported them
-    cap = models.IntegerField(default=0)
+    cap = models.IntegerField(default=0)  # 0: it was too busy to count them
     frame_age_ms = models.IntegerField(default=0)
 
     def __str__(self) -> str:

@@ -42,6 +42,7 @@ TEXTS: dict[str, Any] = {
     "watchers": _("{n} watching"),
     "offsets.same": _("written"),
     "offsets.waits": _("changed: waits for the next write"),
+    "offsets.unknown": _("unknown: the file is damaged or too long to show"),
     "strip.min": _("min"),
     "strip.next": _("next pull"),
     "strip.pinned": _("{key} held {age}"),

@@ -201,7 +201,7 @@ class EngineActor:
                 self._loop.call_soon_threadsafe(self._look_around)
 
     def _figures(self) -> Figures:
-        """What is not known in time is 0; whether it lives is not asked here."""
+        """Unknown where it does not answer in time; whether it lives is not asked here."""
         if not self._ready.is_set():
             return Figures()
         try:

@@ -56,7 +56,7 @@ class LeaseRows:
             if row is None or not _is_good(row):
                 raise _lost(engine)
             row.expires_at = row.now + self._lease
-            row.awake, row.cap, row.frame_age_ms = figures
+            row.awake, row.cap, row.frame_age_ms = (figure or 0 for figure in figures)
             row.save(update_fields=["expires_at", *Figures._fields])
             return bool(row.is_draining)
 
@@ -110,7 +110,7 @@ class LeaseRows:
             rows = EngineLease.objects.using(ALIAS).annotate(now=Now()).order_by("name", "engine")
             return [Listed(row.engine, row.name, row.host, row.is_draining,
                            (row.expires_at - row.now).total_seconds(), counts[row.engine],
-                           Figures(row.awake, row.cap, row.frame_age_ms)) for row in rows]  # fmt: skip
+                           _figures(row)) for row in rows]  # fmt: skip
 
     def places(self) -> dict[str, str]:
         with self._transaction():
@@ -134,6 +134,11 @@ class LeaseRows:
 def _engines(which: Q) -> "QuerySet[Any]":
     """Locked, with the time by the database's clock as `now`."""
     return EngineLease.objects.using(ALIAS).select_for_update().filter(which).annotate(now=Now()).order_by("engine")
+
+
+def _figures(row: Any) -> Figures:
+    """The table holds numbers alone: a cap of 0, which no engine has, marks those that are unknown."""
+    return Figures(row.awake, row.cap, row.frame_age_ms) if row.cap else Figures()
 
 
 def _is_good(row: Any) -> bool:

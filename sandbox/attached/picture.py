@@ -143,6 +143,11 @@ class Picture:
 
     # Topics and queues.
 
+    @property
+    def all_topics_known(self) -> bool:
+        """Each master has reported its topics; before, one that is in no table may exist all the same."""
+        return bool(self.topics) and self._masters.keys() <= self.topics.keys()
+
     def topic_names(self) -> list[str]:
         """All but the system's own; ordinary ones first."""
         found = {topic for table in self.topics.values() for topic in table if not self.is_system(topic)}

@@ -68,7 +68,8 @@ class SandboxRecord:
     built: bool = False  # the template's setup was run
     clock_ms: int = 0
     rate: float = 1.0
-    wall_ms: int = 0  # when this was written
+    wall_ms: int = 0  # when this was written, on the clock of its own machines
+    closed_ms: int = 0  # when it was closed, on the server's clock; 0: unknown
     processes: int = 0  # started so far; gives each new process its number
     actors: list[dict[str, Any]] = field(default_factory=list)
     strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set

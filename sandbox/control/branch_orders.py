@@ -37,7 +37,8 @@ class RecipeOrder:
 
 class Came(NamedTuple):
     """What came to a run from outside, where it came: `name` and `fields` of an action; of a limit that refused one
-    (no `name`); of falling asleep (`name` is the reason, `fields` None) until the machine's clock showed `wall_ms`.
+    (no `name`); of falling asleep (`name` is the reason, `fields` None) until the machine's clock showed `wall_ms`,
+    after `slept_ms` of it (None: unknown).
     """
 
     turn: int
@@ -45,6 +46,7 @@ class Came(NamedTuple):
     name: str | None
     fields: dict[str, Any] | None
     wall_ms: int = 0
+    slept_ms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

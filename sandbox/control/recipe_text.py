@@ -1,7 +1,8 @@
 """A recipe as the text of a link: compact JSON, deflated, in the letters of an address (docs/sharing.md).
 
 Times and turns are differences from the one before; a list has what came to the run: an action with its fields, a
-limit that refused one (null and its fields), or sleep (a reason and the time of waking, 0: it was not woken).
+limit that refused one (null and its fields), or sleep (a reason and the time of waking, 0: it was not woken; where it
+is known how long it slept, a list of both).
 """
 
 import base64
@@ -37,7 +38,7 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
     for one in order.came:
         asleep = one.fields is None
         came.append([one.turn - turn, one.ms - ms, one.name,
-                     one.fields if one.fields is not None else max(0, one.wall_ms - order.wall_ms)])
+                     one.fields if one.fields is not None else _waking(one, order.wall_ms)])
         turn, ms = (0, 0) if asleep else (one.turn, one.ms)
     packer = zlib.compressobj(9, wbits=RAW_DEFLATE)
     data = orjson.dumps([VERSION, order.template, order.preset, order.seed, order.wall_ms, order.memory_bytes,
@@ -47,6 +48,11 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
         raise ActionRefused(422, "Up to this event too much was done for one link.",
                             "Choose an earlier event, or share a range as a recording.")
     return text
+
+
+def _waking(one: Came, begin_ms: int) -> int | list[int]:
+    woken_ms = max(0, one.wall_ms - begin_ms)
+    return woken_ms if one.slept_ms is None else [woken_ms, one.slept_ms]
 
 
 def unpack(text: str, limits: HostLimits) -> RunOrder:
@@ -95,9 +101,11 @@ def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
         turn, ms = turn + _int("turns", turns, MOST_TURNS), ms + _int("later_ms", later_ms, LATEST_MS)
         if ms > limits.recipe_link_s * 1000:
             raise ValueError("later than any recipe lasts")
-        if isinstance(fields, int):
-            woken_ms = begin_ms + _int("woken_ms", fields, LATEST_MS - begin_ms) if fields else 0
-            found.append(Came(turn, ms, _word(name), None, woken_ms))
+        if isinstance(fields, int | list):
+            later, slept = fields if isinstance(fields, list) else (fields, None)
+            woken_ms = begin_ms + _int("woken_ms", later, LATEST_MS - begin_ms) if later else 0
+            slept_ms = None if slept is None else _int("slept_ms", slept, LATEST_MS)
+            found.append(Came(turn, ms, _word(name), None, woken_ms, slept_ms))
             turn = ms = 0
         elif name is None:
             found.append(Came(turn, ms, None, _limit(fields)))

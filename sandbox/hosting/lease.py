@@ -60,11 +60,14 @@ class Held(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How much room an engine has, as it reports with each renewal.  `cap`: how many sandboxes it takes awake."""
+    """How much room an engine has, as it reports with each renewal.  `cap`: how many sandboxes it takes awake.
 
-    awake: int = 0
-    cap: int = 0
-    frame_age_ms: int = 0
+    None: unknown, as it was too busy to count them in time.
+    """
+
+    awake: int | None = None
+    cap: int | None = None
+    frame_age_ms: int | None = None
 
 
 class Listed(NamedTuple):

@@ -29,7 +29,7 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 RUN = "recipe"  # the sandbox's name in the run's keyframes
 BY = "owner"
 LOWEST_PORT, HIGHEST_PORT = 1_024, 65_535  # below, only the system's own may listen
-PARSED = (b'"came":', b'"ClockChanged"')
+PARSED = (b'"came":', b'"ClockChanged"', b'"SandboxWoken"')
 WRITTEN_MEMORY_BYTES = 8 * 1024**3  # of the machine that a recipe without a run assumes
 WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no port is opened there
 
@@ -64,8 +64,8 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
     host, _, port = record["nodes"][0][3].rpartition(":")
     return RunOrder(template=record["template"], preset=record["preset"], seed=record["seed"], wall_ms=wakes[0],
                     memory_bytes=origin.memory_bytes, first_port=int(port),
-                    conditions=conditions_of(origin.config, host), came=_came(rows, wakes), until=at, until_ms=until_ms,
-                    moments=tuple(row["at_ms"] for row in rows if CAME in row))
+                    conditions=conditions_of(origin.config, host), came=_came(rows, _wakings(rows)), until=at,
+                    until_ms=until_ms, moments=tuple(row["at_ms"] for row in rows if CAME in row))
 
 
 def written(template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int,
@@ -90,7 +90,19 @@ def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
     return [row for row in rows if row["seq"] <= at], orjson.loads(line)["at_ms"]
 
 
-def _came(rows: list[Row], wakes: list[int]) -> tuple[Came, ...]:
+def _wakings(rows: list[Row]) -> list[tuple[int, int | None]]:
+    """Of each waking after sleep: the machine's time, and how long it had slept."""
+    found: list[tuple[int, int | None]] = []
+    slept_ms: int | None = None
+    for row in rows:
+        if row["type"] == "SandboxWoken":
+            slept_ms = row["slept_ms"]
+        elif row["type"] == "ClockChanged" and row["reason"] == "wake":
+            found.append((row["wall_ms"], slept_ms))
+    return found[1:]
+
+
+def _came(rows: list[Row], wakings: list[tuple[int, int | None]]) -> tuple[Came, ...]:
     found: list[Came] = []
     slept = 0
     for row in rows:
@@ -100,8 +112,9 @@ def _came(rows: list[Row], wakes: list[int]) -> tuple[Came, ...]:
         if row["type"] == "ActionTaken":
             found.append(Came(turn, ms, row["action"], row["fields"]))
         elif row["type"] == "SandboxSlept":
+            waking = wakings[slept] if slept < len(wakings) else (0, None)
             slept += 1
-            found.append(Came(turn, ms, row["reason"], None, wakes[slept] if slept < len(wakes) else 0))
+            found.append(Came(turn, ms, row["reason"], None, *waking))
         else:
             found.append(Came(turn, ms, None, {name: row[name] for name in LimitReached._fields}))
     return tuple(found)
@@ -137,7 +150,7 @@ def _journal(order: RunOrder) -> list[Row]:
         if came.fields is None:
             rows.append({"type": "SandboxSlept", "reason": came.name, **at})
             if came.wall_ms:
-                rows += [{"type": "SandboxWoken"}, _woken(came.wall_ms)]
+                rows += [{"type": "SandboxWoken", "slept_ms": came.slept_ms}, _woken(came.wall_ms)]
         elif came.name is None:
             rows.append({"type": "LimitReached", "cause": None, **came.fields, **at})
         else:

@@ -169,6 +169,7 @@ class Rerun:
             self._end(self._environment, self.sandbox)
         environment = self._environment = self.make_environment(_woken_ms(opening))
         sandbox = self.sandbox = self.make_sandbox(environment)
+        sandbox.record.closed_ms = _closed_ms(opening)
         self._seen = sandbox.cluster.journal.next_seq
         sandbox.cluster.journal.subscribe(self._compare)
         yield from self._to_its_end(environment, lambda: Sandbox.open(sandbox))
@@ -296,3 +297,9 @@ def _is_wake(row: Row) -> bool:
 def _woken_ms(opening: list[Row]) -> int:
     """The machine's time when it was opened."""
     return next(int(row["wall_ms"]) for row in opening if _is_wake(row))
+
+
+def _closed_ms(opening: list[Row]) -> int:
+    """The machine's time when it was closed before, as the recorded run knew it; 0: unknown."""
+    slept_ms = opening[0].get("slept_ms")
+    return 0 if slept_ms is None else _woken_ms(opening) - int(slept_ms)

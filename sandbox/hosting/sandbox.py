@@ -137,6 +137,7 @@ class Sandbox:
         cluster.journal_files.close()
         cluster.clock.close()
         record.wall_ms, record.running = cluster.environment.wall.now_ms(), False
+        record.closed_ms = 0 if reason == HISTORY else cluster.environment.outside.now_ms()
         try:
             self.recent_lag.save()
             records.save(self.directory, record)
@@ -274,7 +275,7 @@ class Sandbox:
         else:
             is_begin = record.history_until and record.wakes == 2
             reason = "after a kill" if cluster.crashed else HISTORY if is_begin else "visit"
-            cluster.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
+            cluster.journal.write(SandboxWoken(reason, self._slept_ms(wall_ms), record.epoch))
         cluster.journal.write(ClockChanged(record.rate, "wake", wall_ms))
         before, record.engine = record.engine, ENGINE
         if cluster.crashed:
@@ -283,3 +284,8 @@ class Sandbox:
             cluster.end_stretch(self._why_live)
         elif before != ENGINE:
             cluster.end_stretch("engine")
+
+    def _slept_ms(self, woken_ms: int) -> int | None:
+        """Between two moments of the server's clock: that of its own machines may have been behind when it closed."""
+        closed_ms = self.record.closed_ms
+        return woken_ms - closed_ms if closed_ms and not self.cluster.crashed and woken_ms >= closed_ms else None

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox.attached.picture import GONE_MS, Picture
+from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.groups import retrying
 from sandbox.control.limits import AttachedLimits
 from sandbox.kernel.clock import ScaledClock
 from sandbox.queries.rates import CommitRates, Rates
@@ -72,6 +74,25 @@ def test_lag_is_that_of_the_queues_whose_master_answers(office: Office) -> None:
         gone = key.startswith("broker-b")
         assert (row["down"] or {}).get("known_at_ms") == (answered_ms if gone else None)
         assert row["max"] == before[key]["max"] if gone else int(row["max"]) > int(before[key]["max"])
+
+
+def test_retries_of_a_silent_broker_are_unknown_and_no_whole_number(office: Office) -> None:
+    """The lag says of how many queues it is; retries of some brokers only are no such number."""
+    assert office.read(BOARD)["header"]["retrying"] == "0"
+    office.world.act("KillBroker", broker="broker-b")
+    office.world.run(60)
+    [row] = [row for row in office.snapshot()["groups"] if row["group"] == "order-svc"]
+    assert row["counts"]["retrying"] is None
+    for place in (office.read(BOARD)["header"], office.read("groups")["groups"]["order-svc"]):
+        assert (place["retrying"], place["queues_known"]) == (None, 4)
+        assert place["lag"] is not None
+    office.world.act("StartBroker", broker="broker-b")
+    office.world.run(130)
+    assert office.read(BOARD)["header"]["retrying"] == "0"
+
+
+def test_retries_are_unknown_before_any_broker_reported_its_topics() -> None:
+    assert retrying(GroupSeen(seen({"broker-a": {0: "10.0.0.1:10911"}}), "order-svc")) is None
 
 
 def test_members_divide_the_queues_that_are_still_routed(office: Office) -> None:

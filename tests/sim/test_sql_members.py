@@ -63,6 +63,19 @@ def test_a_member_is_given_what_its_condition_says(tmp_path: Path, kind: str) ->
         assert world.entries(MessagesFiltered) == []  # the broker's word is final
 
 
+@pytest.mark.parametrize("wanted", [["T", "TAGS = 'paid'", "SQL92"], ["T", "paid", "TAG"]], ids=["SQL92", "TAG"])
+def test_what_brokers_leave_out_is_counted_at_the_member_by_any_filter(tmp_path: Path, wanted: list[str]) -> None:
+    with stage(tmp_path) as world:
+        world.act("StartConsumer", group="G", subscriptions=[wanted], work_ms=[1], from_where=FIRST)
+        world.run(5)
+        send(world, "open", "1", "2", "3", "4", "5")
+        send(world, "paid", "6", "7")
+        world.run(25)
+        assert (member(world)["passed_over"], member(world)["dropped"]) == (5, 0)
+        [group] = [row for row in world.snapshot()["groups"] if row["group"] == "G"]
+        assert [row["passed_over"] for row in group["members"]] == [5], "and in the API"
+
+
 def test_offsets_pass_over_what_no_one_wants(tmp_path: Path) -> None:
     with stage(tmp_path) as world:
         start(world, "TAGS = 'paid'")

@@ -29,3 +29,4 @@ def test_an_engine_is_a_line_for_a_person_and_an_object_for_a_program(monkeypatc
     assert [line.split()[0] for line in printed().splitlines()][-1] == "engine-1"
     [found] = json.loads(printed("--json"))["engines"]
     assert (found["name"], found["host"]) == ("engine-1", "host-a")
+    assert found["figures"] == {"awake": None, "cap": None, "frame_age_ms": None}, "it has not reported any"

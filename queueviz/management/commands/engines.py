@@ -112,5 +112,7 @@ def as_object(row: Listed) -> dict[str, Any]:
 def cells(row: Listed) -> tuple[str, ...]:
     over = row.expires_in_s <= 0
     lease = f"ran out {-row.expires_in_s:.0f} s ago" if over else f"{row.expires_in_s:.0f} s"
-    said = ("-", "-", "-") if over else (str(row.figures.awake), str(row.figures.cap), f"{row.figures.frame_age_ms} ms")
+    figures = row.figures
+    said = ("-", "-", "-") if over or figures.cap is None else (
+        str(figures.awake), str(figures.cap), f"{figures.frame_age_ms} ms")
     return (row.name, row.host, lease, str(row.sandboxes), *said, "draining" if row.is_draining else "")

@@ -34,11 +34,15 @@ def topics_read(seen: GroupSeen) -> list[str]:
 
 
 def retrying(seen: GroupSeen) -> int | None:
-    """Messages in the retry topic not consumed yet; None while it is not known how many."""
-    topic = retry_topic(seen.group)
-    if seen.model == "BROADCASTING" or not seen.picture.configs(topic):
+    """Messages in the retry topic not consumed yet.  None: unknown, also where only one of its queues is, or a master
+    has not reported its topics; a sum of the others would read as the whole.
+    """
+    if seen.model == "BROADCASTING":
         return 0
-    return lag_of(queue_rows(seen, topic, {}, divided=False).values()).messages
+    if not seen.picture.all_topics_known:
+        return None
+    lag = lag_of(queue_rows(seen, retry_topic(seen.group), {}, divided=False).values())
+    return (lag.messages or 0) if lag.queues == lag.of else None
 
 
 def with_retries(lag: Lag, again: int | None) -> Lag:

@@ -129,7 +129,7 @@ def _subscription(seen: GroupSeen) -> list[SubscriptionRow]:
 
 
 def _all_known(picture: Picture, mqs: list[MessageQueue]) -> bool:
-    return bool(picture.topics) and all(picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None
+    return picture.all_topics_known and all(picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None
                                         for mq in mqs)
 
 

@@ -25,10 +25,15 @@ class SandboxSlept(NamedTuple):
 
 
 @said("ok", "opened", "this sandbox begins here", when=f"reason={HISTORY}")
+@said("ok", "awake", "woken; how long it was asleep is unknown", when="slept_ms=null")
 @said("ok", "awake", "woken after {slept_ms}")
 class SandboxWoken(NamedTuple):
+    """`slept_ms`: of the machine's clock, from closing to waking; None: the moment of closing is unknown (a kill, a
+    release before it was kept, a machine's clock that was set back).
+    """
+
     reason: str
-    slept_ms: int
+    slept_ms: int | None
     epoch: str
 
 

@@ -39,10 +39,12 @@ class Slot:
         _, broker, queue_id = self.key
         return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
 
-    def begin(self, queue: QueueEnds) -> int | None:
-        """Where the lag counts from; None: unknown.  A broadcasting member counts from the oldest message."""
+    def begin(self) -> int | None:
+        """Where the lag counts from; None: unknown, as of a broadcasting member before its first commit: it begins
+        where its file or its `from_where` says.
+        """
         if self.committed == NO_RECORD:
-            return queue.min_offset if self.member else 0
+            return None if self.member else 0
         return None if self.committed == UNKNOWN else self.committed
 
     def commits(self, offset: int, previous: int | None, by: str) -> None:
@@ -59,7 +61,7 @@ class Slot:
     def _lag(self, queue: QueueEnds, end_ms: int) -> tuple[int | None, int | None]:
         if queue.max_offset == 0:  # no messages, so no lag
             return 0, 0
-        begin = self.begin(queue)
+        begin = self.begin()
         if queue.max_offset is None or begin is None:
             return None, None
         lag = max(0, queue.max_offset - begin)
@@ -205,7 +207,7 @@ class GroupState:
         lowest: dict[Key, int] = {}
         for slot in self.shown():
             queue = self.queue(slot.key)
-            needed = max(slot.begin(queue) or 0, queue.min_offset or 0)
+            needed = max(slot.begin() or 0, queue.min_offset or 0)
             lowest[slot.key] = min(lowest.get(slot.key, needed), needed)
         for key, offset in lowest.items():
             self.queues[key].forget_below(offset)

@@ -87,9 +87,9 @@ class ConfigFile(TypedDict):
 class WrittenOffset(TypedDict):
     """One offset in a file and in memory."""
 
-    file: str | None  # None: not there
+    file: str | None  # None: not there, or unknown
     now: str | None  # None: not there
-    state: str  # same; waits: for the next write
+    state: str  # same; waits: for the next write; unknown: the file is damaged, or too long to be read
 
 
 class OffsetFile(TypedDict):

@@ -1,6 +1,7 @@
 """Where offsets lie on disk, beside what memory has: `consumerOffset.json` of a broker, `offsets.json` of a member.
 
-Rows by queue: file, now (offsets as text; None: not there), state: `same`, or `waits` for the next write.
+Rows by queue: file, now (offsets as text; None: not there), state: `same`, `waits` for the next write, or `unknown`:
+the file is damaged, or too long to be read for a picture.
 """
 
 from collections.abc import Mapping
@@ -19,25 +20,25 @@ BYTES_READ = 64 * 1024
 
 def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
     """By `topic@group/queue id`, as the file has its keys (spec store-format 10)."""
-    file = broker.store.config_file(CONSUMER_OFFSETS)
+    file, now = broker.store.config_file(CONSUMER_OFFSETS), _flat(broker.consumer_offsets.to_json()["offsetTable"])
     if (broker.store.disk.size_of(file.path) or 0) > BYTES_READ:
-        return {}
+        return _beside(None, now)
     try:
         written = (file.read() or {}).get("offsetTable", {})
     except TablesDamaged:  # since the broker has started; nothing is known of it
-        return {}
-    return _beside(_flat(written), _flat(broker.consumer_offsets.to_json()["offsetTable"]))
+        return _beside(None, now)
+    return _beside(_flat(written), now)
 
 
 def member_offsets(store: object, queues: list[Any]) -> dict[str, WrittenOffset] | None:
     """By `topic/broker/id`, of a member that keeps its offsets in a file; None: its broker keeps them."""
     if not isinstance(store, LocalFileOffsetStore):
         return None
+    now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}
     try:
         written = {mq.key: str(offset) for mq, offset in store.in_file().items()}
     except ClientError:  # damaged since the member has started
-        return {}
-    now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}
+        return _beside(None, now)
     return _beside(written, {**written, **now})  # memory forgets queues of others, their rows stay in the file
 
 
@@ -45,7 +46,10 @@ def _flat(table: Mapping[str, Mapping[Any, int]]) -> dict[str, str]:
     return {f"{key}/{queue}": str(offset) for key, queues in table.items() for queue, offset in queues.items()}
 
 
-def _beside(written: Mapping[str, str], now: Mapping[str, str]) -> dict[str, WrittenOffset]:
+def _beside(written: Mapping[str, str] | None, now: Mapping[str, str]) -> dict[str, WrittenOffset]:
+    """`written` None: unknown."""
+    if written is None:
+        return {key: {"file": None, "now": now[key], "state": "unknown"} for key in sorted(now)[:ROWS_SHOWN]}
     keys = sorted({*written, *now})[:ROWS_SHOWN]
     return {key: {"file": written.get(key), "now": now.get(key),
                   "state": "same" if written.get(key) == now.get(key) else "waits"} for key in keys}

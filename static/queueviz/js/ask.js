@@ -2,6 +2,7 @@
    the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
 import { $, $$, around, el } from "./dom.js";
 import { number } from "./format.js";
+import { later } from "./later.js";
 import { t } from "./words.js";
 
 const PASSING_MS = 10000; // how long a refusal stands that was for the moment only: too fast, too busy, no answer
@@ -19,7 +20,7 @@ export function setUpActions({ root, can, time = null }) {
     if (button.dataset.ask) openAsk(button.dataset.ask, button, button.dataset.actor ?? null);
     else if (button.dataset.act) actOn(button, url);
     else if (button.dataset.close !== undefined) button.closest("dialog").close();
-    else if (button.dataset.copy !== undefined) import("./ask_dialog.js").then(({ copy }) => copy(button));
+    else if (button.dataset.copy !== undefined) later(() => import("./ask_dialog.js"), () => unanswered(button)).then((it) => it?.copy(button));
   });
   document.body.addEventListener("htmx:configRequest", ({ detail }) => {
     for (const name of Object.keys(detail.parameters)) if (name.startsWith("ui-")) delete detail.parameters[name];
@@ -58,8 +59,8 @@ export function post(url, values, near) {
 
 /** Dialogs are no part of the first view, and neither is what opens them. */
 export async function openAsk(name, opener = null, actor = null) {
-  const dialogs = await import("./ask_dialog.js").catch(() => null);
-  if (!(await dialogs?.openDialog(name, { actor, clock }))) unanswered(opener ?? document.body);
+  const failed = () => unanswered(opener ?? document.body), dialogs = await later(() => import("./ask_dialog.js"), failed);
+  if (dialogs && !(await dialogs.openDialog(name, { actor, clock }))) failed();
 }
 
 function acted(target, seq) {
@@ -84,7 +85,7 @@ export function reached(seq) {
   for (const mark of sent.keys()) if (BigInt(mark) <= BigInt(seq)) settle(mark);
 }
 
-const unanswered = (near) => refuse(near, t("act.failed"), "503");
+export const unanswered = (near) => refuse(near, t("act.failed"), "503");
 
 /** The server is there again: nobody need read that it was not. */
 export function answered() {

@@ -1,5 +1,5 @@
 /* The Board: channel `board/…` onto rows, lanes, cards, figures, chart; `store/…` onto the tape; facts onto the journal. */
-import { openAsk, post } from "./ask.js";
+import { openAsk, post, unanswered } from "./ask.js";
 import { BoardCards } from "./board_cards.js";
 import { LagChart } from "./chart.js";
 import { $, $$, around, attr, hide, text } from "./dom.js";
@@ -9,6 +9,7 @@ import { History } from "./history.js";
 import { JournalList, isStep } from "./journal_list.js";
 import { Kpis } from "./kpis.js";
 import { Lanes } from "./lanes.js";
+import { later, needed, once } from "./later.js";
 import { differText } from "./member_words.js";
 import { colour, inOrder, shortNames } from "./names.js";
 import { lagOf } from "./offsets.js";
@@ -47,11 +48,7 @@ export const page = startShell({
   },
 });
 const { clock, config, painter } = page;
-let explaining = null; // not part of the first view
-const explain = ({ target }) =>
-  (explaining ??= import("./explain.js")
-    .then(({ setUpExplanations }) => setUpExplanations(config, target))
-    .catch(() => (explaining = null))); // the server cannot be reached: the next event tries again
+const explain = once(() => import("./explain.js"), ({ setUpExplanations }, { target }) => setUpExplanations(config, target));
 for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, explain);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
 const recent = async () => {
@@ -70,11 +67,7 @@ let strips = null; // the window all strips share
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 const forecast = new Forecast({ config, lanes, cards });
 rows.selected = config.sel ?? null;
-let peeking = null; // as `explaining`
-const peek = () =>
-  (peeking ??= import("./strip_peek.js")
-    .then(({ setUpPeek }) => setUpPeek({ rows, config, board: () => board, window: () => strips.size }))
-    .catch(() => (peeking = null)));
+const peek = once(() => import("./strip_peek.js"), ({ setUpPeek }) => setUpPeek({ rows, config, board: () => board, window: () => strips.size }));
 rows.box.addEventListener("pointerover", peek);
 
 if (config.channels.board) show(page, config.channels.board, paint);
@@ -90,7 +83,7 @@ function paint(whole, jump) {
   const rowsMoved = rows.sync(queues), moved = cards.sync(data.members) || rowsMoved;
   if (moved || !started) {
     started = true;
-    attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(queues).length > 0);
+    attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(whole.queues).length > 0);
     if (!rows.selected) rows.selected = worst(data);
     lanes.watchCards();
   }
@@ -123,7 +116,7 @@ function shownOf(queues, now) {
   if (heat) return heat.pick(queues, rows.selected, now);
   if (Object.keys(queues).length <= MANY) return queues;
   heat = { pick: () => ({}), paint() {} };
-  import("./heat_map.js").then(({ HeatMap }) => (heat = new HeatMap($("#rows"), { select: (key) => rows.choose(key) })));
+  later(() => import("./heat_map.js")).then((it) => (heat = it && new it.HeatMap($("#rows"), { select: (key) => rows.choose(key) }))); // else the next picture tries again
   return {};
 }
 
@@ -258,7 +251,7 @@ document.body.addEventListener("click", async (event) => {
   const dialog = $("#resetdlg");
   if (!dialog || !around(event.target, "[data-reset]") || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
-  const { openResetDialog } = await import("./reset_dialog.js"); // not part of the first view
-  await openResetDialog(dialog, { config, clock, live: page.live, board: () => board });
+  const failed = () => unanswered(document.body), it = await later(() => import("./reset_dialog.js"), failed);
+  if (it && !(await it.openResetDialog(dialog, { config, clock, live: page.live, board: () => board }))) failed();
 });
-if (past) import("./replay.js").then(({ startReplay }) => startReplay(page, { paint, rows, who }));
+if (past) needed(() => import("./replay.js"), () => unanswered(document.body)).then(({ startReplay }) => startReplay(page, { paint, rows, who }));

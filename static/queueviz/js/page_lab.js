@@ -1,6 +1,8 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
+import { unanswered } from "./ask.js";
 import { $, around, hide, text } from "./dom.js";
 import { KeptAnswer } from "./kept_answer.js";
+import { needed } from "./later.js";
 import { page, queueName, who } from "./page_board.js";
 import { t } from "./words.js";
 
@@ -134,7 +136,7 @@ offer();
 
 /** What only some questions need is loaded with them. */
 async function offer() {
-  if ($("[data-events]", panel)) (await import("./lab_events.js")).offerEvents(panel, { api: page.config.api, who, queue: queueName });
+  if ($("[data-events]", panel)) (await needed(() => import("./lab_events.js"), () => unanswered(panel))).offerEvents(panel, { api: page.config.api, who, queue: queueName });
 }
 
 function watch() {

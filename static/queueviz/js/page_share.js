@@ -1,5 +1,6 @@
 /* The page that makes share links: the range on a timeline, notes as rows, the recording before it is shared, copying. */
 import { $, $$, around, hide, json, text } from "./dom.js";
+import { later } from "./later.js";
 import { lookBack } from "./looking_back.js";
 import { opened } from "./player_trouble.js";
 import { Notes } from "./share_notes.js";
@@ -49,7 +50,7 @@ async function preview() {
   }
   text(said, "");
   shown.replaceChildren(box);
-  await opened(box, { url, from: first, to: last, at, notes: notes.notes }, () => import("./player.js"));
+  await opened(box, { url, from: first, to: last, at, notes: notes.notes }, () => later(() => import("./player.js")));
 }
 
 const show = $("#show");

@@ -1,5 +1,6 @@
 /* What a share link shows: the player over its recording, alone or in a page of another site. */
-import { $, $$, around, el, hide, json } from "./dom.js";
+import { $, $$, around, el, hide, json, text } from "./dom.js";
+import { later } from "./later.js";
 import { opened } from "./player_trouble.js";
 import { t } from "./words.js";
 
@@ -23,7 +24,7 @@ function whenSeen(node, open) {
 if (!element && $("[data-waits]")) setTimeout(() => location.reload(), 3000);
 else if (element)
   whenSeen(element, async () => {
-    const player = await opened(element, shared, () => import("./player.js"));
+    const player = await opened(element, shared, () => later(() => import("./player.js")));
     if (!player) return hide($("#pictures")?.parentElement, true);
     $("#notes")?.addEventListener("click", ({ target }) => {
       const button = around(target, "[data-seq]");
@@ -35,7 +36,11 @@ else if (element)
 
 /** The board as an SVG file, still or as the next half minute. */
 async function picture(player, moves) {
-  const [{ still, moving, MOST_MS }, { stylesOfPage }] = await Promise.all([import("./still.js"), import("./still_styles.js")]);
+  const unreachable = () => text($("#pictures"), t("player.bad unreachable"));
+  const drawings = await later(() => Promise.all([import("./still.js"), import("./still_styles.js")]), unreachable);
+  if (!drawings) return;
+  const [{ still, moving, MOST_MS }, { stylesOfPage }] = drawings;
+  text($("#pictures"), "");
   const frames = await boards(player, moves ? MOST_MS : 0), title = document.title.split(" · ")[0];
   if (!frames.length) return;
   const texts = { title, desc: t("player.desc", { n: Object.keys(frames[0].board.queues).length }), event: t("timeline.event", { seq: "{seq}" }), ...stylesOfPage() };

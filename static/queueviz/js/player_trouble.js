@@ -5,21 +5,23 @@ import { t } from "./words.js";
 /**
  * @param {HTMLElement} element
  * @param {object} o as `openPlayer` takes it; its `failed` gets the error of a part
- * @param {() => Promise<{ openPlayer: any }>} load the player's module
+ * @param {() => Promise<{ openPlayer: any } | null>} load the player's module; null: it cannot be had
  * @returns {Promise<any>} the player; null: nothing of it can be played
  */
 export async function opened(element, o, load) {
-  const failed = (error) => {
-    text($("[data-bad]", element), t(`player.bad ${kindOf(error)}`));
+  const say = (kind) => {
+    text($("[data-bad]", element), t(`player.bad ${kind}`));
     hide($("[data-bad]", element), false);
   };
+  const failed = (error) => say(kindOf(error)), player = await load();
   try {
-    return await (await load()).openPlayer(element, { ...o, failed });
+    if (player) return await player.openPlayer(element, { ...o, failed });
+    say("unreachable");
   } catch (error) {
     failed(error);
-    for (const part of $$("[data-board], .said, .controls", element)) hide(part, true);
-    return null;
   }
+  for (const part of $$("[data-board], .said, .controls", element)) hide(part, true);
+  return null;
 }
 
 /** Of a file that is not what it says, any error may come. */

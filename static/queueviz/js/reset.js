@@ -1,6 +1,7 @@
 /* Offset reset: the form asks for a preview 150 ms after the last change; only what was previewed can be applied. */
 import { $, $$, attr, cls, el, hide, rich, svg, text } from "./dom.js";
 import { clock, duration, number } from "./format.js";
+import { later } from "./later.js";
 import { windowFor } from "./scale.js";
 import "./strip.js";
 import { reach } from "./strip_plan.js";
@@ -178,8 +179,9 @@ class ResetForm {
     say(t("say.reset", { group: $("#reset", this.root).dataset.group }));
     const { around, form } = this;
     if (form.elements.method.value !== "online" && !around.config.attached) return around.done();
-    const { ResetProgress } = await import("./reset_progress.js");
-    new ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, base: around.config.root, attached: around.config.attached, topic: form.elements.topic.value });
+    const it = await later(() => import("./reset_progress.js"));
+    if (!it) return around.done(); // it is applied, and the journal has its steps
+    new it.ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, base: around.config.root, attached: around.config.attached, topic: form.elements.topic.value });
   }
 
   #slider(root) {

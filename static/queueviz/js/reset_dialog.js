@@ -2,13 +2,16 @@
 import { el } from "./dom.js";
 import { startReset } from "./reset.js";
 
+/** False where the form could not be had. */
 export async function openResetDialog(dialog, { config, live, clock, board }) {
   const styled = style(dialog.dataset.style), query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
-  await htmx.ajax("GET", `${config.root}part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
+  dialog.replaceChildren(); // what it showed before is no answer
+  await htmx.ajax("GET", `${config.root}part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" }).catch(() => {});
   await styled;
-  if (!dialog.firstElementChild) return;
+  if (!dialog.firstElementChild) return false;
   if (!dialog.open) dialog.showModal();
   startReset(dialog, { config, live, clock, board, done: () => dialog.close() });
+  return true;
 }
 
 /** Its styles are not part of the first view. */

@@ -1,11 +1,12 @@
 /* What every sandbox page does: theme, projector, connection, transport, journal, keys. A page adds its own board. */
-import { answered, reached, setUpActions, openAsk, toast } from "./ask.js";
+import { answered, reached, setUpActions, openAsk, toast, unanswered } from "./ask.js";
 import { say } from "./announce.js";
 import { SandboxClock } from "./clock.js";
 import { $, json } from "./dom.js";
 import { Painter } from "./frame.js";
 import { number } from "./format.js";
 import { setUpKeys } from "./keys.js";
+import { needed } from "./later.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { Scrubber } from "./scrubber.js";
@@ -80,7 +81,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
     ...keys,
   });
   if (!config.replay) live.connect();
-  if (config.replay?.at !== undefined) import("./replay_view.js").then((it) => it.startReplayView({ config, clock, keys: pressed }));
+  if (config.replay?.at !== undefined) needed(() => import("./replay_view.js"), () => unanswered(document.body)).then((it) => it.startReplayView({ config, clock, keys: pressed }));
   return (globalThis.queueviz = { config, clock, painter, live, actions, transport, keys: pressed }); // for the console
 }
 

@@ -18,7 +18,7 @@ from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.snapshot.board import queue_rows
 from sandbox.simulation.world import BEGIN_MS, World
 
-Board = dict[tuple[str, str, str, int], tuple[int, int | None]]  # group, topic, queue, from_ms: lag, lag_ms
+Board = dict[tuple[str, str, str, int], tuple[int | None, int | None]]  # group, topic, queue, from_ms: lag, lag_ms
 
 
 def told_of(journal: Path) -> list[JournalLine]:
@@ -68,9 +68,9 @@ class Watch:
             view = GroupView(self.world.cluster, group)
             for queue, row in queue_rows(self.world.cluster, view, topic).items():
                 known = row_lag(row)  # of broadcasting members unknown before their first commit
-                lag = max(0, int(row["max"]) - int(row["min"]) if known is None else known)
+                lag = 0 if row["max"] == "0" else None if known is None else max(0, known)
                 stored_ms = row["oldest_stored_ms"]
-                if stored_ms is None and lag:
+                if stored_ms is None and lag != 0:
                     lag_ms = None  # the Board says nothing of it
                 else:
                     lag_ms = 0 if stored_ms is None else from_ms + 1_000 - stored_ms
@@ -333,6 +333,24 @@ def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
     assert len(last) == 16  # two members, each with all eight queues
     consumed = {queue: sum(row.figures.consumed or 0 for row in mine if row.queue == queue) for queue in last}
     assert consumed == {queue: int(row["max"]) for queue, row in board.items()}
+
+
+def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_known(home: Path) -> None:
+    """It begins at the end of the queue, or where its file says, and not at the oldest message: so unknown."""
+    with World(home, "orders", seed=4) as world:
+        world.run(30)
+        world.act("ChangeActor", actor="shop", rate_per_s=0)
+        world.run(5)
+        world.act("StartConsumer", group="all", subscriptions=[{"topic": "orders", "expression": "*"}],
+                  model="BROADCASTING", work_ms=[1])
+        watch = Watch(world, [("all", "orders")])
+        watch.run(20)
+        world.sleep()
+    rows = figures(folded(told_of(journal_of(home))))
+    found = {key: row.figures.lag for key, row in rows.items() if key in watch.board}
+    assert all(lag in (None, watch.board[key][0]) for key, lag in found.items()), "its file is later than its memory"
+    assert len(found) > 100
+    assert None in {lag for lag, _ in watch.board.values()}, "it has pulled from the end, and consumed nothing"
 
 
 def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:

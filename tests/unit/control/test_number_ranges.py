@@ -27,7 +27,7 @@ RECIPE = RunOrder(template="orders", preset="sandbox", seed="7", wall_ms=1_795_0
                   first_port=20_000, conditions="abc", until=450, until_ms=1_795_000_095_000, came=(
                       Came(40, 9_000, "CrashActor", {"actor": "A"}),
                       Came(70, 12_000, None, {"limit": "topics", "value": 33, "allowed": 32, "who": "x"}),
-                      Came(90, 15_000, "idle", None, 1_795_000_090_000)))  # fmt: skip
+                      Came(90, 15_000, "idle", None, 1_795_000_090_000, 60_000)))  # fmt: skip
 AT_0 = (2**53, 2**62, -1, 1.5, True, None, "7")
 
 

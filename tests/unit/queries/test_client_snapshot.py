@@ -254,3 +254,9 @@ def test_a_broadcasting_member_shows_its_offset_file_and_a_clustering_one_has_no
         world.act("StopActor", actor="shop")
         world.run(7)
         assert {row["state"] for row in read(world, "screen")["offsets"].values()} == {"same"}
+        actor = world.cluster.actors.by_label["screen"]
+        for path in Path(tmp_path).rglob(f"*{actor.client_id}/{actor.group}/offsets.json*"):
+            path.write_bytes(b"\0" * 9)
+        rows = read(world, "screen")["offsets"]
+        assert {(row["file"], row["state"]) for row in rows.values()} == {(None, "unknown")}, "and not: there are none"
+        assert len(rows) == 8

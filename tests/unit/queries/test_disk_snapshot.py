@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.kernel.errors import TablesDamaged
+from sandbox.queries.snapshot import offset_files
 from sandbox.simulation.world import World
 from tests.beginnings import world_with
 
@@ -75,3 +77,21 @@ def test_the_offset_file_stands_beside_the_table_and_says_what_waits_for_the_nex
     assert disk(world)["offset_file"]["due_ms"] == due_ms + 5_000
     written = json.loads(world.cluster.nodes.masters()[0].running.store.disk.read("config/consumerOffset.json"))
     assert written["offsetTable"]["orders@order-svc"]["1"] == 7
+
+
+@pytest.mark.parametrize("bytes_read", [0, offset_files.BYTES_READ])
+def test_offsets_beside_a_file_that_is_not_read_are_those_of_memory(world: World, monkeypatch: pytest.MonkeyPatch,
+                                                                    bytes_read: int) -> None:
+    """Too long for a picture, or damaged since: an empty table would say that no group has an offset."""
+    world.act("StartConsumer", group="order-svc", subscriptions=[["orders", "*"]], work_ms=[1])
+    world.act("SendMessages", topic="orders", queue="broker-a:1", count=7)
+    world.run(60)
+    broker = world.cluster.nodes.masters()[0].running
+    monkeypatch.setattr(offset_files, "BYTES_READ", bytes_read)
+    if bytes_read:
+        def damaged() -> None:
+            raise TablesDamaged([])
+
+        monkeypatch.setattr(broker.store.config_file(offset_files.CONSUMER_OFFSETS).__class__, "read",
+                            lambda _: damaged())
+    assert disk(world)["offsets"]["orders@order-svc/1"] == {"file": None, "now": "7", "state": "unknown"}
