@@ -21,7 +21,7 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
             row["next_pull"] = str(pq.next_offset)
         return row
     broker = view.masters[mq.broker]
-    owner = actor.client_id if actor is not None else view.wire_owner(mq)
+    owner = view.row_of(actor) if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
     cache, high = cache_of(cluster), broker.store.max_offset(mq.topic, mq.queue_id)
     begin = 0 if committed is None and view.reads(mq.topic) else committed
