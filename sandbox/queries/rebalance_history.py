@@ -84,6 +84,8 @@ class GroupHistory:
         key = MessageQueue(event.topic, event.broker, event.queue_id).key
         holders = self._holders.setdefault(key, {})
         still = next((client for client in holders if client != event.client_id), None)
+        if still is None and event.client_id in holders:
+            still = event.client_id  # another process with its client id has it
         source, left_ms, why = self._left.get(key, LetGo()) if still is None else LetGo(still)
         holders[event.client_id] = at_ms
         self._holds[key, event.client_id] += 1

@@ -93,9 +93,9 @@ class Actors:
             (actor for actor in actors if actor.client_id and name == f"{actor.client_id} {actor.label}"), None)
 
     def names_of(self, client_id: str) -> str | None:
-        """Labels of the processes with this client id that live: `A`, or `A, B`; None: no actor ever had it."""
+        """Labels of the processes with this client id that live: `A`, or `A/B`; None: no actor ever had it."""
         living = sorted(actor.label for actor in self.by_label.values() if actor.client_id == client_id and actor.lives)
-        return ", ".join(living) or self.label_of(client_id)
+        return "/".join(living) or self.label_of(client_id)
 
     # Queue allocation (`strategies.Places`).
 

@@ -131,7 +131,8 @@ def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
               info: MemberInfo | ProducerInfo | None) -> ClientIdentity:
     now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
     entered = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
-    since = entered[-1] if entered else getattr(found.actor, "state_since_ms", None)  # older than the last restart
+    # the journal's states are those of all processes with the client id, and none is older than the last restart
+    since = getattr(found.actor, "state_since_ms", None) or (entered[-1] if entered else None)
     return {
         "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
         "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,
