@@ -80,7 +80,8 @@ ONE_CLIENT_ID_TWICE = Incident(
         Marker(title=_("Consumed twice"), find=_consumed_twice,
                text=_("{key} is consumed for the second time. Both members pull its queue, and both commit.")),
         Marker(title=_("Half of it waits"), find=lag_reaches(GROUP, TOPIC, WAITING),
-               text=_("The lag is {lag}, all of it in the two queues that no member reads. Nothing reports an error.")),
+               text=_("The lag is {lag}, nearly all of it in the two queues that no member reads. Nothing reports an "
+                      "error.")),
         Marker(title=_("The copy stops"), find=act("StopActor"),
                text=_("The repair begins: the copy is stopped. The broker lists the id once.")),
         Marker(title=_("Read again"), find=_read_again,

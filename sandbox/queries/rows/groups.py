@@ -162,6 +162,11 @@ class GroupView:
         ours = [key for key, actor in self.by_row.items() if actor.client_id == client_id and actor.lives]
         return ours or [client_id, *self.twins(client_id)]
 
+    def is_read_beside(self, actor: ConsumerActor, mq: MessageQueue) -> bool:
+        """Whether another living member with its client id holds the queue, too."""
+        return any(other is not actor and other.client_id == actor.client_id and other.lives
+                   and other.consumer is not None and mq in other.consumer.process_queues for other in self.actors)
+
     def connection_of(self, actor: ConsumerActor) -> MemberInfo | None:
         """Its member row at a broker; of several connections with its client id, its own."""
         infos = self.at_one_broker().get(actor.client_id, ())

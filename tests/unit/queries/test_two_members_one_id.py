@@ -134,3 +134,18 @@ def test_a_queue_is_let_go_only_when_the_last_of_them_has_let_it_go(world: World
     queue = rows["queues"][f"{TOPIC}/broker-a/0"]
     assert (list(queue["claims"]), queue["trouble"]) == ([first], None)
     assert queue["claims"][first] is not None
+
+
+def test_a_crash_of_one_repeats_nothing_and_of_all_each_message_counts_once(world: World) -> None:
+    for actor, more in (("A", {}), ("B", {"client_id_of": "A"})):
+        world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[[TOPIC, "*"]], work_ms=[9_000, 9_000],
+                  **more)
+        world.run(5)
+    world.run(40)
+    world.act("SendMessages", topic=TOPIC, count=8)
+    world.run(2)
+    assert board(world)["header"]["redelivered_on_crash"] == 4, "two queues, two messages in work each"
+    assert world.ask("plan-crash", actor="B")["again"] == 0
+    world.act("CrashActor", actor="A")
+    world.run(1)
+    assert world.ask("plan-crash", actor="B")["again"] > 0
