@@ -18,7 +18,7 @@ PERIODS_KEPT = 32  # of each queue; a repetition of an older delivery has cause 
 class Ownership(NamedTuple):
     """One process having a queue since a moment; `since_ms` None: it still processes messages of a queue it lost.
 
-    `process` is its client id.  `label` tells two processes with one client id apart.
+    `process` is its client id.  `label` distinguishes two with one client id.
     """
 
     process: str

@@ -121,7 +121,7 @@ def deliveries(heard: "DataFrame", facts: "DataFrame") -> "DataFrame":
 
     `account` is the client id in a broadcasting group, whose members get all messages each; else empty.  `facts`: of
     `progress`.  The first time of a copy, and a second time in one hold: not accepted (retry).  Otherwise a reset
-    covered it since its last delivery, or another process with the client id has the queue too (shared_client_id), or the
-    process that had it crashed with the queue, or the queue has a new owner.
+    covered it since its last delivery, or another process with the client id has the queue too (shared_client_id), or
+    the process that had it crashed with the queue, or the queue has a new owner.
     """
     return heard.sparkSession.sql(_CALLS, {"no_hold": NO_HOLD, "retry_prefix": RETRY_PREFIX}, heard=heard, facts=facts)
