@@ -149,3 +149,12 @@ def test_a_crash_of_one_repeats_nothing_and_of_all_each_message_counts_once(worl
     world.act("CrashActor", actor="A")
     world.run(1)
     assert world.ask("plan-crash", actor="B")["again"] > 0
+
+
+def test_the_lock_of_their_id_is_shown_with_the_one_that_lives(world: World) -> None:
+    first, second = two(world, listener="orderly")
+    assert [row["lock"]["holder"] for row in board(world)["queues"].values() if row["owner"]] == [first, first]
+    world.act("CrashActor", actor="A")
+    world.run(1)
+    assert {row["lock"]["holder"] for row in board(world)["queues"].values()} == {second}
+    assert {row["lock"]["holder"] for row in world.read(f"locks/{GROUP}").data["queues"].values()} == {second}
