@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +13,7 @@ from queueviz.boards.faults import faults_of
 from queueviz.boards.page import Part, Place, Readings, data_of
 from sandbox.queries.rows.board import Board
 from sandbox.queries.rows.locks import Locks
+from sandbox.queries.rows.snapshot import GroupRow
 from sandbox.queries.rows.storage import Store
 
 FORMS = frozenset(path.stem for path in (settings.SITE / "templates" / "queueviz" / "asks").glob("*.html"))
@@ -73,11 +74,19 @@ def _locks(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
-    """Members whose client instance a new one may share: one of another group, that runs here."""
+    """Members whose client instance a new one may share: one of another group, that runs here.  `originals`: members of
+    this group whose client id it may have; where each reads all queues, an id changes nothing."""
     own = place.group()
+    clustering = own is not None and own["model"] != "BROADCASTING"
     others = [group for group in place.groups if own is None or group["group"] != own["group"]]
-    return {"hosts": sorted(member["actor"] for group in others for member in group["members"]
-                            if member["actor"] and member["state"] == "running")}
+    return {"hosts": sorted(_ours(others)),
+            "originals": sorted(_ours([own] if own is not None and clustering else []))}
+
+
+def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
+    """Labels of the members that run in this process."""
+    return (member["actor"] for group in groups for member in group["members"]
+            if member["actor"] and member["state"] == "running")
 
 
 def _change(place: Place, readings: Readings) -> dict[str, Any]:

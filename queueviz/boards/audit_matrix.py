@@ -42,6 +42,7 @@ SENTENCES = {
 CAUSES = {
     "crash_before_commit": _("crash before commit"),
     "rebalance_hand_over": _("hand-over in a rebalance"),
+    "shared_client_id": _("two members with one client id"),
     "retry": pgettext_lazy("cause", "retry"),
     "reset": pgettext_lazy("cause", "reset"),
     "unknown": _("cause unknown"),

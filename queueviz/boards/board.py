@@ -68,11 +68,16 @@ def live_config(
 
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:
-    """Client id to the label people know, for sentences of the journal."""
+    """Client id to the label people know, for sentences of the journal; `A/B` where two members have it: events name a
+    client id, not a process."""
     members = [(row.get("client_id"), row.get("actor")) for group in snapshot.get("groups", ())
                for row in group["members"]]
     producers = [(row.get("client_id"), row.get("actor")) for row in snapshot.get("producers", ())]
-    return {client_id: label for client_id, label in [*members, *producers] if client_id and label}
+    names = {client_id: label for client_id, label in [*members, *producers] if client_id and label}
+    shared: dict[str, list[str]] = {}
+    for key, label in names.items():
+        shared.setdefault(key.partition(" ")[0], []).append(label)
+    return names | {client_id: "/".join(labels) for client_id, labels in shared.items()}
 
 
 def _channels(place: Place) -> list[str]:

@@ -97,13 +97,13 @@ class AttemptView(LockAttempt):
 
 
 def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
-    """The newest first, with letters for client ids."""
+    """The newest first, with letters for client ids; `A/B` where two members have it: a request names no process."""
     members, given = data["members"], data.get("attempts") or {}
     shorts = rows.short_names([*data["queues"], *(row["queue"] for row in given.values())])
 
     def letter(client_id: str | None) -> str:
-        member = members.get(client_id or "")
-        return (member["letter"] if member else "") or client_id or "–"
+        keys = [key for key in members if client_id and (key == client_id or key.startswith(f"{client_id} "))]
+        return "/".join(members[key]["letter"] for key in keys) or client_id or "–"
 
     found: list[AttemptView] = []
     for number in sorted(given, key=lambda key: (given[key]["at_ms"], key), reverse=True)[:most]:

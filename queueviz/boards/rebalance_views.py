@@ -6,7 +6,10 @@ None and is written as an en dash.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from queueviz.boards import rows
@@ -58,6 +61,11 @@ class Names(NamedTuple):
         client_id = client_id or "–"
         member = self.members.get(client_id)
         return (member["letter"] if member else "") or self.labels.get(client_id) or client_id.partition("#")[0]
+
+    def whose(self, client_id: str | None) -> str:
+        """Of an event, which names a client id: all members with it, `A/B`."""
+        sharers = [key for key in self.members if client_id and key.startswith(f"{client_id} ")]
+        return "/".join(self.who(key) for key in (client_id, *sharers))
 
     def colour(self, client_id: str | None) -> str:
         return rows.colour(self.members.get(client_id or ""))
@@ -130,7 +138,8 @@ def _against(data: Rebalance, topic: str | None, belief: Division, names: Names)
         return None
     if belief["agrees"]:
         return word("mind.yes")
-    known = sorted({client_id for broker in data["brokers"].values() for client_id in broker["members"] or ()})
+    lists = (Counter(broker["members"] or ()) for broker in data["brokers"].values())
+    known = sorted(reduce(or_, lists, Counter[str]()).elements())  # an id of two connections is there twice
     if known != belief["members"]:
         return word("mind.no_members").format(members=names.all(known))
     has = data["topics"].get(topic or "")
@@ -197,7 +206,7 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
             found.append(wave)
         late_ms = max(0, row["at_ms"] - wave["at_ms"])
         wave["rounds"].append(
-            {"seq": seq, "who": names.who(row["client_id"]), "me": names.colour(row["client_id"]),
+            {"seq": seq, "who": names.whose(row["client_id"]), "me": names.colour(row["client_id"]),
              "trigger": row["trigger"], "late_ms": late_ms, "queues": row["queues"],
              "added": len(row["added"]), "dropped": len(row["dropped"])}
         )  # fmt: skip
@@ -206,7 +215,7 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
 
 def because_of(because: Happening | None, names: Names) -> str:
     what, who, why = (because["what"], because["who"], because["why"]) if because else ("none", None, None)
-    return word(f"because.{what}").format(who=names.who(who), why=VALUES.get(why, why) if why else "–")
+    return word(f"because.{what}").format(who=names.whose(who), why=VALUES.get(why, why) if why else "–")
 
 
 def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
@@ -220,8 +229,8 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
         left_why = row["left_why"]
         found.append(
             {"seq": seq, "at_ms": row["taken_ms"], "queue": names.queue(row["queue"]), "from": row["from"],
-             "from_who": names.who(row["from"]) if row["from"] else "–",
-             "from_me": names.colour(row["from"]), "to_who": names.who(row["to"]),
+             "from_who": names.whose(row["from"]) if row["from"] else "–",
+             "from_me": names.colour(row["from"]), "to_who": names.whose(row["to"]),
              "to_me": names.colour(row["to"]), "gap": gap(row), "both": _both(row),
              "said": because_of(row["because"], names),
              "why": VALUES.get(left_why, left_why) if left_why else "", "start": row["start_offset"]}

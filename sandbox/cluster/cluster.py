@@ -142,7 +142,8 @@ class Cluster:
 
     def label_of(self, client_id: str) -> str:
         """Display name of a client: its actor's label, or its id when it is external."""
-        return next((actor.label for actor in self.actors.by_label.values() if actor.client_id == client_id), client_id)
+        actor = self.actors.find(client_id)
+        return client_id if actor is None else self.actors.names_of(client_id) or actor.label
 
     def wire_clients(self) -> list[str]:
         """Addresses of the connected external clients."""

@@ -6,6 +6,7 @@ from sandbox.cluster.actors.actors import Actor, start_or_refuse
 from sandbox.cluster.actors.consumer_actor import ConsumerActor, check_config
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.consumer_kinds import check_kind, check_kind_change
+from sandbox.commands.copied_client import check_copied
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_change, check_consumer, check_producer, given
 from sandbox.control.actions import (
@@ -25,7 +26,7 @@ from sandbox.message.topic_names import ILLEGAL, complaint
 ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
 
 OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
-                     if spec.name not in ("group", "subscriptions", "actor", "copies", "instance"))
+                     if spec.name not in ("group", "subscriptions", "actor", "copies", "instance", "client_id_of"))
 """Fields that may differ in a member added with the settings of the others."""
 
 
@@ -53,6 +54,8 @@ def start_consumer(cluster: Cluster, action: StartConsumer) -> CarryOut:
     check_kind(like)
     _check_label(cluster, like.actor, like.copies)
     _check_config(cluster, like)
+    if like.client_id_of is not None:
+        like = replace(like, client_id_of=check_copied(cluster, like))
     if like.instance is not None:
         _check_shared(cluster, like)
 
@@ -187,4 +190,5 @@ def _like_the_others(cluster: Cluster, action: StartConsumer) -> StartConsumer:
         raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
                             field="subscriptions")
     wishes = {name: getattr(action, name) for name in given(action, OF_ONE_S_OWN)}
-    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance, **wishes)
+    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance,
+                   client_id_of=action.client_id_of, **wishes)

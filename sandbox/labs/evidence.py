@@ -4,6 +4,7 @@ A check asks this and nothing else: facts, deliveries, actions.  `since` narrows
 default that is the one with which the open step began (its prediction, where it has one).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -115,10 +116,17 @@ class Evidence:
 
     def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
         """The newest assignment of each member that lives: client id → what it computed."""
-        dead = {seen.event.client_id for seen in self.of(MemberStateChanged, since=0)
-                if seen.event.state in ("crashed", "stopping", "stopped")}
+        states = Counter((seen.event.client_id, seen.event.state) for seen in self.of(MemberStateChanged, since=0))
+        dead = {client_id for client_id, state in states if state in ("crashed", "stopping", "stopped")
+                and not self._has_another(states, client_id)}
         return {client_id: seen for (of_group, of_topic, client_id), seen in self._assigned.items()
                 if (of_group, of_topic) == (group, topic) and client_id not in dead}
+
+    @staticmethod
+    def _has_another(states: Counter[tuple[str, str]], client_id: str) -> bool:
+        """Whether several processes had the client id, and not all of them ended."""
+        begun = states[client_id, "starting"]
+        return begun > 1 and states[client_id, "crashed"] + states[client_id, "stopping"] < begun
 
     def end(self, queue: str) -> int:
         """The offset after the newest message of a queue."""

@@ -88,6 +88,8 @@ class _Fold:
             for group in groups for row in group["queues"]}
         self._ours = {(group["group"], member["client_id"]) for group in groups for member in group["members"]
                       if member["transport"] == "loopback"}
+        keys = [(group["group"], member["client_id"].partition(" ")) for group in groups for member in group["members"]]
+        self._shared = {(group, client_id) for group, (client_id, more, _) in keys if more}
         self._carried = {"topics": TOPIC_FIELDS} | {f"groups/{group['group']}": GROUP_FIELDS for group in groups}
 
     def apply(self, entry: Entry) -> None:
@@ -107,6 +109,10 @@ class _Fold:
                 self._end(event, "min", event.offset)
             case OffsetCommitted():
                 self._row(event, committed=str(event.offset))
+            case QueueTaken() | QueueDropped() if (event.group, event.client_id) in self._shared:
+                self.lose({"owner"}, f"groups/{event.group}")  # which of its processes no event says
+            case MemberStateChanged() if self._is_shared(event):
+                self.lose({"owner"}, f"groups/{event.group}")
             case QueueTaken():
                 self._ours.add((event.group, event.client_id))
                 self._row(event, owner=event.client_id, flow_control=None)
@@ -162,6 +168,13 @@ class _Fold:
         row = self._queues.get((event.group, MessageQueue(event.topic, event.broker, event.queue_id)))
         if row is not None:
             row.update(fields)
+
+    def _is_shared(self, event: MemberStateChanged) -> bool:
+        """Whether several processes have the client id; a second one starts while the first holds queues."""
+        place = event.group, event.client_id
+        if event.state == "starting" and place in self._ours:
+            self._shared.add(place)
+        return place in self._shared
 
     def _leave(self, group: str, client_id: str, mq: MessageQueue | None) -> None:
         for (name, queue), row in self._queues.items():

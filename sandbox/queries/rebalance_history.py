@@ -3,7 +3,7 @@
 What happened while a sandbox slept, or in clients that are not ours, is not among them.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -48,6 +48,8 @@ class GroupHistory:
         self._claims: dict[tuple[str, str], dict[str, int]] = {}  # (client, topic) → queue key → since, ms
         self._unclaimed: dict[str, int] = {}  # queue key → when the last claim on it ended, ms
         self._holders: dict[str, dict[str, int]] = {}  # queue key → client → since, ms
+        self._holds: Counter[tuple[str, str]] = Counter()  # (queue key, client) → processes with its id that hold it
+        self._processes: Counter[str] = Counter()  # client → processes with its id
         self._left: dict[str, LetGo] = {}  # queue key → who let go of it last, when and why
 
     def claimed_since_ms(self, client_id: str, mq: MessageQueue) -> int | None:
@@ -82,13 +84,20 @@ class GroupHistory:
         key = MessageQueue(event.topic, event.broker, event.queue_id).key
         holders = self._holders.setdefault(key, {})
         still = next((client for client in holders if client != event.client_id), None)
+        if still is None and event.client_id in holders:
+            still = event.client_id  # another process with its client id has it
         source, left_ms, why = self._left.get(key, LetGo()) if still is None else LetGo(still)
         holders[event.client_id] = at_ms
+        self._holds[key, event.client_id] += 1
         self.moves.append({"seq": str(seq), "queue": key, "from": source, "to": event.client_id, "left_ms": left_ms,
                            "left_why": why, "taken_ms": at_ms, "start_offset": str(event.start_offset),
                            "because": None, "round": None})
 
     def dropped(self, at_ms: int, client_id: str, key: str, why: str) -> None:
+        self._holds[key, client_id] -= 1
+        if self._holds[key, client_id] > 0:
+            return  # another process with its client id has it still
+        del self._holds[key, client_id]
         self._holders.get(key, {}).pop(client_id, None)
         self._left[key] = LetGo(client_id, at_ms, why)
         for move in self.moves:  # another member had taken it before
@@ -96,11 +105,24 @@ class GroupHistory:
                 move["left_ms"], move["left_why"] = at_ms, why
 
     def gone(self, at_ms: int, client_id: str, why: str) -> None:
-        """The process claims nothing any more, and holds nothing."""
+        """The process claims nothing any more, and holds nothing; another one with its client id may go on."""
+        self._processes[client_id] -= 1
+        left = self._processes[client_id]
+        if left > 0:
+            for place in [place for place in self._holds if place[1] == client_id]:
+                self._holds[place] = min(left, self._holds[place])
+            return
+        del self._processes[client_id]
+        for place in [place for place in self._holds if place[1] == client_id]:
+            del self._holds[place]
         for place in [place for place in self._claims if place[0] == client_id]:
             self._ended(self._claims.pop(place), at_ms)
         for key in [key for key, holders in self._holders.items() if client_id in holders]:
             self.dropped(at_ms, client_id, key, why)
+
+    def began(self, client_id: str) -> None:
+        """A process with this client id starts."""
+        self._processes[client_id] += 1
 
     def _ended(self, keys: Iterable[str], at_ms: int) -> None:
         self._unclaimed |= dict.fromkeys(keys, at_ms)
@@ -154,6 +176,8 @@ class RebalanceHistory:
         group = self._of(event.group)
         if event.state in GONE:
             group.gone(at_ms, event.client_id, event.state)
+        elif event.state == "starting":
+            group.began(event.client_id)
         elif event.state == "running":
             group.note(seq, at_ms, "running", event.client_id)
 

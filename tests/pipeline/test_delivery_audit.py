@@ -97,6 +97,26 @@ def test_what_came_again_is_what_the_engine_counted_cause_by_cause(run: Run, see
     assert Counter(row["verdict"] for row in messages).most_common(1)[0][0] == "once"
 
 
+def copied(home: Path) -> Recorded:
+    """A member and a copy with its client id, which crashes at last."""
+    with World(home, "orders") as world:
+        world.run(30)
+        world.act("StartConsumer", actor="copy", group=GROUP, subscriptions=[["orders", "*"]], client_id_of="A",
+                  work_ms=[10, 200])
+        world.run(40)
+        world.act("CrashActor", actor="copy")
+        world.act("ChangeActor", actor="shop", rate_per_s=0)
+        world.run(60)
+        return record(world, home)
+
+
+def test_what_a_copy_with_the_same_client_id_was_given_too_is_no_retry(run: Run, tmp_path: Path) -> None:
+    made = copied(tmp_path / "copied")
+    found = causes(table(run_over(run, "delivery_audit", {"s": made}, tmp_path / "out"), "repeats"), "s", GROUP)
+    assert found["shared_client_id"] > 20
+    assert found == made.again[GROUP]
+
+
 def test_few_bytes_many_and_sealed_files_say_the_same(run: Run, tmp_path: Path) -> None:
     """Of a sandbox with a crash, a reset and retries; over many bytes Spark plans otherwise."""
     made, sealed = troubled(tmp_path / "world", 3), tmp_path / "sealed"

@@ -23,6 +23,7 @@ from sandbox.labs.incidents import (
     lost_subscription,
     lost_with_the_master,
     more_members_than_queues,
+    one_client_id_twice,
     overtaken_by_retention,
     rebalance_storm,
     retries_pile_up,
@@ -42,8 +43,8 @@ def lag(run: Played, slug: str, seq: int) -> int:
     return lag_at(run.evidence, incident.group, incident.topic, seq)
 
 
-def test_there_are_twelve_each_with_a_lab_and_what_an_owner_may_do() -> None:
-    assert len(INCIDENTS) == 12
+def test_there_are_thirteen_each_with_a_lab_and_what_an_owner_may_do() -> None:
+    assert len(INCIDENTS) == 13
     for slug, incident in INCIDENTS.items():
         assert incident.lab in LABS
         assert incident.slug == slug
@@ -129,6 +130,24 @@ def test_a_reset_to_the_wrong_time_repeats_everything() -> None:
     twice = finished_twice(run.evidence.deliveries_of("loyalty"))
     assert len(twice) > 100
     assert min(row.seq for row in twice) > run.seq("The reset")
+
+
+def test_two_members_with_one_client_id_read_the_same_half() -> None:
+    run = played("one-client-id-twice")
+    copied, stopped = run.seq("Scale-out"), run.seq("The copy stops")
+    idle = one_client_id_twice.unread(run.evidence)
+    assert len(idle) == 2
+    again = [row for row in given_again(run.evidence, "invoicing", "invoices") if row.seq > copied]
+    assert len(again) > 100
+    assert {int(row.queue.rpartition("/")[2]) for row in again if row.seq < stopped} == set(range(4)) - idle
+    commits = [seen.event for seen in run.evidence.of(OffsetCommitted)
+               if seen.event.topic == "invoices" and run.seq("Half of it waits") < seen.seq < stopped]
+    assert {event.queue_id for event in commits} == set(range(4)) - idle
+    assert lag(run, "one-client-id-twice", stopped) > 80
+    last = {seen.event.client_id: seen.event for seen in run.evidence.of(QueuesAssigned)
+            if seen.event.topic == "invoices"}
+    assert [len(event.queues) for event in last.values()] == [2, 2]
+    assert len({queue for event in last.values() for queue in event.queues}) == 4
 
 
 @pytest.mark.wide

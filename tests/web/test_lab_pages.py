@@ -1,6 +1,7 @@
 """Labs on the web: started by one click, answered in the panel, graded from the journal."""
 
 import html
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -284,3 +285,6 @@ def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Clie
     dialog = html.unescape(asked.content.decode())
     assert 'name="threads" type="number" min="1" max="1000" value="1"' in dialog
     assert f'name="work_ms" value="{n["work_ms"]}, {n["work_ms"]}"' in dialog
+    [client_id] = re.findall(r'<select class="inp" name="client_id_of">(.*?)</select>', dialog, re.DOTALL)
+    assert re.findall(r"<option value=\"(.*?)\">(.*?)</option>", client_id)[:2] == [
+        ("", "its own"), ("A", "that of A (a copied container)")]

@@ -156,6 +156,18 @@ def test_rounds_with_one_cause_stand_together_and_say_how_late_each_was() -> Non
     assert [(one["who"], one["late_ms"]) for one in wave["rounds"]] == [("B", 20), ("A", 2_020)]
 
 
+def test_a_round_of_one_of_two_members_with_one_client_id_names_both() -> None:
+    data = torn()
+    data["members"][f"{A} C"] = member("C")
+    data["brokers"] = {"broker-a": {"state": "running", "members": [A, A]}}
+    joined = {"seq": "90", "at_ms": NOW_MS, "what": "joined", "who": A, "why": "broker-a"}
+    data["rounds"] = {"95": round_of(95, A, NOW_MS + 20, joined)}
+    names = views.Names.of(data, "orders")
+    [wave] = views.waves(data, "orders", names)
+    assert (wave["said"], [one["who"] for one in wave["rounds"]]) == ("A/C joined", ["A/C"])
+    assert views.mind(data, "orders", f"{A} C", names, NOW_MS)["letter"] == "C"
+
+
 def test_a_round_for_more_queues_is_late_since_they_were_made() -> None:
     data = torn()
     route = {"seq": "90", "at_ms": NOW_MS + 21_000, "what": "route", "who": "ns-1", "why": None,

@@ -75,8 +75,8 @@ class Actors:
         return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ProducerActor)]
 
     def get(self, label: str) -> Actor:
-        """By label, or by the client id of its process.  Raises ActionRefused (404, 409)."""
-        actor = self.by_label.get(label) or next((a for a in self.by_label.values() if a.client_id == label), None)
+        """By label, by the client id of its process, or by the key of its row.  Raises ActionRefused (404, 409)."""
+        actor = self.find(label)
         if actor is None and self.is_wire_client(label):
             raise ActionRefused(409, "{client} came over a real wire: its process is not ours.",
                                 "Cut its connection instead.", field="actor", client=label)
@@ -84,6 +84,18 @@ class Actors:
             raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field="actor",
                                 actor=label)
         return actor
+
+    def find(self, name: str) -> Actor | None:
+        """By label, by client id (of several processes with it the first one), or by `<client id> <label>`."""
+        actors = self.by_label.values()
+        return self.by_label.get(name) or next(
+            (actor for actor in actors if actor.client_id == name), None) or next(
+            (actor for actor in actors if actor.client_id and name == f"{actor.client_id} {actor.label}"), None)
+
+    def names_of(self, client_id: str) -> str | None:
+        """Labels of the processes with this client id that live: `A`, or `A/B`; None: no actor ever had it."""
+        living = sorted(actor.label for actor in self.by_label.values() if actor.client_id == client_id and actor.lives)
+        return "/".join(living) or self.label_of(client_id)
 
     # Queue allocation (`strategies.Places`).
 
@@ -99,7 +111,8 @@ class Actors:
 
     def _note_birth(self, actor: ConsumerActor) -> None:
         """Brokers name a dead process for a while, so its id is kept here."""
-        self._born[actor.client_id] = (actor.label, actor.settings.room)
+        if actor.settings.client_id_of is None or actor.client_id not in self._born:
+            self._born[actor.client_id] = (actor.label, actor.settings.room)
         if len(self._born) > BIRTHS_KEPT:
             del self._born[next(iter(self._born))]
 
@@ -230,8 +243,9 @@ class Actors:
         event = entry.event
         if isinstance(event, MemberStateChanged):
             for actor in self.consumers(event.group):
-                if actor.client_id == event.client_id:
-                    actor.state_since_ms = entry.at_ms
+                # of several processes with one client id the event is about one
+                if actor.client_id == event.client_id and actor.state == event.state != actor.noted_state:
+                    actor.noted_state, actor.state_since_ms = event.state, entry.at_ms
 
     # Over sleep.
 
@@ -253,16 +267,11 @@ class Actors:
                     ran.append(actor)
                 if crashed and isinstance(actor, ConsumerActor):
                     self._context.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))
-        return ran
+        return sorted(ran, key=lambda actor: getattr(actor.settings, "client_id_of", None) is not None)  # copies last
 
     def _new_instance(self, actor: Actor) -> ClientInstance:
         context = self._context
-        ip = _ip(actor.slot)
-        broadcasts = isinstance(actor, ConsumerActor) and actor.settings.model == "BROADCASTING"
-        self.processes += 1
-        pid = FIRST_PID + self.processes - 1
-        # a broadcasting member keeps DEFAULT, so that its offset file is found again (spec client-behaviour 1.1)
-        name = "DEFAULT" if broadcasts else instance_name(pid, self.processes)
+        ip, name, pid = self._copied_identity(actor) or self._own_identity(actor)
         config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
                               stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
                               rebalance_ms=context.preset.client_rebalance_interval_ms,
@@ -270,8 +279,31 @@ class Actors:
                               lock_max_live_ms=context.preset.client_lock_max_live_ms,
                               body_bytes=context.limits.body_bytes)
         return ClientInstance(config, clock=context.clock, chance=context.chance.fork(actor.label),
-                              connector=context.network.connector(ip), journal=context.journal,
+                              connector=context.network.connector(_ip(actor.slot)), journal=context.journal,
                               files=self.files_of(actor))
+
+    def _own_identity(self, actor: Actor) -> tuple[str, str, int]:
+        """Address, instance name and process id of a new process."""
+        broadcasts = isinstance(actor, ConsumerActor) and actor.settings.model == "BROADCASTING"
+        self.processes += 1
+        pid = FIRST_PID + self.processes - 1
+        # a broadcasting member keeps DEFAULT, so that its offset file is found again (spec client-behaviour 1.1)
+        return _ip(actor.slot), "DEFAULT" if broadcasts else instance_name(pid, self.processes), pid
+
+    def _copied_identity(self, actor: Actor) -> tuple[str, str, int] | None:
+        """Those of the member whose client id it has, or of its own last process where that member was removed.
+
+        A container with the host's address and its own process ids reports what its copy reports; brokers see another
+        address of the connection.
+        """
+        if not isinstance(actor, ConsumerActor) or actor.settings.client_id_of is None:
+            return None
+        other = self.by_label.get(actor.settings.client_id_of)
+        client = (other.client_id if other is not None else "") or actor.client_id
+        if not client:
+            return None
+        ip, name = client.removesuffix("@STREAM").split("@", 1)
+        return ip, name, int(name.partition("#")[0])
 
     def files_of(self, actor: Actor) -> ClientFiles:
         return ClientFiles(self._context.directory / "clients" / actor.label)

@@ -50,12 +50,18 @@ class ConsumerActor:
         self.loop: Loop | None = None  # only for consumers that pull by themselves
         self._running: asyncio.Task[None] | None = None  # the loop, once it runs
         self.since_ms = 0  # of its process
-        self.state_since_ms: int | None = None  # as the journal reported it
+        self.state_since_ms: int | None = None  # as the journal reported it, of `noted_state`
+        self.noted_state = ""
         self._resting = "stopped"  # the state while there is no process
 
     @property
     def group(self) -> str:
         return self.settings.group
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it takes the client id of another member."""
+        return self.settings.client_id_of is not None
 
     @property
     def account(self) -> str:
@@ -166,11 +172,11 @@ class ConsumerActor:
     def owned_queues(self) -> OwnedQueues:
         """The queues its process has now."""
         queues = self.consumer.process_queues if self.consumer is not None else {}
-        return [(mq, Ownership(self.client_id, pq.taken_at_ms)) for mq, pq in queues.items()]
+        return [(mq, Ownership(self.client_id, pq.taken_at_ms, self.label)) for mq, pq in queues.items()]
 
     def _ownership(self, mq: MessageQueue) -> Ownership:
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
-        return Ownership(self.client_id, None if pq is None else pq.taken_at_ms)
+        return Ownership(self.client_id, None if pq is None else pq.taken_at_ms, self.label)
 
     def rest(self, state: str) -> None:
         """It has no process (any more); `state`: the reason."""

@@ -11,14 +11,19 @@ from sandbox.client.offset_runs import OffsetRuns
 from sandbox.message.queue import MessageQueue
 
 CRASH, HAND_OVER, RETRY, RESET, UNKNOWN = "crash_before_commit", "rebalance_hand_over", "retry", "reset", "unknown"
+SHARED_ID = "shared_client_id"
 PERIODS_KEPT = 32  # of each queue; a repetition of an older delivery has cause `unknown`
 
 
 class Ownership(NamedTuple):
-    """One process having a queue since a moment; `since_ms` None: it still processes messages of a queue it lost."""
+    """One process having a queue since a moment; `since_ms` None: it still processes messages of a queue it lost.
+
+    `process` is its client id.  `label` distinguishes two with one client id.
+    """
 
     process: str
     since_ms: int | None
+    label: str = ""
 
 
 class _Period:
@@ -51,7 +56,8 @@ class OwnershipHistory:
         """The cause of a repetition, and the process that got the message last.
 
         Within one ownership nothing is pulled twice: a repetition there was not consumed with success (`retry`).
-        Otherwise the last delivery decides: a reset to or below `offset` since, a crash, or a new owner.
+        Otherwise the last delivery decides: a reset to or below `offset` since, another process with the same client
+        id, a crash, or a new owner.
         """
         before = [period for period in self._periods if offset in period.seen]
         if any(period.ownership == ownership for period in before):
@@ -61,6 +67,8 @@ class OwnershipHistory:
         last = max(reversed(before), key=lambda period: period.ownership.since_ms or 0)
         if last.reset_to is not None and last.reset_to <= offset:
             return RESET, last.ownership.process
+        if last.ownership.process == ownership.process and last.ownership.label != ownership.label:
+            return SHARED_ID, ownership.process
         return CRASH if last.crashed else HAND_OVER, last.ownership.process
 
     def given(self, offset: int, ownership: Ownership) -> None:
@@ -77,7 +85,7 @@ class OwnershipHistory:
     def _period_of(self, ownership: Ownership) -> _Period:
         for period in reversed(self._periods):
             mine = period.ownership
-            if mine.process == ownership.process and ownership.since_ms in (None, mine.since_ms):
+            if mine[::2] == ownership[::2] and ownership.since_ms in (None, mine.since_ms):
                 if period.reset_to is None:
                     return period
                 ownership = mine

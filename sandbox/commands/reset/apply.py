@@ -1,5 +1,6 @@
 """A reset of a sandbox's offsets: execute it, and check for a minute."""
 
+from sandbox.broker.consumers import MemberInfo
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.reset.targets import Targets, or_never, reset_fact
@@ -37,19 +38,24 @@ def apply_targets(cluster: Cluster, group: str, topic: str, method: str, targets
 
 
 def _send_to_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
-    """Request 220 to every member, once, by any broker that knows it: the table has its queues of all brokers."""
+    """Request 220 to every connection of each member, by the first broker that knows it: the table has its queues of
+    all brokers."""
     reached: set[str] = set()
     body = ResetOffsetBody({(mq.topic, mq.broker, mq.queue_id): offset for mq, offset in targets.items()})
     ext = ResetOffsetHeader(topic, view.group, timestamp_ms, force=False).to_ext()
     for broker in view.masters.values():
         group = broker.consumers.groups.get(view.group)
-        for client_id, member in sorted(group.members.items()) if group is not None else ():
-            if client_id not in reached:
-                reached.add(client_id)
+        for member in sorted(group.channels.values(), key=_client_id) if group is not None else ():
+            if member.client_id not in reached:
                 encoded = body.encode_for_c() if member.language == "CPP" else body.encode()
                 kind = broker.connections.serialize_type(member.channel)
                 broker.connections.send(member.channel, RemotingCommand(
                     RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, encoded, flag=FLAG_ONEWAY, serialize_type=kind))
+        reached |= set(group.members) if group is not None else set()
+
+
+def _client_id(member: MemberInfo) -> str:
+    return member.client_id
 
 
 def _watch(cluster: Cluster, reset_id: str, group: str, targets: Targets, members: set[str]) -> None:
@@ -71,9 +77,10 @@ def _watch(cluster: Cluster, reset_id: str, group: str, targets: Targets, member
 
     view = GroupView(cluster, group)
     for client_id in sorted(members):
-        actor = view.by_client.get(client_id)
-        if actor is not None and isinstance(actor.consumer, PushConsumer):
-            actor.consumer.reset_id = reset_id
-        else:
+        consumers = [actor.consumer for actor in view.actors if actor.client_id == client_id]
+        pushers = [consumer for consumer in consumers if isinstance(consumer, PushConsumer)]
+        for pusher in pushers:
+            pusher.reset_id = reset_id
+        if not pushers:
             step(client_id, "told")
     cluster.clock.call_later(WATCH_S, compare)

@@ -60,7 +60,8 @@ class StartProducer(Action):
 class StartConsumer(Action):
     """One or more members of a group; `work_ms`: minimum and maximum processing time of the listener.
 
-    Without `subscriptions`: settings of the group's newest member, except the fields given.
+    Without `subscriptions`: settings of the group's newest member, except the fields given.  `client_id_of`: a process
+    of its own with the client id of this member, as a copied container has it.
     """
 
     verb = "act"
@@ -80,6 +81,7 @@ class StartConsumer(Action):
     batch: Annotated[int, Between(1, 1_024)] = 1
     offset_store: Literal["default", "memory"] = "default"
     instance: Name | None = None  # share the client of this actor
+    client_id_of: Name | None = None
     room: Name | None = None
     work_ms: tuple[Millis, ...] = (50, 200)
     fail_percent: Annotated[float, Between(0, 100)] = 0.0

@@ -16,6 +16,7 @@ COLUMNS = ("group", "topic", "broker", "queue_id", "client_id", "offsets", "keys
            "state")
 
 RETRY, RESET, CRASH, HAND_OVER, UNKNOWN = "retry", "reset", "crash_before_commit", "rebalance_hand_over", "unknown"
+SHARED_ID = "shared_client_id"
 
 MEMBER = ("sandbox", "group", "topic", "broker", "queue_id", "client_id")
 NO_HOLD = -1
@@ -37,11 +38,14 @@ ends AS (
   FROM marks WHERE event != 'MemberStateChanged'),
 holds AS (
   SELECT sandbox, group, topic, broker, queue_id, client_id, seq AS hold, at_ms, let_go,
-    CASE WHEN coalesce(let_go > crash_seq, true) THEN crash_seq END AS crash_seq, crash_ms
-  FROM ends WHERE event = 'QueueTaken')
+    CASE WHEN coalesce(let_go > crash_seq, true) THEN crash_seq END AS crash_seq, crash_ms,
+    -- another process with its client id had the queue already
+    coalesce(lag(least(let_go, crash_seq)) OVER mine > seq, lag(seq) OVER mine IS NOT NULL) AS shared
+  FROM ends WHERE event = 'QueueTaken'
+  WINDOW mine AS (PARTITION BY sandbox, group, topic, broker, queue_id, client_id ORDER BY seq))
 """
 """Of `heard`: MEMBER, `hold` (the seq of its QueueTaken), at_ms, `let_go` (the seq of its QueueDropped; null: not yet,
-or its process crashed), and of a hold that a crash ended `crash_seq` and `crash_ms`."""
+or its process crashed), of a hold that a crash ended `crash_seq` and `crash_ms`, and `shared`."""
 
 _CALLS = f"""
 WITH {HOLDS},
@@ -51,8 +55,8 @@ lines AS (
   FROM {{heard}} WHERE event = 'MessagesConsumed'
   UNION ALL
   SELECT sandbox, group, topic, broker, queue_id, client_id, at_ms, 0, hold, at_ms, NULL, NULL,
-    struct(hold, let_go, at_ms AS since_ms, crash_seq, crash_ms),
-    lag(struct(hold, let_go, at_ms AS since_ms, crash_seq, crash_ms)) OVER (
+    struct(hold, let_go, at_ms AS since_ms, crash_seq, crash_ms, shared),
+    lag(struct(hold, let_go, at_ms AS since_ms, crash_seq, crash_ms, shared)) OVER (
       PARTITION BY sandbox, group, topic, broker, queue_id, client_id ORDER BY hold)
   FROM holds),
 -- a call began before it was written: it belongs to the hold in which it began
@@ -82,7 +86,11 @@ numbered AS (
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
     row_number() OVER (
       PARTITION BY sandbox, group, account, topic, broker, queue_id, queue_offset, client_id, hold
-      ORDER BY started_ms, seq) AS in_hold
+      ORDER BY started_ms, seq) AS in_hold,
+    coalesce(held.shared, false) AS is_shared,
+    coalesce(bool_or(outcome NOT IN ('LATER', 'FAILED', 'TIMEOUT')) OVER (
+      PARTITION BY sandbox, group, account, topic, broker, queue_id, queue_offset ORDER BY started_ms, seq
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), false) AS was_not_refused
   FROM known),
 repeated AS (
   SELECT *, number > 1 OR startswith(topic, :retry_prefix) AS again FROM numbered)
@@ -90,9 +98,11 @@ SELECT sandbox, group, account, topic, broker, queue_id, queue_offset, seq, at_m
   sharding, again,
   CASE WHEN NOT again THEN NULL
        WHEN is_skipped THEN '{UNKNOWN}'
-       WHEN number = 1 OR in_hold > 1 THEN '{RETRY}'
+       WHEN number = 1 OR (in_hold > 1 AND NOT is_shared) THEN '{RETRY}'
        WHEN exists(resets, reset -> reset.to <= queue_offset AND reset.seq < repeated.seq
                                     AND reset.at_ms BETWEEN before.started_ms AND started_ms) THEN '{RESET}'
+       WHEN is_shared AND before.client_id = client_id AND was_not_refused THEN '{SHARED_ID}'
+       WHEN in_hold > 1 THEN '{RETRY}'
        WHEN before.crash_seq < seq AND before.crash_ms <= started_ms THEN '{CRASH}'
        WHEN before.hold = :no_hold THEN '{UNKNOWN}'
        ELSE '{HAND_OVER}' END AS cause
@@ -111,6 +121,7 @@ def deliveries(heard: "DataFrame", facts: "DataFrame") -> "DataFrame":
 
     `account` is the client id in a broadcasting group, whose members get all messages each; else empty.  `facts`: of
     `progress`.  The first time of a copy, and a second time in one hold: not accepted (retry).  Otherwise a reset
-    covered it since its last delivery, or the process that had it crashed with the queue, or the queue has a new owner.
+    covered it since its last delivery, or another process with the client id has the queue too (shared_client_id), or
+    the process that had it crashed with the queue, or the queue has a new owner.
     """
     return heard.sparkSession.sql(_CALLS, {"no_hold": NO_HOLD, "retry_prefix": RETRY_PREFIX}, heard=heard, facts=facts)

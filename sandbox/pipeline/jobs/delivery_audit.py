@@ -9,13 +9,13 @@ Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
     order_breaks  sandbox, group, topic, queue, key, queue_offset, after_offset, seq: accepted for the first time after
                   a later one of the same queue (key is null), or of the same sharding key
 
-Verdicts: `once`; `duplicate` with a cause (crash_before_commit, rebalance_hand_over, retry, reset, unknown); `waiting`:
-not delivered yet, or to come again; `lost`: the group's offset has passed it, and no call accepted it; `handed_over`:
-pulled by an external member, whose listener is unknown, or, for a store alone, below the group's committed offset;
-`unknown`: the journal's valve was closed, its segments of that time are deleted, or an SQL92 condition decides whether
-the group wants it.  A copy in the retry topic is its origin's further delivery.  Not in the table: messages a group
-does not subscribe to, and those stored before it began, unless they were delivered too.  `deliveries` counts ended
-calls and hand-overs.
+Verdicts: `once`; `duplicate` with a cause (crash_before_commit, rebalance_hand_over, shared_client_id, retry, reset,
+unknown); `waiting`: not delivered yet, or to come again; `lost`: the group's offset has passed it, and no call
+accepted it; `handed_over`: pulled by an external member, whose listener is unknown, or, for a store alone, below the
+group's committed offset; `unknown`: the journal's valve was closed, its segments of that time are deleted, or an
+SQL92 condition decides whether the group wants it.  A copy in the retry topic is its origin's further delivery.  Not
+in the table: messages a group does not subscribe to, and those stored before it began, unless they were delivered
+too.  `deliveries` counts ended calls and hand-overs.
 """
 
 from collections.abc import Mapping

@@ -13,6 +13,7 @@ Row = dict[str, Any]
 
 def plan(cluster: Cluster, question: PlanCrash) -> Row:
     """`again`: as many messages come twice at most, since a commit may still be on its way; `queues`: those with some.
+    A queue that another member with the same client id holds has no new owner, so nothing of it comes again.
 
     {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}
     """
@@ -27,6 +28,7 @@ def plan(cluster: Cluster, question: PlanCrash) -> Row:
 
 def _rows(cluster: Cluster, member: ConsumerActor) -> list[Row]:
     view, now_ms = GroupView(cluster, member.group), cluster.clock.now_ms()
-    found = [(mq, *redelivered_of(view, member, mq, now_ms)) for mq, _ in member.owned_queues()]
+    found = [(mq, *redelivered_of(view, member, mq, now_ms)) for mq, _ in member.owned_queues()
+             if not view.is_read_beside(member, mq)]
     return [{"group": member.group, "topic": mq.topic, "queue": mq.row, "done": done, "begun": begun}
             for mq, done, begun in sorted(found) if done + begun]

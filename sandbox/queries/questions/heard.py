@@ -61,13 +61,13 @@ def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]
                 if offset in steps:
                     _add(found.deliveries, event.group, {
                         "seq": str(seq), "step": steps[offset], "client_id": event.client_id,
-                        "actor": cluster.actors.label_of(event.client_id), "started_ms": event.started_ms,
+                        "actor": cluster.actors.names_of(event.client_id), "started_ms": event.started_ms,
                         "ended_ms": at_ms, "outcome": event.outcome, "reconsume_times": event.reconsume_times,
                         "thread": event.thread, "handler": event.handler, "batch": len(event.offsets), "once": False})
         case MessageConsumedOnce() if event.offset in steps:
             _add(found.deliveries, event.group, {
                 "seq": str(seq), "step": steps[event.offset], "client_id": event.client_id,
-                "actor": cluster.actors.label_of(event.client_id), "started_ms": at_ms - event.took_ms,
+                "actor": cluster.actors.names_of(event.client_id), "started_ms": at_ms - event.took_ms,
                 "ended_ms": at_ms, "outcome": event.result, "reconsume_times": None, "thread": None, "handler": None,
                 "batch": 1, "once": True})
         case MessagesFiltered():
@@ -87,7 +87,7 @@ def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]
 def _pull(cluster: Cluster, seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int,
           what: str) -> Row:
     return {"seq": str(seq), "step": step, "client_id": event.client_id,
-            "actor": cluster.actors.label_of(event.client_id), "at_ms": at_ms, "what": what}
+            "actor": cluster.actors.names_of(event.client_id), "at_ms": at_ms, "what": what}
 
 
 def _add(table: dict[str, list[Row]], group: str, row: Row) -> None:

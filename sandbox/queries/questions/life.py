@@ -123,8 +123,8 @@ def _places(view: GroupView, number: int, step: Row) -> list[Row]:
     mq, offset = MessageQueue(step["topic"], step["broker"], step["queue_id"]), int(step["queue_offset"])
     broker = view.masters.get(mq.broker)
     if view.model == "BROADCASTING" and step["what"] == "stored":
-        return [_place(number, actor.client_id, actor, mq, offset, actor.consumer.offset_store.read_memory(mq), None)
-                for actor in view.actors if actor.consumer is not None and actor.lives
+        return [_place(number, key, actor, mq, offset, actor.consumer.offset_store.read_memory(mq), None)
+                for key, actor in view.by_row.items() if actor.consumer is not None and actor.lives
                 and mq in actor.consumer.process_queues]
     if broker is None:
         return [_row(number, None, "unknown")]
@@ -145,7 +145,7 @@ def _place(number: int, member: str | None, actor: ConsumerActor | None, mq: Mes
         mark, since_ms = pq.mark_of(offset), pq.started_ms(offset)
     state = _state(offset, committed, in_memory, pulled_to, mark, held=held)
     return _row(number, member, state, committed=committed, in_memory=in_memory, next_pull=pulled_to,
-                owner=None if actor is None else actor.client_id, since_ms=since_ms)
+                owner=member, since_ms=since_ms)
 
 
 def _state(offset: int, committed: int | None, in_memory: int | None, pulled_to: int | None, mark: str | None, *,
@@ -177,7 +177,7 @@ def _working(view: GroupView, place: Row, chain: list[Row]) -> list[Row]:
     """The delivery that has no outcome yet."""
     if place["state"] != "processing" or place["since_ms"] is None:
         return []
-    actor = view.by_client.get(place["owner"])
+    actor = view.by_row.get(place["owner"])
     return [{"seq": None, "step": place["step"], "client_id": place["owner"],
              "actor": None if actor is None else actor.label, "started_ms": place["since_ms"], "ended_ms": None,
              "outcome": None, "reconsume_times": chain[place["step"]]["reconsume_times"], "thread": None,

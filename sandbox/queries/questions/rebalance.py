@@ -70,9 +70,10 @@ def _colours(view: GroupView, members: list[str]) -> dict[str, int]:
 
 def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
     """Made-up ones with their labels, and all together as clients sort them."""
-    gone = {cluster.actors.get(name).client_id if name in cluster.actors.by_label else name
-            for name in question.remove}
-    stay, add = [member for member in members if member not in gone], question.add
+    stay, add = [member for member in members if member not in question.remove], question.add
+    for actor in [cluster.actors.by_label[name] for name in question.remove if name in cluster.actors.by_label]:
+        if actor.client_id in stay:  # another process with its client id stays
+            stay.remove(actor.client_id)
     if question.members is not None:
         stay, add = stay[:question.members], max(0, question.members - len(stay))
     new = dict(zip(cluster.actors.next_client_ids(add), cluster.actors.next_labels(add), strict=True))

@@ -30,16 +30,22 @@ class GroupView:
         self.answering = {**{name: slave.running for name, slave in self.slaves.items()}, **self.masters}
         """What clients find under a broker's name: its master, or a slave of one that is down."""
         self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *cluster.nodes.masters()]}
-        self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
+        self.by_row = _by_row(self.actors)
+        self._rows = {actor.label: key for key, actor in self.by_row.items()}
+        self.by_client = {actor.client_id: actor for actor in reversed(self._in_order()) if actor.client_id}
+        """Of several processes with one client id, the first that lives."""
         self._registered: dict[str, MemberInfo] | None = None
         self._reads: set[str] | None = None
         self._at_one_broker: dict[str, list[MemberInfo]] | None = None
         self._connections: dict[str, list[MemberInfo]] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
-        for actor in sorted(self.actors, key=lambda each: each.state != "hung"):  # later ones win
+        for actor in sorted(self.actors, key=lambda each: (each.state != "hung", not each.is_copy)):  # later ones win
             if actor.consumer is not None and actor.lives:
                 for mq, pq in actor.consumer.process_queues.items():
                     self._holders[mq] = (actor, pq)
+
+    def _in_order(self) -> list[ConsumerActor]:
+        return sorted(self.actors, key=lambda actor: (not actor.lives, actor.is_copy))
 
     def rightly_ms(self, broker: str, at_ms: int) -> int:
         """A moment of a broker's clock as the sandbox's clock has it."""
@@ -110,7 +116,8 @@ class GroupView:
     def holder(self, mq: MessageQueue) -> tuple[ConsumerActor, ProcessQueue] | None:
         """The in-process member that holds the queue (clustering: at most one that is not letting go).
 
-        A hung member still believes that it holds what others were given in the meantime: they are who reads it.
+        A hung member still believes that it holds what others were given in the meantime: they are who reads it.  Of
+        several with one client id, the first.
         """
         return self._holders.get(mq)
 
@@ -127,7 +134,7 @@ class GroupView:
     def owner(self, mq: MessageQueue) -> str | None:
         """Who holds the queue's process queue; of external members, the one registered that pulled it last."""
         held = self._holders.get(mq)
-        return held[0].client_id if held is not None else self.wire_owner(mq)
+        return self.row_of(held[0]) if held is not None else self.wire_owner(mq)
 
     def wire_owner(self, mq: MessageQueue) -> str | None:
         broker = self.masters.get(mq.broker)
@@ -140,6 +147,33 @@ class GroupView:
         return pull.client_id
 
     # Members.
+
+    def row_of(self, actor: ConsumerActor) -> str:
+        """The key of its row: its client id; where an earlier member has that too, `<client id> <label>`."""
+        return self._rows[actor.label]
+
+    def row_of_client(self, client_id: str) -> str:
+        """The key of the row that stands for a client id brokers know."""
+        actor = self.by_client.get(client_id)
+        return client_id if actor is None else self.row_of(actor)
+
+    def rows_of_client(self, client_id: str) -> list[str]:
+        """The keys of all living members with a client id."""
+        ours = [key for key, actor in self.by_row.items() if actor.client_id == client_id and actor.lives]
+        return ours or [client_id, *self.twins(client_id)]
+
+    def is_read_beside(self, actor: ConsumerActor, mq: MessageQueue) -> bool:
+        """Whether another living member with its client id holds the queue, too."""
+        return any(other is not actor and other.client_id == actor.client_id and other.lives
+                   and other.consumer is not None and mq in other.consumer.process_queues for other in self.actors)
+
+    def connection_of(self, actor: ConsumerActor) -> MemberInfo | None:
+        """Its member row at a broker; of several connections with its client id, its own."""
+        infos = self.at_one_broker().get(actor.client_id, ())
+        if len(infos) < 2 and not actor.is_copy:
+            return self.registered().get(actor.client_id)
+        return next((info for info in infos if self._cluster.node_names.name_of(info.channel.remote)
+                     == self._cluster.node_names.node("actor", actor.label)), None)
 
     def registered(self) -> dict[str, MemberInfo]:
         """Members as brokers know them, by client id; sorted."""
@@ -209,8 +243,8 @@ class GroupView:
             return False
         return client_id.startswith("10.0.0.") and "@" in client_id and client_id not in self.by_client
 
-    def is_silent(self, client_id: str) -> bool:
-        actor = self.by_client.get(client_id)
+    def is_silent(self, row: str) -> bool:
+        actor = self.by_row.get(row)
         return actor is not None and actor.state == "hung"
 
     def pulls_by_itself(self, broker: Broker) -> bool:
@@ -218,15 +252,24 @@ class GroupView:
         group = broker.consumers.groups.get(self.group)
         return group is not None and group.consume_type == "CONSUME_ACTIVELY"
 
-    def expires_at_ms(self, client_id: str, info: MemberInfo | None) -> int | None:
+    def expires_at_ms(self, row: str, info: MemberInfo | None) -> int | None:
         """When brokers will drop it, if it goes on being silent; None while it talks."""
-        return info.last_update_ms + EXPIRE_MS if info is not None and self.is_silent(client_id) else None
+        return info.last_update_ms + EXPIRE_MS if info is not None and self.is_silent(row) else None
 
     def pulled_by(self, client_id: str) -> list[MessageQueue]:
         """Queues a wire member pulled last."""
         topics = {topic for broker in self.masters.values()
                   if (group := broker.consumers.groups.get(self.group)) is not None for topic in group.subscriptions}
         return [mq for topic in sorted(topics) for mq in self.read_queues(topic) if self.wire_owner(mq) == client_id]
+
+
+def _by_row(actors: list[ConsumerActor]) -> dict[str, ConsumerActor]:
+    """By the keys of `GroupView.row_of`, in the order of `actors`."""
+    keys: dict[str, str] = {}
+    for actor in sorted(actors, key=lambda actor: actor.is_copy):
+        own = actor.client_id or actor.label
+        keys[actor.label] = f"{own} {actor.label}" if own in keys.values() else own
+    return {keys[actor.label]: actor for actor in actors}
 
 
 def topics_of(view: GroupView) -> list[str]:

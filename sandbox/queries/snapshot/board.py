@@ -57,7 +57,7 @@ def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`."""
     mqs = view.all_queues(topic)
     if view.model == "BROADCASTING":
-        return {f"{mq.row}@{actor.client_id}": broadcast_row(cluster, view, mq, actor, pq)
+        return {f"{mq.row}@{view.row_of(actor)}": broadcast_row(cluster, view, mq, actor, pq)
                 for actor in view.actors if actor.consumer is not None and actor.lives
                 for mq in mqs if (pq := actor.consumer.process_queues.get(mq)) is not None or mq.broker in view.down}
     assigned = assignment(cluster, view, topic, view.routed_queues(topic))
@@ -66,7 +66,8 @@ def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
 
 def assignment(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
     """Who each queue belongs to, with the members brokers know now; of two who would claim it, the last."""
-    return {mq: member for member, mine in shares(cluster, view, topic, mqs).items() for mq in mine}
+    return {mq: view.row_of_client(member) for member, mine in shares(cluster, view, topic, mqs).items()
+            for mq in mine}
 
 
 def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:

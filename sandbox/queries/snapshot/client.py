@@ -52,14 +52,18 @@ def read_client(cluster: Cluster, who: str) -> Client | None:
         return None
     life = cache_of(cluster).lives.get(found.client_id)
     view = GroupView(cluster, found.group) if found.group is not None and found.kind != "producer" else None
-    member = found.info or (view.registered().get(found.client_id) if view is not None else None)
+    row, member = found.client_id, found.info
+    if view is not None and isinstance(found.actor, ConsumerActor):
+        row, member = view.row_of(found.actor), view.connection_of(found.actor)
+    elif view is not None and member is None:
+        member = view.registered().get(found.client_id)
     info = member if view is not None else _sender(cluster, found)
     names = _names(cluster)
     pending, more = _pending(found.instance, names)
     return {
         "client": {**_identity(cluster, found, life, info), **_settings(found, info, names),
                    "connections": _connections(found, names),
-                   "expires_at_ms": view.expires_at_ms(found.client_id, member) if view is not None else None},
+                   "expires_at_ms": view.expires_at_ms(row, member) if view is not None else None},
         "steps": {} if life is None else {f"{row['group']}/{row['phase']}/{row['step']}": row for row in life.steps},
         "states": [] if life is None else list(life.states),
         "marks": {} if life is None else {row["seq"]: row for row in life.marks},
@@ -76,8 +80,7 @@ def read_client(cluster: Cluster, who: str) -> Client | None:
 
 
 def _find(cluster: Cluster, who: str) -> Found | None:
-    actors = cluster.actors.by_label
-    actor = actors.get(who) or next((actor for actor in actors.values() if actor.client_id == who), None)
+    actor = cluster.actors.find(who)
     if actor is not None:
         return _of_actor(actor)
     producer = cluster.console.producer
@@ -128,7 +131,8 @@ def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
               info: MemberInfo | ProducerInfo | None) -> ClientIdentity:
     now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
     entered = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
-    since = entered[-1] if entered else getattr(found.actor, "state_since_ms", None)  # older than the last restart
+    # the journal's states are those of all processes with the client id, and none is older than the last restart
+    since = getattr(found.actor, "state_since_ms", None) or (entered[-1] if entered else None)
     return {
         "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
         "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,

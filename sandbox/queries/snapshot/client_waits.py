@@ -68,7 +68,7 @@ def _not_taken(cluster: Cluster, view: GroupView, consumer: PushConsumer, mq: Me
 
 def _state(cluster: Cluster, client_id: str) -> str:
     """Of a lock's holder; a process that is no more was stopped, or died."""
-    for actor in cluster.actors.by_label.values():
+    for actor in sorted(cluster.actors.by_label.values(), key=lambda actor: not actor.lives):  # of two with one id
         if actor.client_id == client_id:
             return actor.state
     life = cache_of(cluster).lives.get(client_id)

@@ -75,7 +75,7 @@ def _slave_pull(view: GroupView, mq: MessageQueue) -> PullState | None:
 def _owner(view: GroupView, mq: MessageQueue, pull: PullState | None) -> str | None:
     held = view.holder(mq)
     if held is not None:
-        return held[0].client_id
+        return view.row_of(held[0])
     if pull is None or pull.client_id in view.by_client:
         return None
     return pull.client_id if pull.client_id in view.registered() else None

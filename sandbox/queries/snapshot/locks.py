@@ -67,7 +67,7 @@ def _queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: st
         actor, pq = held
         working = actor.listener.working.get(mq) if actor.listener is not None else None
         if working is not None:
-            consuming = {"client_id": actor.client_id, "thread": working.thread, "offset": str(working.offset),
+            consuming = {"client_id": view.row_of(actor), "thread": working.thread, "offset": str(working.offset),
                          "key": working.key}
         service = held[0].consumer.service if isinstance(held[0].consumer, PushConsumer) else None
         if isinstance(service, ConsumeMessageOrderlyService):

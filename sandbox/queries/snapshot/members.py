@@ -13,13 +13,13 @@ from sandbox.queries.snapshot.member_words import words_of_actor, words_of_wire
 
 
 def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, ActorRow]:
-    """By client id: in-process members by label, then wire members, of which each connection is one (`view.twins`).
-    `topic`: count only its queues."""
+    """By client id: in-process members by label (`view.row_of`), then wire members, of which each connection is one
+    (`view.twins`).  `topic`: count only its queues."""
     registered = view.registered()
-    rows = {actor.client_id or actor.label: _actor_row(cluster, view, actor, registered.get(actor.client_id), topic)
-            for actor in view.actors}
+    rows = {key: _actor_row(cluster, view, actor, view.connection_of(actor), topic)
+            for key, actor in view.by_row.items()}
     for client_id, info in registered.items():
-        if client_id not in rows and not view.is_leftover(client_id):
+        if client_id not in view.by_client and not view.is_leftover(client_id):
             rows[client_id] = _wire_row(view, info, len(rows), topic)
             for key, twin in view.twins(client_id).items():
                 rows[key] = _wire_row(view, twin, len(rows), topic)
@@ -47,7 +47,7 @@ def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: Me
         "limits": _limits(actor, cluster.preset),
         "work_ms": list(actor.work_ms), "slow": _slow(actor),
         "same_id": len(view.at_one_broker().get(actor.client_id, ())),
-        "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
+        "expires_at_ms": view.expires_at_ms(view.row_of(actor), info), "reason": actor.refused or None,
         "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
         "dropped": words["dropped"], "passed_over": words["passed_over"],
     }

@@ -21,7 +21,7 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
             row["next_pull"] = str(pq.next_offset)
         return row
     broker = view.masters[mq.broker]
-    owner = actor.client_id if actor is not None else view.wire_owner(mq)
+    owner = view.row_of(actor) if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
     cache, high = cache_of(cluster), broker.store.max_offset(mq.topic, mq.queue_id)
     begin = 0 if committed is None and view.reads(mq.topic) else committed
@@ -47,6 +47,8 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
     """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until requested.
 
+    A lock belongs to a client id: `holder` is the row of the first living member with it.
+
     How long it is trusted and how often renewed are the holder's own (spec client-behaviour 5.4).
     """
     entry = broker.locks.table.get(view.group, {}).get(mq)
@@ -60,7 +62,8 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | Non
         config, pq = holder[0].instance.config, holder[1]
         trusted_ms = pq.last_lock_ms + config.lock_max_live_ms if pq.locked else None
         again_ms = renewed_ms + config.lock_renew_ms
-    return {"holder": entry.client_id, "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
+    return {"holder": view.row_of_client(entry.client_id),
+            "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
             "expires_at_ms": renewed_ms + broker.locks.max_live_ms, "trusted_until_ms": trusted_ms,
             "renew_at_ms": again_ms}
 

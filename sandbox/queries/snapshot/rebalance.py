@@ -107,12 +107,14 @@ def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
 def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
     known = {name: set(members) for name in view.masters if (members := _known(view, name)) is not None}
     ids = {key: client_id for client_id in view.registered() for key in view.twins(client_id)}
+    ids |= {key: actor.client_id for key, actor in view.by_row.items()}
     rows: dict[str, RebalanceMember] = {}
-    for client_id, row in member_rows(cluster, view, None).items():
-        actor = view.by_client.get(client_id)
-        rows[client_id] = {**member_card(row), **_own(actor), "subscription": subscription_of(row),
-                           "known_to": sorted(name for name, members in known.items()
-                                              if ids.get(client_id, client_id) in members)}
+    for key, row in member_rows(cluster, view, None).items():
+        actor = view.by_row.get(key)
+        known_to = sorted(name for name, members in known.items() if ids.get(key, key) in members)
+        if actor is not None and actor.is_copy and not actor.lives:
+            known_to = []
+        rows[key] = {**member_card(row), **_own(actor), "subscription": subscription_of(row), "known_to": known_to}
     return rows
 
 
@@ -144,8 +146,9 @@ def _own(actor: ConsumerActor | None) -> MemberMind:
 
 def _beliefs(view: GroupView, members: Iterable[str], topics: dict[str, list[MessageQueue]]) -> dict[str, Belief]:
     truth, rows = view.online_members(), dict[str, Belief]()
-    for client_id in members:
-        actor = view.by_client.get(client_id)
+    for key in members:
+        actor = view.by_row.get(key)
+        client_id = key if actor is None else actor.client_id
         consumer = actor.consumer if actor is not None and actor.lives else None
         if consumer is None and client_id not in truth:
             continue  # no member's belief
@@ -155,8 +158,8 @@ def _beliefs(view: GroupView, members: Iterable[str], topics: dict[str, list[Mes
             known = consumer.rebalancer.rounds.get(topic) if consumer is not None else None
             route = consumer.instance.routes.subscribe_queues(topic) if consumer is not None else None
             sent = [client_id] if view.model == "BROADCASTING" else truth
-            rows[f"{client_id}|{topic}"] = {"client_id": client_id, "topic": topic, "route": _counted(route),
-                                            **_belief(known, client_id, sent, mqs)}
+            rows[f"{key}|{topic}"] = {"client_id": key, "topic": topic, "route": _counted(route),
+                                      **_belief(known, client_id, sent, mqs)}
     return rows
 
 
@@ -179,18 +182,19 @@ def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str
     """Queues brokers have, and such as members still think of."""
     broadcasting = view.model == "BROADCASTING"
     due = shares(cluster, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
-    alive = {actor.client_id: actor.consumer for actor in view.actors if actor.consumer is not None and actor.lives}
-    claims = {client_id: set(known.division.mine) for client_id, consumer in alive.items()
+    alive = {key: actor.consumer for key, actor in view.by_row.items() if actor.consumer is not None and actor.lives}
+    ours = {consumer.client_id for consumer in alive.values()}
+    claims = {key: set(known.division.mine) for key, consumer in alive.items()
               if (known := consumer.rebalancer.rounds.get(topic)) is not None and known.division is not None}
-    secret = any(client_id not in alive and not view.is_leftover(client_id) for client_id in view.online_members())
+    secret = any(client_id not in ours and not view.is_leftover(client_id) for client_id in view.online_members())
     thought_of = {mq for mine in claims.values() for mq in mine if mq.topic == topic}
     thought_of |= {mq for consumer in alive.values() for mq in consumer.process_queues if mq.topic == topic}
     found: list[tuple[MessageQueue, RebalanceQueue]] = []
     for mq in sorted({*mqs, *thought_of}):
-        claimed = {client_id: history.claimed_since_ms(client_id, mq)
-                   for client_id, mine in claims.items() if mq in mine}
-        held: dict[str, HeldBy] = {client_id: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
-                      for client_id, consumer in alive.items() if (pq := consumer.process_queues.get(mq)) is not None}
+        claimed = {key: history.claimed_since_ms(alive[key].client_id, mq)
+                   for key, mine in claims.items() if mq in mine}
+        held: dict[str, HeldBy] = {key: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
+                      for key, consumer in alive.items() if (pq := consumer.process_queues.get(mq)) is not None}
         wire = view.wire_owner(mq)
         for key in (wire, *view.twins(wire)) if wire is not None else ():  # with one id they read the same queues
             held[key] = {"since_ms": None, "letting_go": None}
@@ -199,8 +203,7 @@ def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str
         broker = view.masters.get(mq.broker)
         found.append((mq, {
             "topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": claimed, "held": held,
-            "due": [key for client_id, mine in due.items() if mq in mine
-                    for key in (client_id, *view.twins(client_id))],
+            "due": [key for client_id, mine in due.items() if mq in mine for key in view.rows_of_client(client_id)],
             "lock": None if broker is None else lock_row(view, broker, mq), "trouble": trouble, "since_ms": since_ms}))
     return found
 
@@ -224,6 +227,6 @@ def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | No
 
 def _waits(cluster: Cluster, view: GroupView) -> dict[str, RebalanceWait]:
     """Queues that members claim and cannot have yet."""
-    return {f"{actor.client_id}|{key}": {"client_id": actor.client_id, "holder": None, "holder_state": None, **row}
-            for actor in view.actors if isinstance(actor.consumer, PushConsumer) and actor.lives
+    return {f"{member}|{key}": {"client_id": member, "holder": None, "holder_state": None, **row}
+            for member, actor in view.by_row.items() if isinstance(actor.consumer, PushConsumer) and actor.lives
             for key, row in waits(cluster, view, actor.consumer).items() if row["why"] in WAITS_FOR}

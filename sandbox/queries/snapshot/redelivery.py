@@ -21,7 +21,11 @@ def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None
     held = _held(view, topic)
     if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
         return None
-    return sum(sum(redelivered_of(view, actor, mq, now_ms)) for actor, mq in held)
+    again: dict[tuple[str, MessageQueue], int] = {}  # of two members with one client id both have the same messages
+    for actor, mq in held:
+        place = view.row_of(actor) if _keeps_its_own(actor) else actor.client_id, mq
+        again[place] = max(again.get(place, 0), sum(redelivered_of(view, actor, mq, now_ms)))
+    return sum(again.values())
 
 
 def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:

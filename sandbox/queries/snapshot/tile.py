@@ -46,7 +46,7 @@ def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
     if attempt is None:
         return {}
     evidence = attempt.evidence
-    labels = {actor.client_id: actor.label for actor in cluster.actors.consumers()}
+    labels = {actor.client_id: actor.label for actor in sorted(cluster.actors.consumers(), key=lambda a: not a.is_copy)}
     changes = [(seen.seq, labels[seen.event.client_id], SETTLED.get(seen.event.state, seen.event.state))
                for seen in evidence.of(MemberStateChanged, since=0) if seen.event.client_id in labels]
     changes += [(seen.seq, seen.event.broker, "running") for seen in evidence.of(BrokerStarted, since=0)]

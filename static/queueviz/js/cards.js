@@ -137,7 +137,7 @@ export class Cards {
   /** The sentence of a member that is not simply running. */
   line(id, member, data, now, shorts) {
     const since = Math.max(0, now - member.state_since_ms), age = member.state_since_ms ? duration(since < 1000 ? since : Math.floor(since / 1000) * 1000) : UNKNOWN;
-    const mine = Object.entries(data.queues).filter(([, row]) => (row.owner ?? row.assigned) === id).map(([key]) => shorts.get(key));
+    const mine = Object.entries(data.queues).filter(([, row]) => [id, id.split(" ")[0]].includes(row.owner ?? row.assigned)).map(([key]) => shorts.get(key));
     const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");
     if (member.state === "hung") {
       const left = member.expires_at_ms ? duration(Math.ceil(Math.max(0, member.expires_at_ms - now) / 1000) * 1000) : "–";
@@ -145,7 +145,7 @@ export class Cards {
     }
     if (member.state === "crashed") {
       const locks = Object.entries(data.queues).filter(([, row]) => row.lock?.holder === id && row.lock.expires_at_ms > now);
-      if (!locks.length) return t("card.crashed", { age });
+      if (!locks.length || member.same_id) return t("card.crashed", { age });
       const left = Math.max(...locks.map(([, row]) => row.lock.expires_at_ms - now));
       return t("card.crashed_locks", { age, left: duration(Math.ceil(left / 1000) * 1000), queues: locks.map(([key]) => shorts.get(key)).join(", ") });
     }

@@ -1,7 +1,7 @@
 /* Rebalance lanes: one curve per queue from its row to the card of the member that has it. Ports of a card are spread in
    queue order, so lanes of one card never cross. Laid out only when rows or cards move. */
 import { attr, calm, cls, oneOf, svg, text } from "./dom.js";
-import { colour, inOrder } from "./names.js";
+import { colour, inOrder, sharers } from "./names.js";
 
 const MOST_MOVES = 20, STAGGER_MS = 40;
 const EASE = "cubic-bezier(.2,.7,.2,1)";
@@ -52,18 +52,16 @@ export class Lanes {
   paint(data, jump, moved = false) {
     this.data = data;
     if (!this.size) return;
-    const keys = inOrder(Object.keys(data.queues)), shares = new Map(), seen = new Map();
-    for (const key of keys) {
-      const to = target(data.queues[key]);
-      if (to) shares.set(to, (shares.get(to) ?? 0) + 1);
-    }
-    for (const key of [...this.lanes.keys()]) if (!data.queues[key]) this.#drop(key);
+    const ends = inOrder(Object.keys(data.queues)).flatMap((key) => endsOf(key, data)), shares = new Map(), seen = new Map();
+    for (const { to } of ends) if (to) shares.set(to, (shares.get(to) ?? 0) + 1);
+    const names = new Set(ends.map(({ name }) => name));
+    for (const name of [...this.lanes.keys()]) if (!names.has(name)) this.#drop(name);
     let moves = 0;
-    for (const key of keys) {
-      const row = data.queues[key], to = target(row), place = (seen.get(to) ?? 0) + 1;
+    for (const { name, key, to } of ends) {
+      const row = data.queues[key], place = (seen.get(to) ?? 0) + 1;
       seen.set(to, place);
       const d = to ? this.#curve(key, to, place / (shares.get(to) + 1)) : null;
-      const lane = this.lanes.get(key) ?? this.#make(key), member = data.members[to];
+      const lane = this.lanes.get(name) ?? this.#make(name), member = data.members[to];
       const state = laneState(row, member), changed = lane.to !== to;
       if (changed && lane.to !== undefined && !jump && !calm() && moves < MOST_MOVES) this.#move(lane, d, moves++);
       lane.to = to;
@@ -181,6 +179,13 @@ export class Lanes {
 }
 
 const target = (row) => row.assigned ?? row.owner ?? null;
+
+/** The lanes of a queue: one, and one for each further member with the same client id, who reads it too. */
+export function endsOf(key, { queues, members }) {
+  const to = target(queues[key]), reads = (id) => members[id].state === "running" && members[id].queues !== 0;
+  const more = to && queues[key].owner === to ? sharers(members, to).filter(reads) : [];
+  return [{ name: key, key, to }, ...more.map((id) => ({ name: `${key} ${id}`, key, to: id }))];
+}
 
 function laneState(row, member) {
   if (row.lock && row.assigned && row.lock.holder !== row.assigned && row.owner !== row.assigned) return "denied";

@@ -33,5 +33,11 @@ export function shortNames(keys) {
 
 export const shortId = (client_id) => client_id.split("#")[0];
 
+/** Keys of the further members with this client id: `<client id> <label or address>`. */
+export const sharers = (members, id) => Object.keys(members ?? {}).filter((key) => key.startsWith(`${id} `));
+
+/** The letters of all members with this client id, `A/B`: events name a client id, not a process. */
+export const lettersOf = (members, id) => [id, ...sharers(members, id)].map((key) => members?.[key]?.letter).filter(Boolean).join("/");
+
 /** The class of a member's colour. */
 export const colour = (member) => (member?.colour === null || member?.colour === undefined ? "me-none" : `me-${member.colour}`);

@@ -11,7 +11,7 @@ import { Kpis } from "./kpis.js";
 import { Lanes } from "./lanes.js";
 import { later, needed, once } from "./later.js";
 import { differText } from "./member_words.js";
-import { colour, inOrder, shortNames } from "./names.js";
+import { colour, inOrder, lettersOf, shortNames } from "./names.js";
 import { lagOf } from "./offsets.js";
 import { QueueRows } from "./queue_rows.js";
 import { drawRing } from "./ring.js";
@@ -25,7 +25,7 @@ import { t } from "./words.js";
 const MANY = 64; // queues with a strip of their own
 const STAYED_MS = 3000; // a link followed so long ago was a download: the page is still here
 let board = null, store = null, heat = null, started = false, leaving = false;
-export const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
+export const who = (id) => lettersOf(board?.members, id) || (page.config.names[id] ?? String(id).split("#")[0]);
 export const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
 const chart = new LagChart($("#chart"));

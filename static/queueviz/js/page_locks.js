@@ -3,7 +3,7 @@ import { Cards } from "./cards.js";
 import { $, $$, attr, calm, cls, el, oneOf, text } from "./dom.js";
 import { downBrokers, downWait, knownText } from "./down.js";
 import { clock as clockText, duration } from "./format.js";
-import { colour, inOrder, parts, shortId, shortNames } from "./names.js";
+import { colour, inOrder, lettersOf, parts, shortId, shortNames } from "./names.js";
 import { drawLock } from "./ring.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
@@ -100,7 +100,7 @@ function attempts(data, jump) {
   const fresh = lastAttempt === null || jump ? [] : numbers.slice(0, Math.max(0, numbers.indexOf(lastAttempt)));
   lastAttempt = newest;
   const names = shortNames([...Object.keys(data.queues), ...numbers.map((n) => given[n].queue)]);
-  const letter = (id) => data.members[id]?.letter ?? (id ? shortId(id) : "–");
+  const letter = (id) => lettersOf(data.members, id) || (id ? shortId(id) : "–"); // a request names a client id
   $("#attempts").replaceChildren(...numbers.slice(0, 40).map((n) => {
     const a = data.attempts[n];
     return el("li", { class: a.granted ? "granted" : "denied" }, el("time", { class: "num muted" }, clockText(a.at_ms, 0, { millis: false })), el("span", { class: `badge ${colour(data.members[a.client_id])}` }, letter(a.client_id)), el("b", {}, names.get(a.queue)), el("span", {}, a.granted ? t("lock.granted") : t("lock.denied", { who: letter(a.holder), left: duration(a.left_ms) })));

@@ -2,7 +2,7 @@
    the first paint. What nobody can tell stays null and is written as an en dash. */
 import { duration, UNKNOWN } from "./format.js";
 import { ago, left } from "./live_fields.js";
-import { colour, inOrder, shortId, shortNames } from "./names.js";
+import { colour, inOrder, lettersOf, shortId, shortNames } from "./names.js";
 import { t, valueWord } from "./words.js";
 
 const WAVES_SHOWN = 20, MOVES_SHOWN = 20, TOGETHER_MS = 5000;
@@ -29,6 +29,7 @@ export class View {
   }
 
   who = (id) => this.members[id]?.letter ?? this.data.labels?.[id] ?? (id ? shortId(id) : UNKNOWN);
+  whose = (id) => lettersOf(this.members, id) || this.who(id); // of an event, which names a client id
   me = (id) => colour(this.members[id]);
   all = (ids) => ids.map(this.who).join(" ") || t("lanes.nobody");
   queue = (key) => this.shorts.get(key) ?? rowOf(key);
@@ -46,7 +47,9 @@ export class View {
   #against(belief) {
     if (belief.agrees === null || belief.agrees === undefined) return "";
     if (belief.agrees) return t("mind.yes");
-    const known = [...new Set(Object.values(this.data.brokers ?? {}).flatMap(({ members }) => members ?? []))].sort();
+    const lists = Object.values(this.data.brokers ?? {}).map(({ members }) => members ?? []), of = (list, id) => list.filter((one) => one === id).length;
+    // an id of two connections is there twice
+    const known = [...new Set(lists.flat())].sort().flatMap((id) => Array(Math.max(...lists.map((list) => of(list, id)))).fill(id));
     if (String(known) !== String(belief.members)) return t("mind.no_members", { members: this.all(known) });
     return t("mind.no_queues", { queues: counted(this.data.topics?.[this.topic]?.queues) ?? UNKNOWN });
   }
@@ -80,7 +83,7 @@ export class View {
       const at_ms = changed ?? because.at_ms ?? row.at_ms, key = `${because.what ?? "none"}|${changed === null ? because.who : null}`;
       let wave = found.find((one) => one.key === key && Math.abs(one.at_ms - at_ms) <= TOGETHER_MS);
       if (!wave) found.push((wave = { key, at_ms, seq: because.seq ?? null, said: this.because(because), rounds: [] }));
-      wave.rounds.push({ seq, who: this.who(row.client_id), me: this.me(row.client_id), trigger: row.trigger, late_ms: Math.max(0, row.at_ms - wave.at_ms), added: row.added.length, dropped: row.dropped.length, route_ms: changed === null ? 0 : Math.max(0, because.at_ms - changed) });
+      wave.rounds.push({ seq, who: this.whose(row.client_id), me: this.me(row.client_id), trigger: row.trigger, late_ms: Math.max(0, row.at_ms - wave.at_ms), added: row.added.length, dropped: row.dropped.length, route_ms: changed === null ? 0 : Math.max(0, because.at_ms - changed) });
     }
     for (const { rounds } of found) {
       const longest = Math.max(1000, ...rounds.map(({ late_ms }) => late_ms)), share = (ms) => ((100 * ms) / longest).toFixed(1);
@@ -92,13 +95,13 @@ export class View {
     return found.reverse().slice(0, WAVES_SHOWN);
   }
 
-  because = (because) => t(`because.${because.what ?? "none"}`, { who: this.who(because.who), why: because.why ? valueWord(because.why) : UNKNOWN });
+  because = (because) => t(`because.${because.what ?? "none"}`, { who: this.whose(because.who), why: because.why ? valueWord(because.why) : UNKNOWN });
 
   moves() {
     const given = this.data.moves ?? {};
     return Object.keys(given).sort((a, b) => Number(b) - Number(a)).filter((seq) => topicOf(given[seq].queue) === this.topic).slice(0, MOVES_SHOWN).map((seq) => {
       const row = given[seq];
-      return { seq, at_ms: row.taken_ms, queue: this.queue(row.queue), from_who: this.who(row.from), from_me: this.me(row.from), to_who: this.who(row.to), to_me: this.me(row.to), gap: gap(row), both: row.from !== null && (row.left_ms === null || row.left_ms > row.taken_ms), said: this.because(row.because ?? {}) };
+      return { seq, at_ms: row.taken_ms, queue: this.queue(row.queue), from_who: this.whose(row.from), from_me: this.me(row.from), to_who: this.whose(row.to), to_me: this.me(row.to), gap: gap(row), both: row.from !== null && (row.left_ms === null || row.left_ms > row.taken_ms), said: this.because(row.because ?? {}) };
     });
   }
 }

@@ -122,3 +122,14 @@ def test_an_attempt_that_became_too_long_says_so_and_takes_no_answer(monkeypatch
     assert attempt.evidence.count == 3
     with pytest.raises(ActionRefused, match="no more are looked at"):
         attempt.check_answer(1, "predict", "2")
+
+
+def test_of_two_processes_with_one_client_id_the_assignment_stays_until_both_have_ended() -> None:
+    def state(name: str) -> MemberStateChanged:
+        return MemberStateChanged("g", "c1", name, ())
+
+    begun = [(0, state("starting")), (1, state("starting")),
+             (2, QueuesAssigned("g", "c1", "orders", "notified", "AVG", ("c1", "c1"), (QUEUE,), (QUEUE,), ()))]
+    assert list(evidence(*begun, (3, state("crashed"))).assigned("g", "orders")) == ["c1"]
+    assert evidence(*begun, (3, state("crashed")), (4, state("stopping")), (5, state("stopped"))).assigned(
+        "g", "orders") == {}
