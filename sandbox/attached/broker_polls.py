@@ -51,7 +51,7 @@ class BrokerPolls:
         return await self.round(spread_s=0.0)
 
     async def round(self, spread_s: float | None = None) -> bool:
-        """Everything, its requests spread over half the time until the next round, unless there was no viewer for long.
+        """Everything, its requests spread over half the time until the next round, unless no viewer came for long.
         """
         if self._gone:
             return True

@@ -36,7 +36,7 @@ class BrokerToClient:
         self._send(channel, RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, body, FLAG_ONEWAY)
 
     def check_transaction(self, channel: Channel, asked: CheckTransactionHeader, body: bytes) -> None:
-        """Ask one producer for the state of a transaction; it answers, if at all, with an END_TRANSACTION of its own.
+        """Ask one producer for the state of a transaction; it answers, if at all, with its own END_TRANSACTION.
         """
         self._send(channel, RequestCode.CHECK_TRANSACTION_STATE, asked.to_ext(), body, FLAG_ONEWAY)
 

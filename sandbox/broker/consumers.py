@@ -114,7 +114,7 @@ class ConsumerManager:
             self._announce(group, "member")
 
     def scan(self) -> list[Channel]:
-        """Remove members without heartbeats for too long; returns their connections, to be closed.  No one is notified.
+        """Remove members without recent heartbeats; returns their connections, to be closed.  No member is notified.
         """
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
         expired: list[Channel] = []

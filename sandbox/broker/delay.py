@@ -146,7 +146,7 @@ class ScheduleMessageService:
         self._end_turn()
 
     def _deliver(self, level: int, offset: int, physical_offset: int) -> bool:
-        """Store the message in its real topic.  A record that is deleted, or has no destination, counts as delivered.
+        """Store the message in its real topic.  A record that is deleted or has no destination counts as delivered.
         """
         stored = self._store.read_message(physical_offset)
         message = restored(stored) if stored is not None else None

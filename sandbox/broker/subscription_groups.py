@@ -101,7 +101,7 @@ class SubscriptionGroupManager:
         return True
 
     def _totals(self) -> tuple[int, int]:
-        """Number of system groups, and of those neither system nor built in; counted again when the table has changed.
+        """Number of system groups, and of those neither system nor built in; counted again after a change.
         """
         if self._counted is None or self._counted[0] is not self.version:
             system = sum(name.startswith(SYSTEM_PREFIX) for name in self.table)

@@ -116,7 +116,7 @@ class TopicConfigManager:
         return None
 
     def counts(self, topic: str) -> bool:
-        """Whether this is an application's topic, whose number is limited.  Any client may use names of system topics.
+        """Whether this is an application's topic, whose number is limited.  Any client may use system topics.
         """
         return not (topic in self.system or topic.startswith(names.OF_GROUPS))
 

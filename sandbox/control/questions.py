@@ -54,7 +54,7 @@ class PlanRebalance(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCrash(Question):
-    """What would be delivered again if the process of a consumer crashed now, with all other clients in that process.
+    """What would be delivered again if a consumer's process crashed now, with all other clients in that process.
     """
 
     actor: Name

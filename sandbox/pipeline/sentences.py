@@ -26,8 +26,8 @@ _KNOWN = (
      "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn."),
     (re.compile("All masters are unresponsive|Cannot call methods on a stopped SparkContext"
                 "|Application has been killed|SparkContext was shut down|cancelled because SparkContext"),
-     "The Spark cluster took the application away, or never took it: nobody who answers there is a Spark master that "
-     "will have it."),
+     "The Spark cluster took the application away, or never took it: nobody who answers there "
+     "is a Spark master that will have it."),
     (re.compile("INVALID_CONNECT_URL"), "The address of the Spark Connect server is written as sc://host:15002."),
     (re.compile("Python worker exited unexpectedly"), WORKER_GONE),
     (re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),

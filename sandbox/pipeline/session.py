@@ -17,6 +17,7 @@ from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.pipeline.where import KEPT_IN, NoSpark
 
+CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -30,8 +31,7 @@ SETTINGS = {
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     # Streams: a checkpoint is written in 3 ms instead of 25, and leaves no .crc files.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "spark.sql.streaming.checkpointFileManagerClass":
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
 }
 OF_A_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled",
                 "spark.sql.parquet.outputTimestampType")

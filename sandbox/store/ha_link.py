@@ -21,7 +21,7 @@ _JUST_AFTER_S = 0.001  # RocketMQ checks whether more than this many millisecond
 
 
 class SlaveLink(NamedTuple):
-    """A link for snapshots.  `acked`: the slave's end of log, None before its first report; `state`: connected, behind.
+    """A link for snapshots.  `acked`: the slave's end of log, None before its report; `state`: connected, behind.
     """
 
     slave_id: int

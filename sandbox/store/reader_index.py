@@ -51,7 +51,7 @@ class IndexEntry(NamedTuple):
 
 
 class IndexFileReader:
-    """One index file.  Its number of slots is not stored in it: known sizes are tried first, then the entries decide.
+    """One index file.  It does not store its number of slots: known sizes are tried first, then the entries decide.
     """
 
     def __init__(self, path: Path, size_bytes: int, opened: OpenFiles, slots: int | None = None) -> None:

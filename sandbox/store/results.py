@@ -32,7 +32,7 @@ class GetMessageStatus(Enum):
 
 
 class PutResult(NamedTuple):
-    """Position of a stored message or batch.  Offsets are those of the first; all are meaningless when it was refused.
+    """Position of a stored message or batch.  Offsets are those of the first; without meaning when it was refused.
     """
 
     status: PutMessageStatus

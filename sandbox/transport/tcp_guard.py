@@ -108,7 +108,7 @@ class TcpGuard:
     # Unread answers, over all connections.
 
     def unread(self, reader: Reader, size: int) -> None:
-        """One connection has `size` bytes unread now.  Over the limit, the connection idle for longest is ended first.
+        """One connection has `size` bytes unread now.  Over the limit, the one idle for longest is ended first.
         """
         before = self._readers.pop(reader, 0)
         if size:

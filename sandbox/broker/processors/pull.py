@@ -138,7 +138,7 @@ class PullProcessor:
 
     def _offset_moved(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult,
                       next_offset: int) -> None:
-        """Write the correction to the journal and, as RocketMQ does, to a topic of its own (tag and key are the group).
+        """Write the correction to the journal and, as RocketMQ does, to its own topic (tag and key are the group).
         """
         parts = self._parts
         parts.journal.write(OffsetMoved(group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker,

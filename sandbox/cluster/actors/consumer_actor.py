@@ -235,7 +235,7 @@ class ConsumerActor:
 
 def consumer_config(settings: StartConsumer, preset: Preset,
                     strategy: AllocateMessageQueueStrategy) -> PushConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a value not allowed.
+    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value.
     """
     return PushConsumerConfig(
         group=settings.group, listener=settings.listener, model=MessageModel(settings.model),
@@ -254,7 +254,7 @@ def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy)
 
 def lite_pull_config(settings: StartConsumer, preset: Preset,
                      strategy: AllocateMessageQueueStrategy) -> LitePullConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a value not allowed.
+    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value.
     """
     return LitePullConsumerConfig(
         group=settings.group, model=MessageModel(settings.model), from_where=ConsumeFromWhere(settings.from_where),

@@ -40,7 +40,7 @@ class MessageSender:
 
     async def send(self, message: Message, *, selector: QueueSelector | None = None,
                    queue: MessageQueue | None = None) -> bool:
-        """Send one within the sandbox's rate limit; False when it failed after all retries (the journal has the cause).
+        """Send one within the sandbox's rate limit; False when all retries failed (the journal has the cause).
         """
         wait_s = self._pace.wait_s(self._label)
         if wait_s > 0:

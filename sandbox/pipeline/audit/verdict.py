@@ -88,7 +88,7 @@ def _uncovered(place: Place, parts: Iterable[Part]) -> Iterator[Found]:
 
 
 def joined(findings: Iterable[Found]) -> list[Found]:
-    """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all that are missing.
+    """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all missing ones.
     """
     runs: list[Found] = []
     for found in sorted(findings, key=_by_queue):

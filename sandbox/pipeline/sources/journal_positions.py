@@ -105,7 +105,7 @@ def _last_line_end(path: Path, begin: int, size: int) -> int:
 
 
 def _line_end_about(path: Path, begin: int, wished: int) -> int:
-    """After the last line that ends before `wished`, else after the first that ends later; `begin`: none is complete.
+    """After the last line that ends before `wished`, else after the first one later; `begin`: none is complete.
     """
     if (end := _last_line_end(path, begin, wished)) > begin:
         return end

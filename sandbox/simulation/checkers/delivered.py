@@ -1,4 +1,4 @@
-"""At least once: a stored message that a group wants has succeeded, is in the dead letters, or was skipped by a reset.
+"""At least once: a stored message that a group wants has succeeded, is a dead letter, or was skipped by a reset.
 """
 
 from sandbox.journal.events import MessagesConsumed

@@ -26,8 +26,8 @@ def _passed(observed: Observed) -> list[Violation]:
         page = book.page(event.group, MessageQueue(event.topic, event.broker, event.queue_id))
         if page is not None and event.offset > (first := page.first_open()):
             found.append(Violation("committed", (
-                f"{event.group} committed {event.offset} of {event.topic}/{event.broker}/{event.queue_id} ({event.by}, "
-                f"{event.client_id}, entry {entry.seq}) while {first} was unfinished")))
+                f"{event.group} committed {event.offset} of {event.topic}/{event.broker}/{event.queue_id} "
+                f"({event.by}, {event.client_id}, entry {entry.seq}) while {first} was unfinished")))
     return found
 
 

@@ -33,14 +33,14 @@ def _one(observed: Observed, step: Played, entry: Entry) -> list[Violation]:
             missing = sorted(_wanted(observed, reset.group, queue, after, before) - begun)
             if missing:
                 found.append(Violation("reset", (
-                    f"{reset.group} was moved back from {before} to {after} of {key} at {entry.at_ms} and never got "
-                    f"{missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''} again")))
+                    f"{reset.group} was moved back from {before} to {after} of {key} at {entry.at_ms} "
+                    f"and never got {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''} again")))
         elif after > before:
             committed = _committed_by(later, reset.group, queue, before, entry.at_ms + CARRIED_OUT_MS)
             if committed < after:
                 found.append(Violation("reset", (
-                    f"{reset.group} was moved on from {before} to {after} of {key} at {entry.at_ms} and stood at "
-                    f"{committed} {CARRIED_OUT_MS // 1000} s later")))
+                    f"{reset.group} was moved on from {before} to {after} of {key} at {entry.at_ms} "
+                    f"and stood at {committed} {CARRIED_OUT_MS // 1000} s later")))
     return found
 
 

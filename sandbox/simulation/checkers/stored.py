@@ -26,20 +26,20 @@ def check_stored(observed: Observed) -> list[Violation]:
 def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
     """Flushed bytes survive a power cut, and with SYNC_FLUSH a message with SEND_OK was flushed."""
     found = [Violation("stored", (
-        f"{stored.key} ({stored.queue.key}@{stored.offset}) was flushed to {loss.before.flushed_to} and lost when "
-        f"{loss.node}'s power went at {loss.at_ms}"))
+        f"{stored.key} ({stored.queue.key}@{stored.offset}) was flushed to {loss.before.flushed_to} "
+        f"and lost when {loss.node}'s power went at {loss.at_ms}"))
         for stored in (*loss.lost(), *loss.torn())
         if stored.physical_offset + stored.store_bytes <= loss.before.flushed_to]
     if observed.setup.flush == "SYNC_FLUSH":
         found += [Violation("stored", (
-            f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost when {loss.node}'s power went at {loss.at_ms}"))
+            f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost with {loss.node}'s power at {loss.at_ms}"))
             for ack in observed.acks if ack.node == loss.node and ack.code == SEND_OK and ack.at_ms <= loss.at_ms
             and _holds(loss.before, ack) and not _holds(loss.after, ack)]
     return found
 
 
 def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """`UnflushedLost` lists exactly the messages missing at the next start, and counts those acknowledged with SEND_OK.
+    """`UnflushedLost` lists exactly the messages missing at the next start, and counts those that got SEND_OK.
     """
     reported = next((entry.event for entry in observed.entries if isinstance(entry.event, UnflushedLost)
                  and entry.event.broker == loss.node and entry.at_ms == loss.at_ms), None)
@@ -52,8 +52,8 @@ def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
     outside = [stored for stored in gone if not reported.from_offset <= stored.physical_offset < reported.to_offset]
     if reported.messages != len(gone) or reported.answered < answered or outside:
         return [Violation("stored", (
-            f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, {len(outside)} "
-            f"outside the range reported; reported were {reported}"))]
+            f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, "
+            f"{len(outside)} outside the range reported; reported were {reported}"))]
     return []
 
 

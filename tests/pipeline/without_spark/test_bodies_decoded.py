@@ -49,7 +49,8 @@ def test_types_of_avro_are_types_of_columns() -> None:
     ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]}',
      "R.a is null, which no column can be."),
     ("[]", "bodySchema has to be the schema of a record "),
-    ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "bytes", "logicalType": "decimal"}}]}',
+    ('{"type": "record", "name": "R", "fields": [{"name": "a",'
+     ' "type": {"type": "bytes", "logicalType": "decimal"}}]}',
      "R.a is a decimal that no column can be: it needs a precision from 1 to 38 and no larger scale."),
 ])  # fmt: skip
 def test_a_schema_that_has_no_columns_is_refused(kind: str, why: str) -> None:

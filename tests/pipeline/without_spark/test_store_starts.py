@@ -48,11 +48,11 @@ def test_a_time_begins_every_queue_with_its_first_message_stored_then_or_later(b
 
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"startingOffsets": '{"orders": {"0": 100}}'},
-     "startingOffsets begins queue 0 of topic orders at 100, and it ends at 25. Choose an offset up to 25, or set "
-     "failOnDataLoss to false to read what is there."),
+     "startingOffsets begins queue 0 of topic orders at 100, and it ends at 25. Choose an offset up to 25, "
+     "or set failOnDataLoss to false to read what is there."),
     ({"startingOffsets": '{"orders": {"0": 20}}', "endingOffsets": '{"orders": {"0": 10}}'},
-     "startingOffsets begins queue 0 of topic orders at 20, and endingOffsets ends it at 10. Choose a start that is "
-     "not after the end."),
+     "startingOffsets begins queue 0 of topic orders at 20, and endingOffsets ends it at 10. Choose a start "
+     "that is not after the end."),
 ])
 def test_offsets_that_are_no_range_of_their_queue_are_refused(broker: Broker, options: dict[str, str],
                                                               sentence: str) -> None:

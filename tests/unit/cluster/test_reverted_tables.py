@@ -1,4 +1,4 @@
-"""Rows that a power cut took from a broker's tables are facts at its next start, and so are topics made in their place.
+"""Rows that a power cut took from a broker's tables are facts at its next start; so are topics made in their place.
 """
 
 from collections.abc import Iterator

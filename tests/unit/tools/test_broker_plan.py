@@ -83,12 +83,13 @@ def test_names_of_hosts_are_taken_and_records_hold_their_numbers(tmp_path: Path)
     ("maxIndexNum=20_000", "index_entries", 20_000_000,
      "maxIndexNum=20_000 is no number. RocketMQ would ignore this and use 20000000, and so does this broker."),
     ("mappedFileSizeConsumeQueue=x", "consume_queue_file_entries", 300_000,
-     "mappedFileSizeConsumeQueue=x is no number. RocketMQ would ignore this and use 6000000, and so does this broker."),
+     "mappedFileSizeConsumeQueue=x is no number."
+     " RocketMQ would ignore this and use 6000000, and so does this broker."),
     ("cleanFileForciblyEnable=true ", "clean_file_forcibly_enable", True,
      "cleanFileForciblyEnable=true has blanks at its end. RocketMQ would read it as false; this broker as true."),
     ("flushDiskType=SYNC_FLUSH ", "flush", SYNC_FLUSH,
-     "flushDiskType=SYNC_FLUSH has blanks at its end. RocketMQ would ignore this and use ASYNC_FLUSH; this broker uses "
-     "SYNC_FLUSH."),
+     "flushDiskType=SYNC_FLUSH has blanks at its end. RocketMQ would ignore this and use ASYNC_FLUSH; "
+     "this broker uses SYNC_FLUSH."),
     ("deleteWhen=05", "delete_when", "05", None),
 ])  # fmt: skip
 def test_a_value_that_rocketmq_reads_in_another_way_is_named(tmp_path: Path, line: str, key: str, used: object,
