@@ -57,7 +57,7 @@ class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
                 self.add_error(name, _("It begins with https:// and has no user, password or fragment."))
         for name in ("deployments", "hosts"):
             if not isinstance(listed := given.get(name) or [], list) or not all(isinstance(one, str) for one in listed):
-                self.add_error(name, _("A list of texts, as in [\"1\"]."))
+                self.add_error(name, _('A list of texts, as in ["1"].'))
             elif name == "hosts" and not all(outgoing.is_host(host.lower()) for host in listed):
                 self.add_error(name, _("Hosts such as files.example.org, without https:// and path."))
         return given

@@ -45,8 +45,13 @@ class Strict(Parser):
         return orjson.loads(request.body)
 
 
-api = NinjaAPI(title="QueueViz", version="1", urls_namespace="api", parser=Strict(),
-               description="Drive a sandbox from a program. Send `Authorization: Bearer qv_…`.")  # fmt: skip
+api = NinjaAPI(
+    title="QueueViz",
+    version="1",
+    urls_namespace="api",
+    parser=Strict(),
+    description="Drive a sandbox from a program. Send `Authorization: Bearer qv_…`.",
+)
 
 
 class NewSandbox(Schema):
@@ -166,8 +171,12 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(orjson.dumps(whole), content_type=JSON)
 
 
-@api.post("/sandboxes/{slug:slug}/actions", response={200: Acted} | REFUSALS, summary="Do something to it",
-          openapi_extra=ACTION_BODY)  # fmt: skip
+@api.post(
+    "/sandboxes/{slug:slug}/actions",
+    response={200: Acted} | REFUSALS,
+    summary="Do something to it",
+    openapi_extra=ACTION_BODY,
+)
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
     """`seq` numbers the action's event; what it causes comes later in the events."""
     return {"seq": str(acting.act(writer(request), slug, _object(request)))}
@@ -223,8 +232,15 @@ async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 @api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="What happened, newest first")
-def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = Query("", max_length=200),
-            before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
+def journal(
+    request: HttpRequest,
+    slug: str,
+    show: Show = "told",
+    search: str = Query("", max_length=200),
+    before: int | None = None,
+    after: int = -1,
+    most: int = 100,
+) -> HttpResponse:
     """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
     who = visitor.of_request(request)
     visit = access.visit_at(who, slug, "see")
@@ -233,13 +249,21 @@ def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = 
     looking = engine.port().look_back(slug, wanted, before=before, after=after, most=most)
     found = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
     rows = list(map(_shown_to(request, visit), found.rows))
-    said = {"rows": rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
-            "first_seq": str(found.first_seq)}  # fmt: skip
+    said = {
+        "rows": rows,
+        "before": None if found.before is None else str(found.before),
+        "at_ms": found.at_ms,
+        "first_seq": str(found.first_seq),
+    }
     return HttpResponse(orjson.dumps(said), content_type=JSON)
 
 
-@api.get("/sandboxes/{slug:slug}/ask/{name}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect",
-         openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)})  # fmt: skip
+@api.get(
+    "/sandboxes/{slug:slug}/ask/{name}",
+    response={200: dict[str, Any]} | REFUSALS,
+    summary="Ask without effect",
+    openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)},
+)
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The fields of the question are query parameters; lists are comma-separated."""
     answer = acting.ask(visitor.of_request(request), slug, name, request.GET.dict())
@@ -260,8 +284,9 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     return {"state": "asleep"}
 
 
-@api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS,
-          summary="Open its ports to real clients")  # fmt: skip
+@api.post(
+    "/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients"
+)
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
     """`name_servers` is what a client of any language is configured with, as `ip:port`. Of this machine only."""
     who = writer(request)

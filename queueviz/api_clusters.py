@@ -14,11 +14,30 @@ from sandbox.journal.event_filter import Show
 
 router = Router(tags=["attached clusters"])
 
-RESET_BODY = {"requestBody": {"required": True, "content": {sandboxes.JSON: {
-    "schema": {"type": "object", "required": ["action"], "additionalProperties": True,
-               "properties": {"action": {"type": "string", "enum": ["ResetOffsets", "UndoReset"]}}},
-    "example": {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "time",
-                "value": "1795142537350", "method": "online", "confirm": "order-svc"}}}}}  # fmt: skip
+RESET_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            sandboxes.JSON: {
+                "schema": {
+                    "type": "object",
+                    "required": ["action"],
+                    "additionalProperties": True,
+                    "properties": {"action": {"type": "string", "enum": ["ResetOffsets", "UndoReset"]}},
+                },
+                "example": {
+                    "action": "ResetOffsets",
+                    "group": "order-svc",
+                    "topic": "orders",
+                    "target": "time",
+                    "value": "1795142537350",
+                    "method": "online",
+                    "confirm": "order-svc",
+                },
+            }
+        },
+    }
+}
 
 
 @router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="What is known of it, now")
@@ -27,8 +46,12 @@ def snapshot(request: HttpRequest, name: str) -> HttpResponse:
     return sandboxes.snapshot(request, attached_slug(name))
 
 
-@router.post("/{slug:name}/actions", response={200: Acted} | REFUSALS, summary="Reset offsets (operators)",
-             openapi_extra=RESET_BODY)  # fmt: skip
+@router.post(
+    "/{slug:name}/actions",
+    response={200: Acted} | REFUSALS,
+    summary="Reset offsets (operators)",
+    openapi_extra=RESET_BODY,
+)
 def act(request: HttpRequest, name: str) -> dict[str, str]:
     """`confirm` is the group's name, always, for `UndoReset` with its `reset_id`, too. Only the newest reset of a group
     on a topic is undone, once, within a day. Nothing else is ever done to a cluster that is not ours."""
@@ -42,8 +65,15 @@ def events(request: HttpRequest, name: str, after: int | None = None) -> HttpRes
 
 
 @router.get("/{slug:name}/journal", response={200: sandboxes.Looked} | REFUSALS, summary="The same, newest first")
-def journal(request: HttpRequest, name: str, show: Show = "told", search: str = Query("", max_length=200),
-            before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
+def journal(
+    request: HttpRequest,
+    name: str,
+    show: Show = "told",
+    search: str = Query("", max_length=200),
+    before: int | None = None,
+    after: int = -1,
+    most: int = 100,
+) -> HttpResponse:
     """As of a sandbox."""
     return sandboxes.journal(request, attached_slug(name), show, search, before, after, most)
 

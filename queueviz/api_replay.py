@@ -52,23 +52,31 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="What changed between events")
-def changes(request: HttpRequest, slug: str, first: int = Query(0, alias="from"),
-            last: int | None = Query(None, alias="to")) -> HttpResponse:  # fmt: skip
+def changes(
+    request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
+) -> HttpResponse:
     """`rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe). Between the same
     `keyframes`, changes of what no event carries are not known. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
     access.sandbox_for(who, slug, "see")
     replaying.STATES.demand(access.counted_as(who))
     found = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
-    said = {"from": str(found.first), "to": str(found.last), "keyframes": [str(seq) for seq in found.keyframes],
-            "rows": [masks.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
-                     for row in (change._asdict() for change in found.rows)]}  # fmt: skip
+    said = {
+        "from": str(found.first),
+        "to": str(found.last),
+        "keyframes": [str(seq) for seq in found.keyframes],
+        "rows": [
+            masks.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
+            for row in (change._asdict() for change in found.rows)
+        ],
+    }
     return HttpResponse(orjson.dumps(said), content_type=JSON)
 
 
 @router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Its recording, as a file")
-def recording(request: HttpRequest, slug: str, first: int = Query(0, alias="from"),
-              last: int | None = Query(None, alias="to")) -> HttpResponse:  # fmt: skip
+def recording(
+    request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
+) -> HttpResponse:
     """202 while it is made: ask again with `from` and `to` as they stand in the answer. Then the file
     (docs/recording.md), by ranges where they are asked for. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
@@ -77,12 +85,20 @@ def recording(request: HttpRequest, slug: str, first: int = Query(0, alias="from
     kept = engine.answer(engine.port().kept(slug))
     last = kept.newest if last is None else last
     if not 0 <= first <= last <= kept.newest:
-        raise ActionRefused(422, "A recording of events {first} to {last} cannot be made.",
-                            "Choose events between {oldest} and {newest}.", field="from", first=first, last=last,
-                            oldest=kept.oldest, newest=kept.newest)
+        raise ActionRefused(
+            422,
+            "A recording of events {first} to {last} cannot be made.",
+            "Choose events between {oldest} and {newest}.",
+            field="from",
+            first=first,
+            last=last,
+            oldest=kept.oldest,
+            newest=kept.newest,
+        )
     first = max(first, kept.oldest)
-    found = recordings.of_server().find(slug, first, last, lambda: RECORDINGS.demand(access.counted_as(who)),
-                                        scores=visit.sees_scores)
+    found = recordings.of_server().find(
+        slug, first, last, lambda: RECORDINGS.demand(access.counted_as(who)), scores=visit.sees_scores
+    )
     if isinstance(found, recordings.Making):
         said = {"progress": round(found.progress, 3), "from": str(first), "to": str(last)}
         return HttpResponse(orjson.dumps(said), status=202, content_type=JSON)

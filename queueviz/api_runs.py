@@ -69,9 +69,11 @@ class Found(Schema):
 def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     """The newest 50; `jobs`: what can be asked for, with the options of each."""
     visit = _seen(request, slug)
-    return {"worker": asking.is_worker_alive(),
-            "jobs": {job: list(offer.options) for job, offer in offers_to(visit).items()},
-            "runs": [run_row(run) for run in asking.runs_of(access.ours(visit))]}  # fmt: skip
+    return {
+        "worker": asking.is_worker_alive(),
+        "jobs": {job: list(offer.options) for job, offer in offers_to(visit).items()},
+        "runs": [run_row(run) for run in asking.runs_of(access.ours(visit))],
+    }
 
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
@@ -101,8 +103,14 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
     """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
     found, said = _found(_seen(request, slug), job)
     if table not in said["tables"]:
-        raise ActionRefused(404, "{job} has no table {table}.", "Tables are: {tables}.", job=job, table=table,
-                            tables=", ".join(said["tables"]))
+        raise ActionRefused(
+            404,
+            "{job} has no table {table}.",
+            "Tables are: {tables}.",
+            job=job,
+            table=table,
+            tables=", ".join(said["tables"]),
+        )
     rows = found.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
     lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")

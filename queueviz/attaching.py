@@ -36,11 +36,15 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
     """What the engine needs.  Raises ActionRefused (409) where the secret is not in this process's environment."""
     secret = cluster_fields.secret_of(cluster.secret_variable) if cluster.secret_variable else None
     if cluster.secret_variable and secret is None:
-        raise ActionRefused(409, "The secret key of this cluster is missing: {variable} is not set.",
-                            "Set it in the server's environment and start the server again.",
-                            variable=cluster.secret_variable)
-    return AttachedSettings(name_servers=cluster.addresses, access_key=cluster.access_key or None, secret_key=secret,
-                            tls=cluster.tls)
+        raise ActionRefused(
+            409,
+            "The secret key of this cluster is missing: {variable} is not set.",
+            "Set it in the server's environment and start the server again.",
+            variable=cluster.secret_variable,
+        )
+    return AttachedSettings(
+        name_servers=cluster.addresses, access_key=cluster.access_key or None, secret_key=secret, tls=cluster.tls
+    )
 
 
 def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:

@@ -12,8 +12,14 @@ from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
 
 
-def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
-           instead: Mapping[int, Mapping[str, Any]] | None = None) -> owners.Created:
+def branch(
+    visitor: Visitor,
+    slug: str,
+    *,
+    at: int,
+    without: Iterable[int] = (),
+    instead: Mapping[int, Mapping[str, Any]] | None = None,
+) -> owners.Created:
     """Begin to make one of what the visitor sees.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
     visit = access.visit_at(visitor, slug, "see")
     parent = access.ours(visit)

@@ -16,10 +16,12 @@ _BETWEEN = re.compile(r"[;,\s]+")
 _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 
 name_is_an_address = RegexValidator(
-    r"^[a-z0-9][a-z0-9-]*\Z", _("Use lower case letters, digits and dashes, and begin with a letter or a digit."))
+    r"^[a-z0-9][a-z0-9-]*\Z", _("Use lower case letters, digits and dashes, and begin with a letter or a digit.")
+)
 names_a_variable = RegexValidator(
     rf"^{SECRETS}[A-Z0-9_]+\Z",
-    _("Write the name of an environment variable that begins with QUEUEVIZ_ACL_, not the secret itself."))
+    _("Write the name of an environment variable that begins with QUEUEVIZ_ACL_, not the secret itself."),
+)
 
 
 def addresses_in(text: str) -> tuple[str, ...]:
@@ -43,8 +45,9 @@ def are_addresses(text: str) -> None:
 def _is_address(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not host:
-        raise ValidationError(_("%(address)s has no port. Write host:port, for example 10.0.0.1:9876."),
-                              params={"address": address})
+        raise ValidationError(
+            _("%(address)s has no port. Write host:port, for example 10.0.0.1:9876."), params={"address": address}
+        )
     if not (port.isascii() and port.isdigit() and 0 < int(port) <= HIGHEST_PORT):
         raise ValidationError(_("%(port)s is no port: a number from 1 to 65535."), params={"port": port})
     if not _is_host(host):

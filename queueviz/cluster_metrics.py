@@ -28,8 +28,11 @@ SERVED = {
     "rocketmq_group_retrydiff": "Messages that wait in the retry topic",
     "rocketmq_group_count": "Members that are online",
 }
-OFFSET_OF_KIND = {"normal": "rocketmq_producer_offset", "retry": "rocketmq_topic_retry_offset",
-                  "dead_letter": "rocketmq_topic_dlq_offset"}
+OFFSET_OF_KIND = {
+    "normal": "rocketmq_producer_offset",
+    "retry": "rocketmq_topic_retry_offset",
+    "dead_letter": "rocketmq_topic_dlq_offset",
+}
 PARTLY = {
     "queueviz_group_diff_at_least": "rocketmq_group_diff of the queues that are known, where not all are",
     "queueviz_group_queues_unknown": "Queues that are left out of queueviz_group_diff_at_least",
@@ -56,8 +59,9 @@ def samples_of(slug: str, drawn: Snapshot) -> Iterator[Sample]:
         yield from _group(slug, group, ends)
 
 
-def _topic(slug: str, topic: TopicRow, rates: dict[str, float],
-           ends: dict[tuple[str, str, int], int]) -> Iterator[Sample]:
+def _topic(
+    slug: str, topic: TopicRow, rates: dict[str, float], ends: dict[tuple[str, str, int], int]
+) -> Iterator[Sample]:
     of_broker: dict[str, list[TopicQueueRow]] = defaultdict(list)
     for queue in topic["queues"]:
         of_broker[queue["broker"]].append(queue)
@@ -81,17 +85,25 @@ def _topic(slug: str, topic: TopicRow, rates: dict[str, float],
 def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[Sample]:
     name, address = broker["broker"], broker["address"]
     nums = {"cluster": slug, "brokerIP": address, "broker": name}
-    runtime = {"cluster": slug, "brokerIP": address, "brokerHost": name, "des": "", "boottime": "",
-               "broker_version": broker.get("version") or ""}
+    runtime = {
+        "cluster": slug,
+        "brokerIP": address,
+        "brokerHost": name,
+        "des": "",
+        "boottime": "",
+        "broker_version": broker.get("version") or "",
+    }
     kept: Mapping[str, Any] = broker["log"] or {}
     log = {part: int(at) for part, at in kept.items() if at is not None}
     stored = broker.get("in_per_s", rates.get(name) if broker["broker_id"] == 0 and log else None)
     figures: list[tuple[str, dict[str, str], float | None]] = [
-        ("rocketmq_broker_tps", nums, stored), ("rocketmq_broker_qps", nums, broker.get("out_per_s")),
+        ("rocketmq_broker_tps", nums, stored),
+        ("rocketmq_broker_qps", nums, broker.get("out_per_s")),
         ("rocketmq_broker_commitlog_diff", nums, _less(log, "replicated")),
         ("rocketmq_brokeruntime_commitlog_minoffset", runtime, log.get("min")),
         ("rocketmq_brokeruntime_commitlog_maxoffset", runtime, log.get("max")),
-        ("rocketmq_brokeruntime_remain_howmanydata_toflush", runtime, _less(log, "flushed"))]
+        ("rocketmq_brokeruntime_remain_howmanydata_toflush", runtime, _less(log, "flushed")),
+    ]
     if (used := broker.get("used_percent")) is not None:
         figures.append(("rocketmq_brokeruntime_commitlog_disk_ratio", runtime, used / 100))
     for metric, labels, value in figures:
@@ -108,8 +120,9 @@ def _group(slug: str, group: GroupRow, ends: dict[tuple[str, str, int], int]) ->
     name = group["group"]
     online = [member for member in group["members"] if member["state"] in ("starting", "running", "stopping")]
     addresses = ",".join(sorted(filter(None, (member.get("address") for member in online))))
-    yield Sample("rocketmq_group_count", {"cluster": slug, "caddr": addresses, "localaddr": "", "group": name},
-                 len(online))
+    yield Sample(
+        "rocketmq_group_count", {"cluster": slug, "caddr": addresses, "localaddr": "", "group": name}, len(online)
+    )
     if group["model"] != "CLUSTERING":
         return
     labels = {"cluster": slug, "group": name, "countOfOnlineConsumers": str(len(online)), "msgModel": CLUSTERING}
@@ -122,10 +135,12 @@ def _group(slug: str, group: GroupRow, ends: dict[tuple[str, str, int], int]) ->
             committed[queue["topic"], queue["broker"]] += int(queue["committed"])
         end = ends.get((queue["topic"], queue["broker"], queue["queue_id"]))
         lags[queue["topic"]].append(
-            None if queue["down"] is not None else row_lag({**queue, "max": None if end is None else str(end)}))
+            None if queue["down"] is not None else row_lag({**queue, "max": None if end is None else str(end)})
+        )
     for (topic, broker), offset in committed.items():
-        yield Sample("rocketmq_consumer_offset", {"cluster": slug, "broker": broker, "topic": topic, "group": name},
-                     offset)
+        yield Sample(
+            "rocketmq_consumer_offset", {"cluster": slug, "broker": broker, "topic": topic, "group": name}, offset
+        )
     for topic, found in lags.items():
         known = [max(0, lag) for lag in found if lag is not None]
         if known and len(known) == len(found):

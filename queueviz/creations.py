@@ -42,21 +42,36 @@ def counted(visitor: Visitor, course: Course | None = None) -> Counted:
         return Counted("", "", None)
     course = course or _course_of(visitor)
     name = access.counted_as(visitor)
-    return Counted("" if name.startswith(OF_ADDRESS) else counting_key(name),
-                   visitor.origin if course is None else counting_key(f"course {course.pk}"), course)
+    return Counted(
+        "" if name.startswith(OF_ADDRESS) else counting_key(name),
+        visitor.origin if course is None else counting_key(f"course {course.pk}"),
+        course,
+    )
 
 
 def demand(by: Counted) -> None:
     """Raises ActionRefused (429), which says when it is possible again."""
     if by.visitor:
-        _demand(LIMITS.creations_per_hour_per_visitor, "You started {made} sandboxes within an hour.", SIGN_IN,
-                visitor=by.visitor)
+        _demand(
+            LIMITS.creations_per_hour_per_visitor,
+            "You started {made} sandboxes within an hour.",
+            SIGN_IN,
+            visitor=by.visitor,
+        )
     if by.course is not None:
-        _demand(LIMITS.creations_per_hour_per_course, "{made} sandboxes were started in your course within an hour.",
-                "The next one is possible in {minutes} min.", origin=by.origin)
+        _demand(
+            LIMITS.creations_per_hour_per_course,
+            "{made} sandboxes were started in your course within an hour.",
+            "The next one is possible in {minutes} min.",
+            origin=by.origin,
+        )
     elif by.origin:
-        _demand(LIMITS.creations_per_hour_per_address,
-                "{made} sandboxes were started from your address within an hour.", SIGN_IN, origin=by.origin)
+        _demand(
+            LIMITS.creations_per_hour_per_address,
+            "{made} sandboxes were started from your address within an hour.",
+            SIGN_IN,
+            origin=by.origin,
+        )
         if not by.visitor:
             NEWCOMERS.demand(by.origin)
 

@@ -18,8 +18,10 @@ from twisted.web.http import HTTPChannel
 from queueviz.visitor import counted
 from sandbox.control.limits import HostLimits
 
-FULL = (b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\nRetry-After: 10\r\n\r\n"
-        b"Too many connections. Close some, or try again in a moment.\n")  # fmt: skip
+FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\nRetry-After: 10\r\n\r\n"
+    b"Too many connections. Close some, or try again in a moment.\n"
+)
 
 
 def doorkeeper(server: Any) -> "Doorkeeper":

@@ -94,8 +94,11 @@ def config_of(number: int = 0, engines: int = 1) -> HostConfig:
     from queueviz.engines.pool import with_ports_of
     from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
 
-    config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT,
-                        history_s=settings.QUEUEVIZ_HISTORY_S)  # fmt: skip
+    config = HostConfig(
+        node_host=settings.QUEUEVIZ_NODE_ADDRESS,
+        first_port=settings.QUEUEVIZ_FIRST_PORT,
+        history_s=settings.QUEUEVIZ_HISTORY_S,
+    )
     return with_ports_of(config, number, engines)
 
 

@@ -88,8 +88,10 @@ def kept_secret(home: Path) -> str:
             _write_new(path, secrets.token_urlsafe(48))
         return path.read_text().strip()
     except OSError as why:
-        raise SystemExit(f"{path} cannot be kept: {reason(why)}. Make room there and see to its rights, or "
-                         "choose another home in the variable QUEUEVIZ_HOME.") from None
+        raise SystemExit(
+            f"{path} cannot be kept: {reason(why)}. Make room there and see to its rights, or "
+            "choose another home in the variable QUEUEVIZ_HOME."
+        ) from None
 
 
 def _write_new(path: Path, key: str) -> None:

@@ -24,8 +24,13 @@ class Pace(NamedTuple):
     rows_per_s: float = MOST_ROWS_PER_S
 
 
-def batches(rows: Iterable[FeedRow], pace: Pace, *, now: Callable[[], float] = time.monotonic,
-            sleep: Callable[[float], None] = time.sleep) -> Iterator[list[FeedRow]]:  # fmt: skip
+def batches(
+    rows: Iterable[FeedRow],
+    pace: Pace,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[list[FeedRow]]:
     """Lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
     due_s = now()
     batch: list[FeedRow] = []
@@ -48,8 +53,14 @@ def batches(rows: Iterable[FeedRow], pace: Pace, *, now: Callable[[], float] = t
 class SandboxSink:
     """Sends batches to a running sandbox and waits until each has arrived, so that the order of the table holds."""
 
-    def __init__(self, sandbox: RemoteSandbox, topic: str, *, now: Callable[[], float] = time.monotonic,
-                 sleep: Callable[[float], None] = time.sleep) -> None:  # fmt: skip
+    def __init__(
+        self,
+        sandbox: RemoteSandbox,
+        topic: str,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._sandbox, self._topic = sandbox, topic
         self._now, self._sleep = now, sleep
         self._stored = stored_in(sandbox.snapshot(), topic)

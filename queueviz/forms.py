@@ -41,8 +41,9 @@ def fields_of(form: QueryDict) -> dict[str, Any]:
 
 def _put(given: dict[str, Any], field: str, value: str | list[str] | dict[str, str]) -> None:
     if field in given and not (isinstance(given[field], dict) and isinstance(value, dict)):
-        raise ActionRefused(422, "{field} is sent in two ways.", "Send it as one text, as a list, or key by key.",
-                            field=field)
+        raise ActionRefused(
+            422, "{field} is sent in two ways.", "Send it as one text, as a list, or key by key.", field=field
+        )
     given[field] = value
 
 

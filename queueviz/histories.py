@@ -24,8 +24,12 @@ class Making(Play):
     """Of one template and preset."""
 
     def __init__(self, template: str, preset: str) -> None:
-        order = {"template": template, "preset": preset, "history_s": settings.QUEUEVIZ_HISTORY_S,
-                 "node_host": settings.QUEUEVIZ_NODE_ADDRESS}  # fmt: skip
+        order = {
+            "template": template,
+            "preset": preset,
+            "history_s": settings.QUEUEVIZ_HISTORY_S,
+            "node_host": settings.QUEUEVIZ_NODE_ADDRESS,
+        }
         super().__init__("", "history", [MAKE, str(settings.QUEUEVIZ_HOME)], order, most_s=LIMITS.history_s)
         self._wished_s = time.monotonic()
 

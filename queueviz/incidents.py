@@ -47,18 +47,29 @@ def cards(visitor: Visitor) -> list[dict[str, Any]]:
     for sandbox in access.sandboxes_of(visitor):
         if not sandbox.branch_of and (found := incident_of(engine.directory_of(sandbox.slug))) is not None:
             mine.setdefault(found.slug, reverse("branching", args=[sandbox.slug]))
-    return [{**said(incident), "mine": mine.get(incident.slug),
-             "recipe": f"{reverse('recipe')}#{pack(order(incident), recipe_links.LIMITS)}"}
-            for incident in INCIDENTS.values()]  # fmt: skip
+    return [
+        {
+            **said(incident),
+            "mine": mine.get(incident.slug),
+            "recipe": f"{reverse('recipe')}#{pack(order(incident), recipe_links.LIMITS)}",
+        }
+        for incident in INCIDENTS.values()
+    ]
 
 
 def said(incident: Incident) -> dict[str, Any]:
     """Its texts in the reader's language, and the lab that explains it."""
     lab = LABS[incident.lab]
-    return {"slug": incident.slug, "title": gettext(incident.title), "symptom": gettext(incident.symptom),
-            "cause": gettext(incident.cause), "mend": gettext(incident.mend), "until_ms": incident.until_ms,
-            "lab": {"address": f"{reverse('labs')}#lab-{lab.slug}", "number": lab.number, "title": gettext(lab.title)},
-            "markers": len(incident.markers)}  # fmt: skip
+    return {
+        "slug": incident.slug,
+        "title": gettext(incident.title),
+        "symptom": gettext(incident.symptom),
+        "cause": gettext(incident.cause),
+        "mend": gettext(incident.mend),
+        "until_ms": incident.until_ms,
+        "lab": {"address": f"{reverse('labs')}#lab-{lab.slug}", "number": lab.number, "title": gettext(lab.title)},
+        "markers": len(incident.markers),
+    }
 
 
 def shown(slug: str) -> dict[str, Any] | None:
@@ -66,10 +77,17 @@ def shown(slug: str) -> dict[str, Any] | None:
     found = _recall(slug)
     if found is None:
         return None
-    notes = [{"seq": note.seq, "number": number, "title": gettext(note.title), "text": filled(note.text, note.values),
-              "question": gettext(note.question) if note.question else "",
-              "address": _address(slug, found.incident, note.seq)}
-             for number, note in enumerate(found.noted.notes, start=1)]  # fmt: skip
+    notes = [
+        {
+            "seq": note.seq,
+            "number": number,
+            "title": gettext(note.title),
+            "text": filled(note.text, note.values),
+            "question": gettext(note.question) if note.question else "",
+            "address": _address(slug, found.incident, note.seq),
+        }
+        for number, note in enumerate(found.noted.notes, start=1)
+    ]
     return {**said(found.incident), "notes": notes}
 
 

@@ -27,8 +27,9 @@ _over = threading.Event()
 def demand_room() -> None:
     """Raises ActionRefused (429) when too many wait."""
     if (waiting := len(_waiting)) >= LIMITS.share_links_waiting:
-        raise ActionRefused(429, "{waiting} recordings are being made.", "Wait a minute and try again.",
-                            waiting=waiting)  # fmt: skip
+        raise ActionRefused(
+            429, "{waiting} recordings are being made.", "Wait a minute and try again.", waiting=waiting
+        )
 
 
 def begin(share: Share) -> None:

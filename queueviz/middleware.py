@@ -29,8 +29,9 @@ class Readable:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if (request.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
             request.encoding = "utf-8"
-            return errors.sentence(request, 415, error=gettext("This charset is not understood."),
-                                   hint=gettext("Send text as UTF-8."))  # fmt: skip
+            return errors.sentence(
+                request, 415, error=gettext("This charset is not understood."), hint=gettext("Send text as UTF-8.")
+            )
         try:
             _ = request.GET
         except TooManyFieldsSent as why:
@@ -89,6 +90,8 @@ class Masked:
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """The API framework says this in plain text; here every refusal is a sentence and a hint."""
-    said = {"error": gettext("{method} is not possible here.").format(method=request.method),
-            "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", ""))}  # fmt: skip
+    said = {
+        "error": gettext("{method} is not possible here.").format(method=request.method),
+        "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", "")),
+    }
     return JsonResponse(said, status=405, headers={"Allow": answer.headers.get("Allow", "")})

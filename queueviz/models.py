@@ -14,9 +14,30 @@ from queueviz.courses.polls import Poll, Vote
 from queueviz.lti.models import LtiContext, LtiInvitation, LtiKey, LtiLaunch, LtiPlatform, LtiScore, LtiSeat
 from queueviz.slugs import attached_slug, root_of
 
-__all__ = ["AuditRecord", "Cluster", "Course", "EngineLease", "Enrolment", "Grade", "Grant", "LtiContext",
-           "LtiInvitation", "LtiKey", "LtiLaunch", "LtiPlatform", "LtiScore", "LtiSeat", "PipelineRun", "Poll",
-           "Regrade", "Sandbox", "SandboxPlace", "Submission", "UndoPoint", "Vote"]  # fmt: skip
+__all__ = [
+    "AuditRecord",
+    "Cluster",
+    "Course",
+    "EngineLease",
+    "Enrolment",
+    "Grade",
+    "Grant",
+    "LtiContext",
+    "LtiInvitation",
+    "LtiKey",
+    "LtiLaunch",
+    "LtiPlatform",
+    "LtiScore",
+    "LtiSeat",
+    "PipelineRun",
+    "Poll",
+    "Regrade",
+    "Sandbox",
+    "SandboxPlace",
+    "Submission",
+    "UndoPoint",
+    "Vote",
+]
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex
@@ -103,23 +124,42 @@ class Cluster(models.Model):
         SIGNED_IN = "signed-in", _("whoever is signed in")
         NAMED = "named", _("named accounts only")
 
-    name = models.CharField(_("name"), max_length=48, unique=True, validators=[fields.name_is_an_address],
-                            help_text=_("The address of its pages: /k/<name>/. It stays as it is."))
+    name = models.CharField(
+        _("name"),
+        max_length=48,
+        unique=True,
+        validators=[fields.name_is_an_address],
+        help_text=_("The address of its pages: /k/<name>/. It stays as it is."),
+    )
     title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("What pages call it."))
-    name_servers = models.TextField(_("name servers"), max_length=600, validators=[fields.are_addresses],
-                                    help_text=_("host:port, separated by semicolons or one a line."))
+    name_servers = models.TextField(
+        _("name servers"),
+        max_length=600,
+        validators=[fields.are_addresses],
+        help_text=_("host:port, separated by semicolons or one a line."),
+    )
     tls = models.BooleanField(_("TLS"), default=False, help_text=_("Speak TLS with name servers and brokers."))
-    access_key = models.CharField(_("access key"), max_length=64, blank=True,
-                                  help_text=_("Of ACL 4.x, where the cluster has it on."))
+    access_key = models.CharField(
+        _("access key"), max_length=64, blank=True, help_text=_("Of ACL 4.x, where the cluster has it on.")
+    )
     secret_variable = models.CharField(
-        _("variable of the secret key"), max_length=64, blank=True, validators=[fields.names_a_variable],
-        help_text=_("The environment variable that holds the secret key, for example QUEUEVIZ_ACL_PROD."))
+        _("variable of the secret key"),
+        max_length=64,
+        blank=True,
+        validators=[fields.names_a_variable],
+        help_text=_("The environment variable that holds the secret key, for example QUEUEVIZ_ACL_PROD."),
+    )
     audience = models.CharField(_("who may look"), max_length=12, choices=Audience, default=Audience.NAMED)
-    viewers = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+",
-                                     verbose_name=_("named accounts"))
-    operators = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+",
-                                       verbose_name=_("operators"),
-                                       help_text=_("They look too, and may reset offsets."))
+    viewers = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, blank=True, related_name="+", verbose_name=_("named accounts")
+    )
+    operators = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        blank=True,
+        related_name="+",
+        verbose_name=_("operators"),
+        help_text=_("They look too, and may reset offsets."),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     of_host = False

@@ -22,8 +22,7 @@ class Moment(Play):
     """`result`: as `moment_at` returns it."""
 
     def __init__(self, slug: str, at: int, now: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(slug, "moment", [EXECUTE, str(engine.directory_of(slug))], {"at": at},
-                         most_s=LIMITS.moment_s)
+        super().__init__(slug, "moment", [EXECUTE, str(engine.directory_of(slug))], {"at": at}, most_s=LIMITS.moment_s)
         self._now = now
         self.asked_s = now()  # for it, the last time
 
@@ -57,7 +56,7 @@ def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
                 raise ActionRefused(503, "Too many events are being executed again.", "Try again in a minute.")
             admit()
             found = _moments[slug, at] = Moment(slug, at)
-            for old in [key for key, other in _moments.items() if other.is_over][:-LIMITS.moments_kept]:
+            for old in [key for key, other in _moments.items() if other.is_over][: -LIMITS.moments_kept]:
                 del _moments[old]
             threading.Thread(target=_in_turn, args=(found,), name="moment", daemon=True).start()
         _moments.move_to_end((slug, at))

@@ -36,11 +36,15 @@ class Letters(json.JSONEncoder):
 def offline_page(recording: bytes, *, title: str, language: str) -> str:
     """The whole file.  Modules find each other by an import map of data addresses."""
     modules = {f"queueviz/{name}": _address(name) for name in (MAIN, *imported(MAIN))}
-    context = {"title": title, "language": language, "main": f"queueviz/{MAIN}",
-               "texts": json_script(_said(), "texts", Letters),
-               "styles": mark_safe("\n".join(map(_style, STYLES))),
-               "modules": mark_safe(json.dumps({"imports": modules}).replace("</", "<\\/")),
-               "recording": base64.b64encode(recording).decode()}  # fmt: skip
+    context = {
+        "title": title,
+        "language": language,
+        "main": f"queueviz/{MAIN}",
+        "texts": json_script(_said(), "texts", Letters),
+        "styles": mark_safe("\n".join(map(_style, STYLES))),
+        "modules": mark_safe(json.dumps({"imports": modules}).replace("</", "<\\/")),
+        "recording": base64.b64encode(recording).decode(),
+    }
     return render_to_string("queueviz/pages/offline.html", context)
 
 

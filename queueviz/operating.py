@@ -44,8 +44,11 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
         if asked is None:
             raise
         owners.record(visitor, f"{what}-unknown", cluster.slug, of=asked.pk, group=_group(action, point))
-        raise ActionRefused(504, "The cluster has not answered yet: offsets may have been reset, or not.",
-                            "Look at the journal and at the offsets before you try again.") from None
+        raise ActionRefused(
+            504,
+            "The cluster has not answered yet: offsets may have been reset, or not.",
+            "Look at the journal and at the offsets before you try again.",
+        ) from None
     except SandboxError as refused:
         partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None
         to = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
@@ -54,8 +57,14 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
         raise
     if point is not None:
         undoing.mark_undone(point)
-    owners.record(visitor, f"{what}-done", cluster.slug, of=asked.pk, group=_group(action, point),
-                  **_done(visitor, cluster, action, seq))
+    owners.record(
+        visitor,
+        f"{what}-done",
+        cluster.slug,
+        of=asked.pk,
+        group=_group(action, point),
+        **_done(visitor, cluster, action, seq),
+    )
     return seq
 
 
@@ -93,8 +102,15 @@ def _before(visit: Visit, action: Action) -> dict[str, str | None]:
         return {}
     if action.expected:
         return {row.queue: None if row.committed is None else str(row.committed) for row in action.expected}
-    wish = PlanReset(group=action.group, topic=action.topic, target=action.target, value=action.value,
-                     source_group=action.source_group, queues=action.queues, method=action.method)
+    wish = PlanReset(
+        group=action.group,
+        topic=action.topic,
+        target=action.target,
+        value=action.value,
+        source_group=action.source_group,
+        queues=action.queues,
+        method=action.method,
+    )
     plan = engine.answer(engine.port().ask(visit.sandbox.slug, wish), PATIENCE_S)
     return {row["queue"]: row["committed"] for row in plan["rows"] if row["selected"]}
 

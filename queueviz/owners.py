@@ -47,33 +47,56 @@ class Created(NamedTuple):
     token: str
 
 
-def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "", history: bool = True,
-           changes: dict[str, object] | None = None) -> Created:  # fmt: skip
+def create(
+    visitor: Visitor,
+    template: str,
+    *,
+    preset: str = "sandbox",
+    name: str = "",
+    history: bool = True,
+    changes: dict[str, object] | None = None,
+) -> Created:
     """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
 
     `changes`: keys of the preset.  `history`: it begins with that of its template; where there is none, one is made
     for those that come after it.
     """
     sandbox = Sandbox(name=name, template=template, preset=preset)
-    made = _make_owned(visitor, sandbox, lambda slug: engine.port().create(
-        slug, template, preset=preset, history=history, changes=changes))
+    made = _make_owned(
+        visitor,
+        sandbox,
+        lambda slug: engine.port().create(slug, template, preset=preset, history=history, changes=changes),
+    )
     if history:
         histories.wish(template, preset)
     return made
 
 
-def create_granted(visitor: Visitor, sandbox: Sandbox, grants: Callable[[Sandbox], list[Grant]], *,
-                   changes: dict[str, object] | None = None) -> Sandbox:
+def create_granted(
+    visitor: Visitor,
+    sandbox: Sandbox,
+    grants: Callable[[Sandbox], list[Grant]],
+    *,
+    changes: dict[str, object] | None = None,
+) -> Sandbox:
     """A new sandbox of a course that no one owns: `grants` say who may what.
 
     Raises as `create`; counted are those that the course started, not those that the visitor has.
     """
+
     def give() -> None:
         Grant.objects.bulk_create(grants(sandbox))
 
     counted = creations.counted(visitor, sandbox.course)._replace(visitor="")
-    return _make(visitor, sandbox, lambda slug: engine.port().create(
-        slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes), give, counted)
+    return _make(
+        visitor,
+        sandbox,
+        lambda slug: engine.port().create(
+            slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes
+        ),
+        give,
+        counted,
+    )
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
@@ -82,8 +105,15 @@ def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
     Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`.
     """
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
-    sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset, seed=parent.seed,
-                      branch_of=parent.slug, branch_at=order.at, visibility=parent.visibility)  # fmt: skip
+    sandbox = Sandbox(
+        name=name,
+        template=parent.template,
+        preset=parent.preset,
+        seed=parent.seed,
+        branch_of=parent.slug,
+        branch_at=order.at,
+        visibility=parent.visibility,
+    )
     return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
@@ -96,27 +126,46 @@ def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Create
 
 def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
     """A new sandbox of the visitor's: a run that was handed on as a text.  Raises as `branch`, without 404."""
-    sandbox = Sandbox(name=name or f"{order.template} · {order.seed[:18]}", template=order.template,
-                      preset=order.preset)  # fmt: skip
+    sandbox = Sandbox(
+        name=name or f"{order.template} · {order.seed[:18]}", template=order.template, preset=order.preset
+    )
     return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
 def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]]) -> Created:
-    made = _make(visitor, sandbox, begin, lambda: access.remember(visitor, sandbox), creations.counted(visitor),
-                 lambda: _demand_room(visitor))
+    made = _make(
+        visitor,
+        sandbox,
+        begin,
+        lambda: access.remember(visitor, sandbox),
+        creations.counted(visitor),
+        lambda: _demand_room(visitor),
+    )
     return Created(made, new_token(made))
 
 
-def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]],
-          give: Callable[[], None], counted: creations.Counted, demand: Callable[[], None] = lambda: None) -> Sandbox:
+def _make(
+    visitor: Visitor,
+    sandbox: Sandbox,
+    begin: Callable[[str], Future[dict[str, Any]]],
+    give: Callable[[], None],
+    counted: creations.Counted,
+    demand: Callable[[], None] = lambda: None,
+) -> Sandbox:
     """`demand` raises where there is no room; `give` says who may what, once the row is there."""
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
         creations.demand(counted)
-        place = record(visitor, creations.CREATE, slug, counted=counted, template=sandbox.template,
-                       preset=sandbox.preset,
-                       **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}))
+        place = record(
+            visitor,
+            creations.CREATE,
+            slug,
+            counted=counted,
+            template=sandbox.template,
+            preset=sandbox.preset,
+            **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}),
+        )
         sandbox.slug, sandbox.name = slug, sandbox.name or slug
         sandbox.visited_at, sandbox.expires_at = now, access.expiry_of(sandbox, now)
         sandbox.save()
@@ -154,8 +203,13 @@ def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with one_at_a_time(f"grants of {sandbox.slug}"):
         _demand_few(sandbox, Grant.Kind.CLAIM)
-        Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.CLAIM, role="owner", digest=digest(token),
-                             expires_at=timezone.now() + CLAIM_LIFE)  # fmt: skip
+        Grant.objects.create(
+            sandbox=sandbox,
+            kind=Grant.Kind.CLAIM,
+            role="owner",
+            digest=digest(token),
+            expires_at=timezone.now() + CLAIM_LIFE,
+        )
     record(visitor, "claim-link", sandbox.slug)
     return token
 
@@ -175,8 +229,9 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
         if access.owns(visitor, grant.sandbox):
             return grant.sandbox
         if visitor.token is not None:
-            raise ActionRefused(409, "A program with a token cannot take a sandbox along.",
-                                "Open the link in a browser.")
+            raise ActionRefused(
+                409, "A program with a token cannot take a sandbox along.", "Open the link in a browser."
+            )
         now = timezone.now()
         if not Grant.objects.filter(pk=grant.pk, revoked_at__isnull=True).update(revoked_at=now):
             raise access.NotFound(USED_UP)  # by another visitor, just now
@@ -265,12 +320,14 @@ def demo_slug() -> str | None:
     return DEMO_SLUG if Sandbox.objects.filter(slug=DEMO_SLUG).exists() else None
 
 
-def record(visitor: Visitor, what: str, slug: str, *, counted: creations.Counted | None = None,
-           **details: object) -> AuditRecord:
+def record(
+    visitor: Visitor, what: str, slug: str, *, counted: creations.Counted | None = None, **details: object
+) -> AuditRecord:
     """One line in the audit, without a person's address.  `counted`: by what, where that is not the address alone."""
     by = counted or creations.Counted("", visitor.origin, None)
-    return AuditRecord.objects.create(slug=slug, what=what, who=called(visitor), origin=by.origin, visitor=by.visitor,
-                                      details=details)
+    return AuditRecord.objects.create(
+        slug=slug, what=what, who=called(visitor), origin=by.origin, visitor=by.visitor, details=details
+    )
 
 
 def called(visitor: Visitor) -> str:
@@ -287,16 +344,25 @@ def _demand_room(visitor: Visitor) -> None:
     owned = access.owned_count(visitor)
     allowed = LIMITS.sandboxes_per_account if visitor.is_signed_in else LIMITS.sandboxes_per_visitor
     if owned >= allowed:
-        raise TooManyOwned(429, "You have {owned} sandboxes, and {allowed} are allowed.",
-                           "Delete one of yours, then start a new one.", owned=owned, allowed=allowed)  # fmt: skip
+        raise TooManyOwned(
+            429,
+            "You have {owned} sandboxes, and {allowed} are allowed.",
+            "Delete one of yours, then start a new one.",
+            owned=owned,
+            allowed=allowed,
+        )
 
 
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
     """Of what is given out, and still good."""
     if sandbox.grants.filter(access.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
-        raise ActionRefused(429, "This sandbox has {allowed} {what} already.",
-                            "End them in the settings, then make new ones.",
-                            allowed=LIMITS.tokens_per_sandbox, what=GIVEN_OUT[kind])  # fmt: skip
+        raise ActionRefused(
+            429,
+            "This sandbox has {allowed} {what} already.",
+            "End them in the settings, then make new ones.",
+            allowed=LIMITS.tokens_per_sandbox,
+            what=GIVEN_OUT[kind],
+        )
 
 
 def _open(slug: str, begin: Callable[[str], Future[dict[str, Any]]]) -> None:

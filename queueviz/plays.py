@@ -43,8 +43,16 @@ SERVER = Holder("")
 class Play:
     """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
 
-    def __init__(self, slug: str, kind: str, arguments: list[str], order: dict[str, Any], *,
-                 holder: Holder = SERVER, most_s: float = LIMITS.play_s) -> None:
+    def __init__(
+        self,
+        slug: str,
+        kind: str,
+        arguments: list[str],
+        order: dict[str, Any],
+        *,
+        holder: Holder = SERVER,
+        most_s: float = LIMITS.play_s,
+    ) -> None:
         self.id = secrets.token_urlsafe(9)
         self.slug = slug
         self.kind = kind
@@ -82,9 +90,12 @@ class Play:
             self.over.set()
 
     def _play(self) -> None:
-        with (tempfile.TemporaryFile() as words,
-              subprocess.Popen(self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=words) as process):  # fmt: skip
+        with (
+            tempfile.TemporaryFile() as words,
+            subprocess.Popen(
+                self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words
+            ) as process,
+        ):
             self._process = process
             assert process.stdin is not None
             assert process.stdout is not None
@@ -98,8 +109,13 @@ class Play:
             alarm.cancel()
             if process.wait() and self.state == "running":  # without a result, a refusal or a cancellation
                 words.seek(max(0, words.seek(0, os.SEEK_END) - LAST_BYTES))
-                log.error("play %s of %s ended with %d: %s", self.kind, self.slug, process.returncode,
-                          words.read().decode(errors="replace"))
+                log.error(
+                    "play %s of %s ended with %d: %s",
+                    self.kind,
+                    self.slug,
+                    process.returncode,
+                    words.read().decode(errors="replace"),
+                )
 
     def _hear(self, said: dict[str, Any]) -> None:
         self.progress = said.get("progress", self.progress)
@@ -131,8 +147,9 @@ def _make_room(holder: Holder, others: list[Play]) -> None:
     if holder.is_guest and len(guests) >= MOST_EACH:
         raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
     if holder != SERVER and sum(other.holder == holder for other in others) >= MOST_EACH:
-        raise ActionRefused(429, "{n} runs of yours are being played.", "Wait for one of them, or cancel it.",
-                            n=MOST_EACH)
+        raise ActionRefused(
+            429, "{n} runs of yours are being played.", "Wait for one of them, or cancel it.", n=MOST_EACH
+        )
     if len(others) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
         if holder.is_guest or not guests:
             raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")

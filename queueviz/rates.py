@@ -24,5 +24,10 @@ class Rate(Throttle):
     def demand(self, key: str) -> None:
         """Raise the refusal with status 429 where the visitor is too fast."""
         if not self.admits(key):
-            raise ActionRefused(429, "Too many {what} from you at once.", "Wait {wait_s} s and try again.",
-                                what=self.what, wait_s=f"{max(1.0, 1 / self.per_s):g}")
+            raise ActionRefused(
+                429,
+                "Too many {what} from you at once.",
+                "Wait {wait_s} s and try again.",
+                what=self.what,
+                wait_s=f"{max(1.0, 1 / self.per_s):g}",
+            )

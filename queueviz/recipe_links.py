@@ -34,8 +34,9 @@ def make(slug: str, first: int, at: int) -> Made:
     text = pack(engine.answer(engine.port().recipe(slug, at)), LIMITS)
     first = min(first, at)
     if at - first >= LIMITS.recipe_test_events:
-        raise ActionRefused(422, "A test is of at most {most} events.", "Choose a later first event.",
-                            most=LIMITS.recipe_test_events)
+        raise ActionRefused(
+            422, "A test is of at most {most} events.", "Choose a later first event.", most=LIMITS.recipe_test_events
+        )
     found = engine.answer(engine.port().entries(slug, first - 1, at - first + 1, longs_as_text=False))
     rows = [row for row in found.rows if int(row["seq"]) <= at]
     return Made(f"{reverse('recipe')}#{text}", program_of(text, rows, first, at))
@@ -46,10 +47,17 @@ def read(visitor: Visitor, text: str) -> RunOrder:
     acting.ACTIONS.demand(access.counted_as(visitor))
     order = unpack(text.strip().rpartition("#")[2], LIMITS)
     for one in order.came:
-        if one.name is not None and one.fields is not None and not allows(
-                "owner", parse_action({**one.fields, "action": one.name})):
-            raise ActionRefused(422, "This recipe has an action that an owner may not do: {action}.",
-                                "Ask for one up to an earlier event.", action=one.name)
+        if (
+            one.name is not None
+            and one.fields is not None
+            and not allows("owner", parse_action({**one.fields, "action": one.name}))
+        ):
+            raise ActionRefused(
+                422,
+                "This recipe has an action that an owner may not do: {action}.",
+                "Ask for one up to an earlier event.",
+                action=one.name,
+            )
     return order
 
 

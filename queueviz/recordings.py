@@ -49,8 +49,14 @@ class Making:
 class Recordings:
     """Of one data home.  `admit` of `find` raises where this visitor may have no more made."""
 
-    def __init__(self, home: Path, limits: HostLimits | None = None, *, command: list[str] = COMMAND,
-                 now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        home: Path,
+        limits: HostLimits | None = None,
+        *,
+        command: list[str] = COMMAND,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._home = home
         self._limits = limits or HostLimits()
         self._command = command
@@ -78,8 +84,12 @@ class Recordings:
                 return path
             if making is not None and making.why is not None:
                 del self._made[path]
-                raise ActionRefused(409, "The recording could not be made: {why}.",
-                                    "Try again, or ask for a shorter range.", why=making.why)
+                raise ActionRefused(
+                    409,
+                    "The recording could not be made: {why}.",
+                    "Try again, or ask for a shorter range.",
+                    why=making.why,
+                )
             if making is None:
                 if len(self._made) >= self._limits.recordings_waiting:
                     raise ActionRefused(503, "Too many recordings are being made.", "Try again in a minute.")
@@ -130,8 +140,12 @@ class Recordings:
         part.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile() as words:
             process = making.process = subprocess.Popen(
-                [*self._command, str(part), *options], stdout=subprocess.PIPE, stderr=words, start_new_session=True,
-                env=_surroundings(self._home))
+                [*self._command, str(part), *options],
+                stdout=subprocess.PIPE,
+                stderr=words,
+                start_new_session=True,
+                env=_surroundings(self._home),
+            )
             assert process.stdout is not None
             if self._is_forgotten(making):  # before there was a process to be ended
                 process.kill()
@@ -151,8 +165,11 @@ class Recordings:
 
     def _make_room(self, newest: Path) -> None:
         """Remove those that were not asked for longest."""
-        sizes = sorted((found.stat().st_mtime, found.stat().st_size, found)
-                       for found in (self._home / FOLDER).glob("*/*.qvr") if found != newest)
+        sizes = sorted(
+            (found.stat().st_mtime, found.stat().st_size, found)
+            for found in (self._home / FOLDER).glob("*/*.qvr")
+            if found != newest
+        )
         left = self._limits.recordings_bytes - (newest.stat().st_size if newest.exists() else 0)
         for _, size, path in reversed(sizes):
             left -= size
@@ -162,8 +179,11 @@ class Recordings:
 
 def _surroundings(home: Path) -> dict[str, str]:
     """Of the process: the same settings, in the same data home."""
-    return os.environ | {"DJANGO_SETTINGS_MODULE": "queueviz.settings", "QUEUEVIZ_HOME": str(home),
-                         "PYTHONPATH": os.pathsep.join(path for path in (str(settings.BASE_DIR), *sys.path) if path)}
+    return os.environ | {
+        "DJANGO_SETTINGS_MODULE": "queueviz.settings",
+        "QUEUEVIZ_HOME": str(home),
+        "PYTHONPATH": os.pathsep.join(path for path in (str(settings.BASE_DIR), *sys.path) if path),
+    }
 
 
 def _reason(code: int, words: Any) -> str:

@@ -52,14 +52,18 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 503, said | {"hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)
-        return 503, {"error": gettext("The disk of the server is full."),
-                     "hint": gettext("Free some space on the server, then try again.")}  # fmt: skip
+        return 503, {
+            "error": gettext("The disk of the server is full."),
+            "hint": gettext("Free some space on the server, then try again."),
+        }
     if isinstance(error, OperationalError):
         log.warning("the database: %s", error)
         return 503, {"error": gettext("The database is busy."), "hint": gettext("Try again in a moment.")}
     if isinstance(error, DataError):
-        return 400, {"error": gettext("This request holds a character that cannot be stored."),
-                     "hint": gettext("Write it without control characters.")}  # fmt: skip
+        return 400, {
+            "error": gettext("This request holds a character that cannot be stored."),
+            "hint": gettext("Write it without control characters."),
+        }
     raise TypeError(f"no refusal: {error!r}")
 
 

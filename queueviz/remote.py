@@ -36,8 +36,11 @@ class RemoteSandbox:
         self.slug = slug
         self._url = url.rstrip("/")
         self._wait, self._now = sleep, now
-        self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"} if token else {},
-                                  timeout=REQUEST_TIMEOUT_S, transport=transport)  # fmt: skip
+        self._http = httpx.Client(
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=REQUEST_TIMEOUT_S,
+            transport=transport,
+        )
 
     def act(self, fields: Mapping[str, Any]) -> int:
         return int(self._call("POST", "/actions", fields)["seq"])

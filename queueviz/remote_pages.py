@@ -19,12 +19,14 @@ SESSION_LIFE_S = 120
 class RemotePages:
     """One browser.  A refusal of the server's is a `RemoteRefused`, as is a server that is not there."""
 
-    def __init__(self, url: str, *, session_key: str | None = None, transport: httpx.BaseTransport | None = None
-                 ) -> None:
+    def __init__(
+        self, url: str, *, session_key: str | None = None, transport: httpx.BaseTransport | None = None
+    ) -> None:
         self.url = url.rstrip("/")
         cookies = {} if session_key is None else {settings.SESSION_COOKIE_NAME: session_key}
-        self._http = httpx.Client(cookies=cookies, timeout=REQUEST_TIMEOUT_S, transport=transport,
-                                  headers={"Referer": f"{self.url}/"})  # fmt: skip
+        self._http = httpx.Client(
+            cookies=cookies, timeout=REQUEST_TIMEOUT_S, transport=transport, headers={"Referer": f"{self.url}/"}
+        )
 
     @property
     def cookies(self) -> dict[str, str]:

@@ -18,5 +18,11 @@ def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
     found = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)
     own = masks.shown({**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name})
     whole = {**found.snapshot, "sandbox": own}
-    return {"seq": str(found.seq), "keyframe": str(found.keyframe), "exact": not found.of_keyframe,
-            "carried": found.carried, "of_keyframe": found.of_keyframe, "snapshot": whole}  # fmt: skip
+    return {
+        "seq": str(found.seq),
+        "keyframe": str(found.keyframe),
+        "exact": not found.of_keyframe,
+        "carried": found.carried,
+        "of_keyframe": found.of_keyframe,
+        "snapshot": whole,
+    }

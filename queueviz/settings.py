@@ -10,7 +10,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 INSTALLED = Path(__file__).with_name("site")  # where the wheel holds templates/ and static/ of a checkout
 SITE = INSTALLED if INSTALLED.is_dir() else BASE_DIR
 QUEUEVIZ_HOME = environment.directory(
-    "QUEUEVIZ_HOME", Path.home() / ".local" / "share" / "queueviz" if SITE == INSTALLED else BASE_DIR / "var")
+    "QUEUEVIZ_HOME", Path.home() / ".local" / "share" / "queueviz" if SITE == INSTALLED else BASE_DIR / "var"
+)
 
 QUEUEVIZ_NODE_ADDRESS = environment.ip("QUEUEVIZ_NODE_ADDRESS", "127.0.0.1")  # brokers of new sandboxes
 QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000, 1_024, 59_000)  # of the nodes of new sandboxes
@@ -82,9 +83,7 @@ TEMPLATES = [
 
 # --- Data ------------------------------------------------------------------------------------------------------------
 
-DATABASES = {
-    "default": environment.database("QUEUEVIZ_DATABASE_URL", f"sqlite:///{QUEUEVIZ_HOME}/web.sqlite3")
-}
+DATABASES = {"default": environment.database("QUEUEVIZ_DATABASE_URL", f"sqlite:///{QUEUEVIZ_HOME}/web.sqlite3")}
 SQLITE_OPTIONS = {
     "timeout": 5,
     "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing at the upgrade

@@ -130,21 +130,41 @@ def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: 
 
 def _demand_open(sandbox: Sandbox) -> None:
     if sandbox.visibility == Sandbox.Visibility.PRIVATE:
-        raise ActionRefused(409, "This sandbox is private: only a range of it can be shared.",
-                            "Let others watch it in the settings, or share a range.", field="kind")  # fmt: skip
+        raise ActionRefused(
+            409,
+            "This sandbox is private: only a range of it can be shared.",
+            "Let others watch it in the settings, or share a range.",
+            field="kind",
+        )
 
 
 def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str, Any], label: str, days: int) -> str:
     if days not in LIVES_DAYS:
-        raise ActionRefused(422, "A link lives for {days} days.", "Choose one of these.", field="days",
-                            days=", ".join(map(str, LIVES_DAYS)))  # fmt: skip
+        raise ActionRefused(
+            422,
+            "A link lives for {days} days.",
+            "Choose one of these.",
+            field="days",
+            days=", ".join(map(str, LIVES_DAYS)),
+        )
     secret = secrets.token_urlsafe(SECRET_BYTES)
     with one_at_a_time(f"grants of {sandbox.slug}"):
         if _links(sandbox).filter(access.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
-            raise ActionRefused(429, "This sandbox has {allowed} share links already.", "Revoke one of them first.",
-                                allowed=LIMITS.share_links_per_sandbox)  # fmt: skip
-        Grant.objects.create(sandbox=sandbox, kind=kind, role="viewer", digest=digest(secret), label=label[:80],
-                             shows=shows, expires_at=timezone.now() + timedelta(days=days))  # fmt: skip
+            raise ActionRefused(
+                429,
+                "This sandbox has {allowed} share links already.",
+                "Revoke one of them first.",
+                allowed=LIMITS.share_links_per_sandbox,
+            )
+        Grant.objects.create(
+            sandbox=sandbox,
+            kind=kind,
+            role="viewer",
+            digest=digest(secret),
+            label=label[:80],
+            shows=shows,
+            expires_at=timezone.now() + timedelta(days=days),
+        )
     owners.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
     return secret
 
@@ -207,8 +227,12 @@ def notes_of(text: str) -> tuple[Note, ...]:
         number, _, said = line.removeprefix(NOTE_MARK).partition(" ")
         seq = whole(number)
         if seq is None or not said.strip():
-            raise ActionRefused(422, "A note is a line with the number of its event and a text.",
-                                "Write #18402 Who will take q6?", field="notes")  # fmt: skip
+            raise ActionRefused(
+                422,
+                "A note is a line with the number of its event and a text.",
+                "Write #18402 Who will take q6?",
+                field="notes",
+            )
         notes.append(Note(seq, said.strip()))
     return tuple(sorted(notes))
 
@@ -220,20 +244,35 @@ def newest(slug: str) -> int:
 
 def _check(sandbox: Sandbox, shown: Shown) -> None:
     if not 0 <= shown.first < shown.last:
-        raise ActionRefused(422, "A range begins before it ends.", "Choose a first event below the last.",
-                            field="first")  # fmt: skip
+        raise ActionRefused(
+            422, "A range begins before it ends.", "Choose a first event below the last.", field="first"
+        )
     if shown.last - shown.first > LIMITS.share_events:
-        raise ActionRefused(422, "A range has {most} events at most.", "Share a shorter one.", field="last",
-                            most=LIMITS.share_events)  # fmt: skip
+        raise ActionRefused(
+            422, "A range has {most} events at most.", "Share a shorter one.", field="last", most=LIMITS.share_events
+        )
     if shown.last > newest(sandbox.slug):
-        raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose a last event that has.", field="last",
-                            seq=shown.last)  # fmt: skip
+        raise ActionRefused(
+            422, "Event {seq} has not happened yet.", "Choose a last event that has.", field="last", seq=shown.last
+        )
     if not shown.first <= shown.at <= shown.last:
-        raise ActionRefused(422, "A link opens at an event of its range.", "Choose one from {first} to {last}.",
-                            field="at", first=shown.first, last=shown.last)  # fmt: skip
+        raise ActionRefused(
+            422,
+            "A link opens at an event of its range.",
+            "Choose one from {first} to {last}.",
+            field="at",
+            first=shown.first,
+            last=shown.last,
+        )
     if len(shown.notes) > LIMITS.share_notes or any(len(note.text) > LIMITS.share_note_chars for note in shown.notes):
-        raise ActionRefused(422, "A link has {most} notes of {chars} characters at most.", "Shorten them.",
-                            field="notes", most=LIMITS.share_notes, chars=LIMITS.share_note_chars)  # fmt: skip
+        raise ActionRefused(
+            422,
+            "A link has {most} notes of {chars} characters at most.",
+            "Shorten them.",
+            field="notes",
+            most=LIMITS.share_notes,
+            chars=LIMITS.share_note_chars,
+        )
 
 
 def _links(sandbox: Sandbox) -> Any:

@@ -10,13 +10,57 @@ from sandbox.attached.settings import PREFIX, is_attached
 LETTERS = "abcdefghjkmnpqrstuvwxyz"  # no i, l, o: they are misheard and misread
 LETTER_COUNT = 6
 FIRST = (
-    "amber", "brisk", "calm", "clear", "dusky", "early", "fleet", "green", "happy", "light", "lucky", "mellow", "noble",
-    "plain", "quick", "quiet", "rapid", "silver", "sunny", "swift", "tidy", "vivid", "warm", "young",
-)  # fmt: skip
+    "amber",
+    "brisk",
+    "calm",
+    "clear",
+    "dusky",
+    "early",
+    "fleet",
+    "green",
+    "happy",
+    "light",
+    "lucky",
+    "mellow",
+    "noble",
+    "plain",
+    "quick",
+    "quiet",
+    "rapid",
+    "silver",
+    "sunny",
+    "swift",
+    "tidy",
+    "vivid",
+    "warm",
+    "young",
+)
 SECOND = (
-    "badger", "beaver", "crane", "curlew", "falcon", "finch", "gecko", "heron", "ibex", "lark", "lynx", "marten",
-    "otter", "owl", "panda", "petrel", "plover", "puffin", "raven", "robin", "seal", "stork", "swan", "wren",
-)  # fmt: skip
+    "badger",
+    "beaver",
+    "crane",
+    "curlew",
+    "falcon",
+    "finch",
+    "gecko",
+    "heron",
+    "ibex",
+    "lark",
+    "lynx",
+    "marten",
+    "otter",
+    "owl",
+    "panda",
+    "petrel",
+    "plover",
+    "puffin",
+    "raven",
+    "robin",
+    "seal",
+    "stork",
+    "swan",
+    "wren",
+)
 ANY = re.compile(rf"\b(?:{'|'.join(FIRST)})-(?:{'|'.join(SECOND)})-[{LETTERS}]{{{LETTER_COUNT}}}\b")
 
 

@@ -20,8 +20,13 @@ def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
     """Keep the offsets before a reset, from the journal's `OffsetsReset`; what is older than a day goes."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
-    cluster.undo_points.create(reset_id=done.reset_id, group=done.group, topic=done.topic, who=who, before={
-        f"{broker}:{queue_id}": old for (broker, queue_id), old in done.before.items()})
+    cluster.undo_points.create(
+        reset_id=done.reset_id,
+        group=done.group,
+        topic=done.topic,
+        who=who,
+        before={f"{broker}:{queue_id}": old for (broker, queue_id), old in done.before.items()},
+    )
 
 
 def open_points(cluster: Cluster) -> list[UndoPoint]:
@@ -40,8 +45,13 @@ def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
     if point.undone_at is not None:
         raise ActionRefused(409, "This reset was undone already.", "Make a new reset.")
     if cluster.undo_points.filter(group=point.group, topic=point.topic, pk__gt=point.pk).exists():
-        raise ActionRefused(409, "{group} was reset again on {topic} since.", "Only the newest reset can be undone.",
-                            group=point.group, topic=point.topic)
+        raise ActionRefused(
+            409,
+            "{group} was reset again on {topic} since.",
+            "Only the newest reset can be undone.",
+            group=point.group,
+            topic=point.topic,
+        )
     return point
 
 

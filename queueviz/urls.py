@@ -90,8 +90,9 @@ urlpatterns = [
     path("lti/platforms/", lti_teaching.platforms, name="lti-platforms"),
     path("lti/register/<slug:secret>/", lti_teaching.register, name="lti-register"),
     path("c/<slug:slug>/students/<int:number>/data/", student_data.student, name="course-student-data"),
-    path("c/<slug:slug>/students/<int:number>/data/export.zip", student_data.student_export,
-         name="course-student-export"),
+    path(
+        "c/<slug:slug>/students/<int:number>/data/export.zip", student_data.student_export, name="course-student-export"
+    ),
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),
     path("first-steps/dismiss/", first_steps.dismiss, name="dismiss-first-step"),

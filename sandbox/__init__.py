@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Message", "QueueView", "Sandbox", "connect"]
 
-_WHERE = {"Message": "sandbox.message.message", "QueueView": "sandbox.notebook.build",
-          "Sandbox": "sandbox.notebook.build", "connect": "sandbox.notebook.remote"}
+_WHERE = {
+    "Message": "sandbox.message.message",
+    "QueueView": "sandbox.notebook.build",
+    "Sandbox": "sandbox.notebook.build",
+    "connect": "sandbox.notebook.remote",
+}
 
 
 def __getattr__(name: str) -> Any:

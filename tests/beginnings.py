@@ -22,8 +22,9 @@ def world_of(template: str, *, seconds: float = 0, **how: Any) -> Any:
     return world
 
 
-def world_with(topics: Mapping[str, int], *, changes: Mapping[str, int] | None = None, seconds: float = 0,
-               **how: Any) -> Any:
+def world_with(
+    topics: Mapping[str, int], *, changes: Mapping[str, int] | None = None, seconds: float = 0, **how: Any
+) -> Any:
     """A fixture: a broker, with these changes, and topics of so many queues each; no one else is there."""
 
     @pytest.fixture

@@ -90,8 +90,12 @@ class LeasesInMemory:
     def engines(self) -> list[Listed]:
         with self._lock:
             counts = Counter(place.engine for place in self._places.values())
-            listed = [Listed(key, one.name, one.host, one.is_draining, one.expires_s - self._now_s(), counts[key],
-                             one.figures) for key, one in self._engines.items()]  # fmt: skip
+            listed = [
+                Listed(
+                    key, one.name, one.host, one.is_draining, one.expires_s - self._now_s(), counts[key], one.figures
+                )
+                for key, one in self._engines.items()
+            ]
             return sorted(listed, key=lambda one: (one.name, one.engine))
 
     def places(self) -> dict[str, str]:

@@ -9,8 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.counted import translated
 from sandbox.control.actions import BY_NAME
 
-ACTIONS: dict[str, Any] = {f"{name}:{case}" if case else name: translated(said)
-                           for name, kind in BY_NAME.items() for case, said in kind.sentences().items()}
+ACTIONS: dict[str, Any] = {
+    f"{name}:{case}" if case else name: translated(said)
+    for name, kind in BY_NAME.items()
+    for case, said in kind.sentences().items()
+}
 
 ROLES: dict[str, Any] = {
     "owner": _("owner"),

@@ -26,8 +26,11 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     data = data_of(readings, board_channel(place), Board)
     known = ATTACHED_FORMS if place.attached else FORMS
     more = MORE[name](place, readings) if name in MORE and name in known else {}
-    return {"asked": f"queueviz/asks/{name}.html" if name in known else None,
-            "header": (data.get("header") if data else None) or {}, **more}
+    return {
+        "asked": f"queueviz/asks/{name}.html" if name in known else None,
+        "header": (data.get("header") if data else None) or {},
+        **more,
+    }
 
 
 def _channels(place: Place) -> list[str]:
@@ -38,8 +41,11 @@ def _channels(place: Place) -> list[str]:
 
 
 def _masters(place: Place) -> list[str]:
-    return [row["broker"] for row in place.snapshot.get("brokers", ())
-            if row["broker_id"] == 0 and row["state"] == "running"]
+    return [
+        row["broker"]
+        for row in place.snapshot.get("brokers", ())
+        if row["broker_id"] == 0 and row["state"] == "running"
+    ]
 
 
 def _stores(place: Place) -> list[str]:
@@ -52,8 +58,11 @@ def _slow(place: Place, readings: Readings) -> dict[str, Any]:
     for name in _stores(place):
         store = data_of(readings, name, Store)
         records = store["records"] if store else {}
-        keys = [row["key"] for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
-                if row["topic"] == topic and row["key"]]
+        keys = [
+            row["key"]
+            for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
+            if row["topic"] == topic and row["key"]
+        ]
         found += list(dict.fromkeys(keys))[:KEYS_OFFERED]
     board = data_of(readings, board_channel(place), Board)
     return {"keys": found, "queues": list(board["queues"]) if board else []}
@@ -63,9 +72,11 @@ def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
     """Who can be given a list, and brokers that can stand in rooms: each in one of its own at first."""
     group = place.group()
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
-    return {"labels": [member["actor"] for member in (group["members"] if group else ()) if member["actor"]],
-            "rooms": ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1)),
-            "example": f"{brokers[0]}:0, {brokers[0]}:1" if brokers else ""}
+    return {
+        "labels": [member["actor"] for member in (group["members"] if group else ()) if member["actor"]],
+        "rooms": ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1)),
+        "example": f"{brokers[0]}:0, {brokers[0]}:1" if brokers else "",
+    }
 
 
 def _locks(place: Place, readings: Readings) -> dict[str, Any]:
@@ -79,23 +90,31 @@ def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
     own = place.group()
     clustering = own is not None and own["model"] != "BROADCASTING"
     others = [group for group in place.groups if own is None or group["group"] != own["group"]]
-    return {"hosts": sorted(_ours(others)),
-            "originals": sorted(_ours([own] if own is not None and clustering else []))}
+    return {"hosts": sorted(_ours(others)), "originals": sorted(_ours([own] if own is not None and clustering else []))}
 
 
 def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
     """Labels of the members that run in this process."""
-    return (member["actor"] for group in groups for member in group["members"]
-            if member["actor"] and member["state"] == "running")
+    return (
+        member["actor"]
+        for group in groups
+        for member in group["members"]
+        if member["actor"] and member["state"] == "running"
+    )
 
 
 def _change(place: Place, readings: Readings) -> dict[str, Any]:
     """Whom it is about: a producer with its rate, or a member with what its group subscribes to."""
     actor, group = place.query.get("actor", ""), place.group()
-    return {"actor": actor,
-            "producer": next((row for row in place.snapshot.get("producers", ()) if row["actor"] == actor), None),
-            "expressions": [f"{one['topic']} {one['expression']}" for one in (group["subscription"] if group else ())
-                            if one["expression"] and not one["topic"].startswith("%")]}
+    return {
+        "actor": actor,
+        "producer": next((row for row in place.snapshot.get("producers", ()) if row["actor"] == actor), None),
+        "expressions": [
+            f"{one['topic']} {one['expression']}"
+            for one in (group["subscription"] if group else ())
+            if one["expression"] and not one["topic"].startswith("%")
+        ],
+    }
 
 
 MORE: Mapping[str, Callable[[Place, Readings], dict[str, Any]]] = {

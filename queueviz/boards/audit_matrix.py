@@ -34,8 +34,9 @@ SENTENCES = {
     "duplicate": _("Given to a listener, or to a real client, more than once."),
     "lost": _("The group has committed beyond it, and no listener was ever given it."),
     "waiting": _("Not committed beyond yet, or to be given again after a failure."),
-    OUT_OF_ORDER: _("Accepted after a later message of its queue, or of its sharding key; "
-                    "only orderly listeners do not."),
+    OUT_OF_ORDER: _(
+        "Accepted after a later message of its queue, or of its sharding key; only orderly listeners do not."
+    ),
     "handed_over": _("Pulled by a real client: it shows us pulls and commits, not what its listener does."),
     "unknown": _("The journal left out what happened there, or no longer has it."),
 }
@@ -112,8 +113,11 @@ def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], b
             first = min((found.seq for found in breaks.values()), default="")
             counts.append(Count(verdict, word, sum(n for _, _, n in kinds), str(first), kinds))
             continue
-        causes = tuple((row["cause"], CAUSES.get(row["cause"], row["cause"]), row["messages"])
-                       for row in sorted(mine, key=lambda row: -row["messages"]) if row["cause"])
+        causes = tuple(
+            (row["cause"], CAUSES.get(row["cause"], row["cause"]), row["messages"])
+            for row in sorted(mine, key=lambda row: -row["messages"])
+            if row["cause"]
+        )
         seqs = [row["example_seq"] for row in mine if row["example_seq"] is not None]
         counts.append(Count(verdict, word, sum(row["messages"] for row in mine), str(seqs[0]) if seqs else "", causes))
     return Line(*pair, tuple(counts), sum(row["messages"] for some in given.values() for row in some))
@@ -144,8 +148,10 @@ def _strip(queue: str, offsets: Any, ranks: Any) -> Strip:
     worst = np.full(bins, len(WORST_FIRST), dtype=np.int8)  # nothing there: deleted since
     np.minimum.at(worst, (offsets - first) // per_bin, ranks)
     edges = [0, *(np.flatnonzero(np.diff(worst)) + 1).tolist(), bins]
-    pieces = tuple(Piece((*WORST_FIRST, "none")[worst[begin]], 100 * begin / bins, 100 * (end - begin) / bins)
-                   for begin, end in pairwise(edges))
+    pieces = tuple(
+        Piece((*WORST_FIRST, "none")[worst[begin]], 100 * begin / bins, 100 * (end - begin) / bins)
+        for begin, end in pairwise(edges)
+    )
     count = Counter(WORST_FIRST[rank] for rank in ranks.tolist())
     counts = tuple((verdict, VERDICTS[verdict], count[verdict]) for verdict in VERDICTS if count[verdict])
     return Strip(queue, first, last, per_bin, pieces, counts)

@@ -33,9 +33,7 @@ def store_channel(place: Place) -> str | None:
     return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
-def live_config(
-    place: Place, readings: Readings, channels: Mapping[str, str | None], **more: Any
-) -> dict[str, Any]:
+def live_config(place: Place, readings: Readings, channels: Mapping[str, str | None], **more: Any) -> dict[str, Any]:
     """What the page's modules start from: channels by role and the newest reading of each."""
     snapshot = place.snapshot
     first = {}
@@ -43,9 +41,12 @@ def live_config(
         reading = readings.get(name) if name else None
         if name and isinstance(reading, Reading):
             first[shown_channel(name)] = {
-                "seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
+                "seq": str(reading.seq),
+                "at_ms": reading.at_ms,
+                "rate": reading.rate,
+                "ep": reading.epoch,
                 "data": reading.data,
-            }  # fmt: skip
+            }
     return {
         "slug": shown(place.slug),
         "root": root_of(place.slug),
@@ -70,8 +71,9 @@ def live_config(
 def names_of(snapshot: Snapshot) -> dict[str, str]:
     """Client id to the label people know, for sentences of the journal; `A/B` where two members have it: events name a
     client id, not a process."""
-    members = [(row.get("client_id"), row.get("actor")) for group in snapshot.get("groups", ())
-               for row in group["members"]]
+    members = [
+        (row.get("client_id"), row.get("actor")) for group in snapshot.get("groups", ()) for row in group["members"]
+    ]
     producers = [(row.get("client_id"), row.get("actor")) for row in snapshot.get("producers", ())]
     names = {client_id: label for client_id, label in [*members, *producers] if client_id and label}
     shared: dict[str, list[str]] = {}
@@ -102,8 +104,14 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "groups": place.groups,
         "group_row": group,
         "topics": topics_of(group),
-        "expression": next((one["expression"] or EVERYTHING for one in (group["subscription"] if group else ())
-                            if one["topic"] == place.topic(group)), EVERYTHING),
+        "expression": next(
+            (
+                one["expression"] or EVERYTHING
+                for one in (group["subscription"] if group else ())
+                if one["topic"] == place.topic(group)
+            ),
+            EVERYTHING,
+        ),
         "header": header or {},
         "age_ms": now_ms - oldest_ms if oldest_ms else None,
         "orderly": header is not None and header.get("listener") == "orderly",
@@ -115,12 +123,17 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "now_ms": now_ms,
         "strategies": STRATEGIES,
         "live": live_config(
-            place, readings, {"board": name, "store": store_channel(place)},
-            tab="board", group=group["group"] if group else None, topic=place.topic(group),
-            subscription=list(group.get("subscription", ())) if group else [], sel=_selected(place, data),
+            place,
+            readings,
+            {"board": name, "store": store_channel(place)},
+            tab="board",
+            group=group["group"] if group else None,
+            topic=place.topic(group),
+            subscription=list(group.get("subscription", ())) if group else [],
+            sel=_selected(place, data),
         ),
         "texts": texts(),
-    }  # fmt: skip
+    }
 
 
 def _selected(place: Place, data: Board | None) -> str | None:

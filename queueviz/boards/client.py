@@ -12,13 +12,32 @@ from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from sandbox.queries.rows.clients import Client, ClientRow, StepRow
 
-TIMERS = ("heartbeat", "route", "commit", "rebalance", "lock", "clean", "adjust pool", "response scan",
-          "fetch name servers")  # fmt: skip
+TIMERS = (
+    "heartbeat",
+    "route",
+    "commit",
+    "rebalance",
+    "lock",
+    "clean",
+    "adjust pool",
+    "response scan",
+    "fetch name servers",
+)
 VERSIONS = {  # ordinals of MQVersion (spec remoting 1.1)
-    28: "V3_0_7_SNAPSHOT", 37: "V3_0_11", 62: "V3_1_8_SNAPSHOT", 121: "V3_4_9", 232: "V4_1_0_SNAPSHOT",
-    293: "V4_4_0", 395: "V4_9_1", 401: "V4_9_4", 407: "V4_9_7", 409: "V4_9_8", 413: "V5_0_0", 473: "V5_3_0",
+    28: "V3_0_7_SNAPSHOT",
+    37: "V3_0_11",
+    62: "V3_1_8_SNAPSHOT",
+    121: "V3_4_9",
+    232: "V4_1_0_SNAPSHOT",
+    293: "V4_4_0",
+    395: "V4_9_1",
+    401: "V4_9_4",
+    407: "V4_9_7",
+    409: "V4_9_8",
+    413: "V5_0_0",
+    473: "V5_3_0",
     479: "V5_3_3",
-}  # fmt: skip
+}
 
 
 def channel(place: Place) -> str | None:
@@ -59,10 +78,14 @@ def _phases(rows: Iterable[StepRow]) -> list[dict[str, Any]]:
     for row in rows:
         found.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
     return [
-        {"group": group, "phase": phase, "steps": sorted(steps, key=lambda row: int(row["step"])),
-         "took_ms": sum(int(row["took_ms"]) for row in steps)}
+        {
+            "group": group,
+            "phase": phase,
+            "steps": sorted(steps, key=lambda row: int(row["step"])),
+            "took_ms": sum(int(row["took_ms"]) for row in steps),
+        }
         for (group, phase), steps in found.items()
-    ]  # fmt: skip
+    ]
 
 
 CLIENT = BoardPage(

@@ -116,18 +116,37 @@ PULLS: dict[str, Any] = {
 }
 FRAME_KINDS: dict[str, Any] = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
 FRAMES: dict[str, Any] = {"held": _("{n} more, held while you are here")}
-FAMILIES = {"step.": STEPS, "timer.": TIMERS, "how.": HOW, "wait.": WAITS, "mark.": MARKS, "trigger.": TRIGGERS,
-            "trace.": TRACE, "kind.": KINDS,
-            "selector.": SELECTORS, "pulls.": PULLS, "frame.": FRAME_KINDS, "frames.": FRAMES, "": OTHERS}  # fmt: skip
+FAMILIES = {
+    "step.": STEPS,
+    "timer.": TIMERS,
+    "how.": HOW,
+    "wait.": WAITS,
+    "mark.": MARKS,
+    "trigger.": TRIGGERS,
+    "trace.": TRACE,
+    "kind.": KINDS,
+    "selector.": SELECTORS,
+    "pulls.": PULLS,
+    "frame.": FRAME_KINDS,
+    "frames.": FRAMES,
+    "": OTHERS,
+}
 WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 # Where each of our steps stands in RocketMQ's list (spec client-behaviour 2.1, 2.3); 3 to 7 and 12 have no step of
 # their own here: they happen when the consumer is made, and between two others.
 NUMBERS = {
-    "check config": 1, "copy subscriptions": 2, "load offsets": 8, "start consume service": 9,
-    "register in instance": 10, "start instance": 11, "fetch routes": 13, "check subscriptions at a broker": 14,
-    "heartbeat": 15, "wake rebalance": 16,
-}  # fmt: skip
+    "check config": 1,
+    "copy subscriptions": 2,
+    "load offsets": 8,
+    "start consume service": 9,
+    "register in instance": 10,
+    "start instance": 11,
+    "fetch routes": 13,
+    "check subscriptions at a broker": 14,
+    "heartbeat": 15,
+    "wake rebalance": 16,
+}
 
 
 def client_words() -> dict[str, str]:

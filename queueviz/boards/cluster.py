@@ -10,15 +10,19 @@ from queueviz.boards.page import Part, Place, Readings
 from sandbox.queries.rows.snapshot import Snapshot
 
 UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the order of the Board
-    (_("Next pull, held messages, which messages are done"),
-     _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done.")),
-    (_("Owner, in client memory, buffered, lock"),
-     _("Known from the member itself. One that does not answer leaves them unknown.")),
+    (
+        _("Next pull, held messages, which messages are done"),
+        _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done."),
+    ),
+    (
+        _("Owner, in client memory, buffered, lock"),
+        _("Known from the member itself. One that does not answer leaves them unknown."),
+    ),
     (_("Redelivered on crash, end to end, delivered again"), _("Nobody counts them where an administrator can ask.")),
     (_("Who else waits for a lock"), _("Only the broker's memory knows; a lock is known from its holder's word.")),
     (_("How far a log is flushed and replicated, a broker's clock"), _("No request asks for them.")),
     (_("What a producer sends"), _("Brokers tell that it is there, its language and its version.")),
-)  # fmt: skip
+)
 
 
 def state_of(snapshot: Snapshot) -> dict[str, Any]:
@@ -44,7 +48,9 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 TROUBLE = Part(
-    name="trouble", template="queueviz/partials/trouble.html", channels=lambda place: [],
+    name="trouble",
+    template="queueviz/partials/trouble.html",
+    channels=lambda place: [],
     context=lambda place, readings: {},
 )
 """Warnings for every visitor of a sandbox; usually none."""

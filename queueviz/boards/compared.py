@@ -10,10 +10,13 @@ from django.utils.translation import gettext as _
 from queueviz.templatetags.formats import UNKNOWN, duration, number
 
 INSTEAD: dict[str, tuple[str, ...]] = {
-    "CrashActor": ("StopActor", "HangActor"), "StopActor": ("CrashActor", "HangActor"),
-    "HangActor": ("StopActor", "CrashActor"), "KillBroker": ("StopBroker", "PowerCut"),
-    "StopBroker": ("KillBroker", "PowerCut"), "PowerCut": ("StopBroker", "KillBroker"),
-}  # fmt: skip
+    "CrashActor": ("StopActor", "HangActor"),
+    "StopActor": ("CrashActor", "HangActor"),
+    "HangActor": ("StopActor", "CrashActor"),
+    "KillBroker": ("StopBroker", "PowerCut"),
+    "StopBroker": ("KillBroker", "PowerCut"),
+    "PowerCut": ("StopBroker", "KillBroker"),
+}
 """What is offered in the place of an action: the same node or member, ended in another way."""
 
 KEPT_FIELDS = ("actor", "broker", "broker_id")
@@ -46,16 +49,28 @@ def lines_of(result: Mapping[str, Any]) -> list[Line]:
     lost = before["lost"] or after["lost"]
     called = {name: names.get(longer[name], longer[name]) for name in ("who", "holder")} if longer else {}
     return [
-        _count(_("Delivered again"), before["delivered_again"], after["delivered_again"],
-               _("a listener had been given them, and their offset was not committed")),
-        _count(_("Lost"), before["lost"], after["lost"],
-               _("stored, and gone with a power cut before they were on the disk") if lost
-               else _("nothing in either run")),
-        _time(_("Longest wait for a lock"), waits[0]["ms"] if waits[0] else 0, waits[1]["ms"] if waits[1] else 0,
-              _("no lock was refused") if longer is None else
-              _("{queue}: {who} was refused while {holder} held it").format(queue=longer["queue"], **called)),
+        _count(
+            _("Delivered again"),
+            before["delivered_again"],
+            after["delivered_again"],
+            _("a listener had been given them, and their offset was not committed"),
+        ),
+        _count(
+            _("Lost"),
+            before["lost"],
+            after["lost"],
+            _("stored, and gone with a power cut before they were on the disk") if lost else _("nothing in either run"),
+        ),
+        _time(
+            _("Longest wait for a lock"),
+            waits[0]["ms"] if waits[0] else 0,
+            waits[1]["ms"] if waits[1] else 0,
+            _("no lock was refused")
+            if longer is None
+            else _("{queue}: {who} was refused while {holder} held it").format(queue=longer["queue"], **called),
+        ),
         _count(_("Lag at the end"), before["lag"], after["lag"], _("stored and not committed, all groups together")),
-    ]  # fmt: skip
+    ]
 
 
 def _count(name: str, before: int | None, after: int | None, why: str) -> Line:

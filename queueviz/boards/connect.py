@@ -24,12 +24,18 @@ def channel(place: Place) -> str:
 def _context(place: Place, readings: Readings) -> Row:
     name = channel(place)
     data = data_of(readings, name, Connect)
-    found: Connect = data or {"listener": _as_it_slept(place), "ports": {}, "connections": {}, "clients": {},
-                              "refused": {}, "counts": {}}  # fmt: skip
+    found: Connect = data or {
+        "listener": _as_it_slept(place),
+        "ports": {},
+        "connections": {},
+        "clients": {},
+        "refused": {},
+        "counts": {},
+    }
     given = texts(connect_words())
     servers = list(found["listener"]["name_servers"])
     chosen_group = place.group()
-    group = (place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP))
+    group = place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP)
     topic = place.topic(chosen_group) or ANY_TOPIC
     return {
         "listener": found["listener"],
@@ -62,6 +68,9 @@ def _as_it_slept(place: Place) -> ListenerRow:
 
 
 CONNECT = BoardPage(
-    name="connect", path="connect/", template="queueviz/boards/connect.html",
-    channels=lambda place: [channel(place)], context=_context,
-)  # fmt: skip
+    name="connect",
+    path="connect/",
+    template="queueviz/boards/connect.html",
+    channels=lambda place: [channel(place)],
+    context=_context,
+)

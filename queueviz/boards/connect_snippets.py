@@ -79,9 +79,13 @@ SECRET = "ROCKETMQ_SECRET_KEY"  # the environment variable the lines take the se
 
 def snippets(servers: list[str], topic: str, group: str, access_key: str | None = None) -> list[Snippet]:
     """With the addresses (`ip:port`) and names filled in; with an access key they sign."""
-    values = {"servers": ";".join(servers), "quoted": ", ".join(f'"{server}"' for server in servers), "topic": topic,
-              "group": group}  # fmt: skip
-    java, python, go, node = (_signing(access_key, group) if access_key else _unsigned(group))
+    values = {
+        "servers": ";".join(servers),
+        "quoted": ", ".join(f'"{server}"' for server in servers),
+        "topic": topic,
+        "group": group,
+    }
+    java, python, go, node = _signing(access_key, group) if access_key else _unsigned(group)
     acl = " and rocketmq-acl:4.9.8" if access_key else ""
     return [
         Snippet("Java", f"org.apache.rocketmq:rocketmq-client:4.9.8{acl}", JAVA.format(**values, **java)),
@@ -95,17 +99,21 @@ Parts = dict[str, str]
 
 
 def _unsigned(group: str) -> tuple[Parts, Parts, Parts, Parts]:
-    return ({"signs": "", "hook": "", "constructed": f'"{group}"'},
-            {"imports": "", "producer_signs": "", "consumer_signs": ""}, {"producer_signs": "", "consumer_signs": ""},
-            {"signs": ""})
+    return (
+        {"signs": "", "hook": "", "constructed": f'"{group}"'},
+        {"imports": "", "producer_signs": "", "consumer_signs": ""},
+        {"producer_signs": "", "consumer_signs": ""},
+        {"signs": ""},
+    )
 
 
 def _signing(key: str, group: str) -> tuple[Parts, Parts, Parts, Parts]:
     hook = f'RPCHook keys = new AclClientRPCHook(new SessionCredentials("{key}", System.getenv("{SECRET}")));\n'
     python = f'.set_session_credentials("{key}", os.environ["{SECRET}"], "ALIYUN")\n'
     go = f'WithCredentials(primitive.Credentials{{AccessKey: "{key}", SecretKey: os.Getenv("{SECRET}")}})'
-    return ({"signs": hook, "hook": ", keys",
-             "constructed": f'"{group}", keys, new AllocateMessageQueueAveragely()'},
-            {"imports": "import os\n", "producer_signs": f"producer{python}", "consumer_signs": f"consumer{python}"},
-            {"producer_signs": f",\n    producer.{go}", "consumer_signs": f",\n    consumer.{go}"},
-            {"signs": f',\n  accessKey: "{key}", secretKey: process.env.{SECRET}'})
+    return (
+        {"signs": hook, "hook": ", keys", "constructed": f'"{group}", keys, new AllocateMessageQueueAveragely()'},
+        {"imports": "import os\n", "producer_signs": f"producer{python}", "consumer_signs": f"consumer{python}"},
+        {"producer_signs": f",\n    producer.{go}", "consumer_signs": f",\n    consumer.{go}"},
+        {"signs": f',\n  accessKey: "{key}", secretKey: process.env.{SECRET}'},
+    )

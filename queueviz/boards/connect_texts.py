@@ -27,12 +27,16 @@ MEANINGS: dict[str, Any] = {  # of a refusal, and what to do about it
     "connections": _("The sandbox has no room for another connection. Close a client that is no longer used."),
     "unread": _("The client asks and does not read what it is told. Its process hangs, or its network is slow."),
     "unfinished": _("Frames were begun and not finished. The sender is too slow, or sends no frames at all."),
-    "protocol": _("What came is no frame of the remoting protocol. HTTP, or RocketMQ 5's gRPC clients, speak another "
-                  "one: use a client of the 4.x line or the remoting client of 5.x."),
-    "frame_bytes": _("A frame has at most 16 MiB, its header at most 1 MiB. Send smaller messages, and fewer or "
-                     "shorter properties."),
-    "idle": _("Nothing went either way for 120 s. A client sends heartbeats every 30 s; this one had stopped, or was "
-              "none."),
+    "protocol": _(
+        "What came is no frame of the remoting protocol. HTTP, or RocketMQ 5's gRPC clients, speak another "
+        "one: use a client of the 4.x line or the remoting client of 5.x."
+    ),
+    "frame_bytes": _(
+        "A frame has at most 16 MiB, its header at most 1 MiB. Send smaller messages, and fewer or shorter properties."
+    ),
+    "idle": _(
+        "Nothing went either way for 120 s. A client sends heartbeats every 30 s; this one had stopped, or was none."
+    ),
     "tls": _("The client wanted encryption, and the two sides did not agree. Turn TLS off in the client."),
 }
 DENIALS: dict[str, Any] = {

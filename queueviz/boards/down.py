@@ -27,6 +27,7 @@ DOWN: dict[str, Any] = {
     "down.wait": _("master down; waiting, as last known: {lag}"),
 }
 
+
 class KnownAt(TypedDict):
     known_at_ms: int
 

@@ -40,8 +40,9 @@ def faults_of(snapshot: Snapshot) -> dict[str, Any]:
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {
-        "brokers": [FaultBroker(node_name(row), row, _buttons_of(row, master_is_down=row["broker"] in down))
-                    for row in brokers],
+        "brokers": [
+            FaultBroker(node_name(row), row, _buttons_of(row, master_is_down=row["broker"] in down)) for row in brokers
+        ],
         "disks": [row for row in brokers if not row["broker_id"] and row["state"] == "running"],
         "ends": _ends(snapshot),
         "to": node_name(brokers[0]) if brokers else None,
@@ -59,5 +60,9 @@ def _ends(snapshot: Snapshot) -> list[str]:
     """Name servers, brokers, clients: the order a reader thinks in."""
     clients = {row["actor"] for row in snapshot.get("producers", ())}
     clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}
-    return [*(row["name"] for row in snapshot.get("name_servers", ())),
-            *sorted(node_name(row) for row in snapshot.get("brokers", ())), *sorted(filter(None, clients)), CONSOLE]
+    return [
+        *(row["name"] for row in snapshot.get("name_servers", ())),
+        *sorted(node_name(row) for row in snapshot.get("brokers", ())),
+        *sorted(filter(None, clients)),
+        CONSOLE,
+    ]

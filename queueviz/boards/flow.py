@@ -16,6 +16,7 @@ FLOW: dict[str, Any] = {
     "flow.delivered_more": _("{rate} delivered, more than consumed"),
 }
 
+
 class Lagging(TypedDict):
     lag: str | None
     retrying: str | None
@@ -39,4 +40,5 @@ def delivered_text(row: Flowing) -> str:
     if delivered_per_s is None:
         return ""
     return str(FLOW["flow.delivered_more" if row.get("differs") else "flow.delivered"]).format(
-        rate=rate(delivered_per_s))  # fmt: skip
+        rate=rate(delivered_per_s)
+    )

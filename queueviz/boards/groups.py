@@ -60,12 +60,23 @@ def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
     age_ms = None if known_ms is None else max(0, now_ms - known_ms)
     differ = row.get("members_differ") or ()
     return GroupLine(
-        name, f"{root}?{urlencode(where)}", row["state"], state_text(row), ", ".join(row["topics"]),
-        differ_text(row), group_words(row.get("member_words") or (), differ),
-        number(row["lag"]), known_text(row), number(row["retrying"]), _oldest(row, age_ms),
-        bool(row["oldest_since_ms"]) and (age_ms or 0) > AGE_LIMIT_MS, number(row["members"]),
-        rate(row["consumed_per_s"]), rate(row["delivered_per_s"]), _more(row),
-    )  # fmt: skip
+        name,
+        f"{root}?{urlencode(where)}",
+        row["state"],
+        state_text(row),
+        ", ".join(row["topics"]),
+        differ_text(row),
+        group_words(row.get("member_words") or (), differ),
+        number(row["lag"]),
+        known_text(row),
+        number(row["retrying"]),
+        _oldest(row, age_ms),
+        bool(row["oldest_since_ms"]) and (age_ms or 0) > AGE_LIMIT_MS,
+        number(row["members"]),
+        rate(row["consumed_per_s"]),
+        rate(row["delivered_per_s"]),
+        _more(row),
+    )
 
 
 def _more(row: GroupState) -> str:

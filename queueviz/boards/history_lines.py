@@ -78,8 +78,7 @@ def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) 
     return Lines([int(at) for at in ends], thin, others, step)
 
 
-def _joined(tables: Sequence[str], read: Read, measure: Measure,
-            from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
+def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
     """Every time there is, and each queue's values at them by column."""
     import numpy as np
     import pyarrow as pa
@@ -128,8 +127,9 @@ def _top(values: Any) -> float:
 def table_of(found: Lines) -> list[tuple[int, list[float | None]]]:
     """The newest points as rows of a table, evenly thinned: time, and a value for each line."""
     step = max(1, math.ceil(len(found.at_ms) / TABLE_ROWS))
-    return [(found.at_ms[i], [values[i] for values in found.lines.values()])
-            for i in range(len(found.at_ms) - 1, -1, -step)]
+    return [
+        (found.at_ms[i], [values[i] for values in found.lines.values()]) for i in range(len(found.at_ms) - 1, -1, -step)
+    ]
 
 
 SHORTEST = min(filter(None, LAYERS))

@@ -53,12 +53,20 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     asked = place.query.get("at", "")
     at = asked if whole(asked) is not None else None
     filters = {name: place.query.get(name, "") for name in ("search", "causes", "steps", "messages")}
-    return {"at": at, "filters": filters,
-            "live": live_config(place, readings, {}, tab="journal", at=at), "texts": texts(WORDS)}  # fmt: skip
+    return {
+        "at": at,
+        "filters": filters,
+        "live": live_config(place, readings, {}, tab="journal", at=at),
+        "texts": texts(WORDS),
+    }
 
 
 JOURNAL = BoardPage(
-    name="journal", title=_("Journal"), path="journal/", attached=True,
-    template="queueviz/boards/journal.html", channels=lambda place: [],
+    name="journal",
+    title=_("Journal"),
+    path="journal/",
+    attached=True,
+    template="queueviz/boards/journal.html",
+    channels=lambda place: [],
     context=_context,
-)  # fmt: skip
+)

@@ -16,14 +16,31 @@ from queueviz.boards.store_texts import WORDS as STORE_WORDS
 from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
 from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
 
-WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (WORDS, TEXTS, TOPOLOGY_WORDS, CONNECT_WORDS, REBALANCE_WORDS,
-                                                 STORE_WORDS, MESSAGE_WORDS)
-SIMPLE: dict[str, Callable[[Any], str]] = {"number": number,
-                                           "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
+WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (
+    WORDS,
+    TEXTS,
+    TOPOLOGY_WORDS,
+    CONNECT_WORDS,
+    REBALANCE_WORDS,
+    STORE_WORDS,
+    MESSAGE_WORDS,
+)
+SIMPLE: dict[str, Callable[[Any], str]] = {
+    "number": number,
+    "bytes": byte_count,
+    "ms": duration,
+    "clock": clock,
+    "second": second,
+}
 
 
 def shown(
-    row: Mapping[str, Any] | None, name: str, kind: str, *, now_ms: int, began_ms: int = 0,
+    row: Mapping[str, Any] | None,
+    name: str,
+    kind: str,
+    *,
+    now_ms: int,
+    began_ms: int = 0,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """`kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, body,

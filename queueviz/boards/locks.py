@@ -74,7 +74,10 @@ def _views(data: Locks, now_ms: int) -> list[LockView]:
         assigned, broker = members.get(row["assigned"] or ""), rows.QueueName.of(key).broker
         found.append(
             LockView(
-                key, shorts[key], broker, row,
+                key,
+                shorts[key],
+                broker,
+                row,
                 (holder["letter"] if holder else "?") if lock else "",
                 rows.colour(holder),
                 None if left is None else -(-left // 1000),
@@ -84,7 +87,7 @@ def _views(data: Locks, now_ms: int) -> list[LockView]:
                 mark_of(row) is not None or brokers.get(broker, "running") not in ("running", "hung"),
                 down_wait(row),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -109,9 +112,15 @@ def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
     for number in sorted(given, key=lambda key: (given[key]["at_ms"], key), reverse=True)[:most]:
         row = given[number]
         found.append(
-            {**row, "no": number, "who": letter(row["client_id"]), "me": rows.colour(members.get(row["client_id"])),
-             "held_by": letter(row.get("holder")), "short": shorts[row["queue"]]}
-        )  # fmt: skip
+            {
+                **row,
+                "no": number,
+                "who": letter(row["client_id"]),
+                "me": rows.colour(members.get(row["client_id"])),
+                "held_by": letter(row.get("holder")),
+                "short": shorts[row["queue"]],
+            }
+        )
     return found
 
 

@@ -39,16 +39,22 @@ def differ_text(row: Mapping[str, Any]) -> str:
     """
     differ, shared = row.get("members_differ"), row.get("shared_ids")
     said = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
-    said += [str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))
-             ] if differ else []
+    said += (
+        [str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))]
+        if differ
+        else []
+    )
     return "; ".join(said)
 
 
 def words_text(words: MemberWords, differ: Sequence[str]) -> str:
     """`orders TagA, 20 dropped by its client`: of its listener and model only what members differ on."""
     wanted = words.get("subscriptions")
-    said = [str(DIFFER["differ.unknown"])] if wanted is None else [
-        f"{sub['topic']} {sub['expression'] or '*'}" for sub in wanted]
+    said = (
+        [str(DIFFER["differ.unknown"])]
+        if wanted is None
+        else [f"{sub['topic']} {sub['expression'] or '*'}" for sub in wanted]
+    )
     apart = ((MODEL, words.get("model")), (LISTENER, words.get("listener")))
     said += [str(DIFFER[f"differ.{value}"]) for what, value in apart if what in differ and value]
     if {TOPICS, EXPRESSIONS} & set(differ):

@@ -29,9 +29,17 @@ def _context(place: Place, readings: Readings) -> Row:
     data = data_of(readings, name, dict)
     record = (data or {}).get("record")
     now_ms = now_of(place, readings, name)
-    found = {"asked": place.query.get("id", ""), "tab": "messages", "gone": data is None, "record": record,
-             "why": why_of((data or {}).get("why")), "now_ms": now_ms, "others": (data or {}).get("others") or (),
-             "live": live_config(place, {}, {}, tab="message"), "texts": texts()}  # fmt: skip
+    found = {
+        "asked": place.query.get("id", ""),
+        "tab": "messages",
+        "gone": data is None,
+        "record": record,
+        "why": why_of((data or {}).get("why")),
+        "now_ms": now_ms,
+        "others": (data or {}).get("others") or (),
+        "live": live_config(place, {}, {}, tab="message"),
+        "texts": texts(),
+    }
     if record is None:
         return found
     return found | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
@@ -67,14 +75,19 @@ def shown_record(record: Mapping[str, Any]) -> Row:
 def _entry_bytes(entry: Mapping[str, Any]) -> list[Row]:
     """The three fields of a queue's entry with their bytes (spec store-format 4)."""
     raw = bytes.fromhex(entry["hex"])
-    return [{"name": name, "bytes": raw[start:end].hex(" "), "value": entry[field]}
-            for name, field, start, end in ENTRY_FIELDS]
+    return [
+        {"name": name, "bytes": raw[start:end].hex(" "), "value": entry[field]}
+        for name, field, start, end in ENTRY_FIELDS
+    ]
 
 
 def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
     life = record.get("life") or {}
-    return {"life": life, "line": line_of(record["message"], life, now_ms),
-            "groups": groups_of(life, names_of(place.snapshot))}  # fmt: skip
+    return {
+        "life": life,
+        "line": line_of(record["message"], life, now_ms),
+        "groups": groups_of(life, names_of(place.snapshot)),
+    }
 
 
 def why_of(why: Mapping[str, Any] | None) -> str:
@@ -87,9 +100,12 @@ def why_of(why: Mapping[str, Any] | None) -> str:
 
 def _members(place: Place) -> list[Row]:
     """Who can be given a message once more: members with a listener that run, and real clients, by group."""
-    rows = [{"group": group["group"], "client_id": member["client_id"], "name": member.get("actor") or
-             member["client_id"]} for group in place.groups for member in group.get("members", ())
-            if member.get("client_id") and member.get("state") in ("running", None)]  # fmt: skip
+    rows = [
+        {"group": group["group"], "client_id": member["client_id"], "name": member.get("actor") or member["client_id"]}
+        for group in place.groups
+        for member in group.get("members", ())
+        if member.get("client_id") and member.get("state") in ("running", None)
+    ]
     return sorted(rows, key=lambda row: (row["group"], row["name"]))
 
 

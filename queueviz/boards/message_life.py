@@ -9,16 +9,29 @@ from queueviz.boards.message_texts import OUTCOMES, STATES, STEPS, sign_word
 
 Row = dict[str, Any]
 
-SIGNS = {"born": "✎", "stored": "▣", "half": "◧", "delayed": "◔", "retry": "↻", "dead_letter": "✕", "pulled": "▽",
-         "filtered": "∅", "given": "▶", "once": "▶"}  # fmt: skip
+SIGNS = {
+    "born": "✎",
+    "stored": "▣",
+    "half": "◧",
+    "delayed": "◔",
+    "retry": "↻",
+    "dead_letter": "✕",
+    "pulled": "▽",
+    "filtered": "∅",
+    "given": "▶",
+    "once": "▶",
+}
 
 
 def line_of(message: Mapping[str, Any], life: Mapping[str, Any], now_ms: int) -> list[Row]:
     """What happened, in the order of time: {"at_ms", "after_ms" (since it was stored), "sign", "word", "tone", "group",
     "who", "step", "end_ms", "outcome", "note", "seq"}; only `at_ms` and the words are always there."""
     chain = life.get("chain")
-    rows = [_born(message), *(_stored(step) for step in chain)] if chain is not None else [
-        _born(message), {**_row(message["store_ms"], "stored"), "step": message}]  # fmt: skip
+    rows = (
+        [_born(message), *(_stored(step) for step in chain)]
+        if chain is not None
+        else [_born(message), {**_row(message["store_ms"], "stored"), "step": message}]
+    )
     for group in life.get("groups") or ():
         steps = chain or ()
         rows += [_pull(pull, group, steps) for pull in group.get("pulls") or ()]
@@ -30,8 +43,20 @@ def line_of(message: Mapping[str, Any], life: Mapping[str, Any], now_ms: int) ->
 
 
 def _row(at_ms: int, what: str, **more: Any) -> Row:
-    return {"at_ms": at_ms, "what": what, "sign": SIGNS[what], "word": STEPS[what], "tone": "plain", "group": None,
-            "who": None, "step": None, "end_ms": None, "outcome": None, "seq": None, **more}  # fmt: skip
+    return {
+        "at_ms": at_ms,
+        "what": what,
+        "sign": SIGNS[what],
+        "word": STEPS[what],
+        "tone": "plain",
+        "group": None,
+        "who": None,
+        "step": None,
+        "end_ms": None,
+        "outcome": None,
+        "seq": None,
+        **more,
+    }
 
 
 def _born(message: Mapping[str, Any]) -> Row:
@@ -44,17 +69,33 @@ def _stored(step: Mapping[str, Any]) -> Row:
 
 
 def _pull(pull: Mapping[str, Any], group: Mapping[str, Any], steps: Any) -> Row:
-    return _row(pull["at_ms"], pull["what"], who=pull["actor"] or pull["client_id"], group=group["group"],
-                step=steps[pull["step"]], seq=pull["seq"])
+    return _row(
+        pull["at_ms"],
+        pull["what"],
+        who=pull["actor"] or pull["client_id"],
+        group=group["group"],
+        step=steps[pull["step"]],
+        seq=pull["seq"],
+    )
 
 
 def _given(delivery: Mapping[str, Any], group: Mapping[str, Any], steps: Any, now_ms: int) -> Row:
     outcome = sign_word(OUTCOMES, delivery["outcome"])
     end_ms = delivery["ended_ms"]
-    return _row(delivery["started_ms"], "once" if delivery["once"] else "given", seq=delivery["seq"], outcome=outcome,
-                who=delivery["actor"] or delivery["client_id"], group=group["group"], step=steps[delivery["step"]],
-                tone=outcome["tone"], end_ms=end_ms, thread=delivery["thread"], batch=delivery["batch"],
-                took_ms=(now_ms if end_ms is None else end_ms) - delivery["started_ms"])
+    return _row(
+        delivery["started_ms"],
+        "once" if delivery["once"] else "given",
+        seq=delivery["seq"],
+        outcome=outcome,
+        who=delivery["actor"] or delivery["client_id"],
+        group=group["group"],
+        step=steps[delivery["step"]],
+        tone=outcome["tone"],
+        end_ms=end_ms,
+        thread=delivery["thread"],
+        batch=delivery["batch"],
+        took_ms=(now_ms if end_ms is None else end_ms) - delivery["started_ms"],
+    )
 
 
 def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | None:
@@ -66,11 +107,24 @@ def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | 
     if groups is None:
         return None
     chain = life.get("chain") or ()
-    return [{**group, "said": sign_word(STATES, group["state"]), "last": _last(group),
-             "count": None if group.get("deliveries") is None else len(group["deliveries"]),
-             "places": [{**place, "said": sign_word(STATES, place["state"]), "reader": _name(place, names),
-                         "record": chain[place["step"]] if place["step"] < len(chain) else None}
-                        for place in group.get("places") or ()]} for group in groups]  # fmt: skip
+    return [
+        {
+            **group,
+            "said": sign_word(STATES, group["state"]),
+            "last": _last(group),
+            "count": None if group.get("deliveries") is None else len(group["deliveries"]),
+            "places": [
+                {
+                    **place,
+                    "said": sign_word(STATES, place["state"]),
+                    "reader": _name(place, names),
+                    "record": chain[place["step"]] if place["step"] < len(chain) else None,
+                }
+                for place in group.get("places") or ()
+            ],
+        }
+        for group in groups
+    ]
 
 
 def _name(place: Mapping[str, Any], names: Mapping[str, str]) -> str | None:

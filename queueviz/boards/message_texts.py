@@ -53,15 +53,18 @@ WORDS: dict[str, Any] = {
 }
 
 WHY: dict[str, Any] = {
-    "not_indexed": _("No broker that runs has a message with this unique key, and it is no offset id: those have 32 "
-                     "hexadecimal digits (56 with IPv6), the broker's address and the position in its log."),
-    "other_broker": _("No message here has this unique key. Read as an offset id it names a broker at {address}; "
-                      "here are {known}."),
+    "not_indexed": _(
+        "No broker that runs has a message with this unique key, and it is no offset id: those have 32 "
+        "hexadecimal digits (56 with IPv6), the broker's address and the position in its log."
+    ),
+    "other_broker": _(
+        "No message here has this unique key. Read as an offset id it names a broker at {address}; here are {known}."
+    ),
     "broker_down": _("{broker}, which stored it, is not running."),
     "deleted": _("Position {physical_offset} was in a log file that {broker} has deleted: its log begins at {low}."),
     "beyond_end": _("The log of {broker} ends at {high}, before position {physical_offset}."),
     "no_record": _("No record begins at position {physical_offset} of {broker}."),
-}  # fmt: skip
+}
 
 FLAGS: dict[str, Any] = {
     "compressed": _("compressed"),

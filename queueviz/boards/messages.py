@@ -36,8 +36,10 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "data": data,
         "rows": [(number, rows[number]) for number in sorted(rows, key=int, reverse=True)],
         "topics": [str(topic["topic"]) for topic in topics],
-        "queues": sorted({f"{queue['broker']}:{queue['queue_id']}" for topic in topics
-                          for queue in topic.get("queues", ())}, key=_by_number),
+        "queues": sorted(
+            {f"{queue['broker']}:{queue['queue_id']}" for topic in topics for queue in topic.get("queues", ())},
+            key=_by_number,
+        ),
         "wanted": {key: place.query.get(key, "") for key in FILTERS},
         "searched": searched,
         "ways": WAYS.items(),

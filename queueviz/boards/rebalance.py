@@ -34,29 +34,47 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     lines, row = views.lines(data, topic, names, now_ms), data["group"]
     given = texts(rebalance_words())
     return {
-        "group": group["group"] if group else None, "groups": place.groups, "group_row": row, "topics": topics,
-        "topic": topic, "broadcasting": row["model"] == "BROADCASTING", "orderly": bool(row["orderly"]),
-        "minds": views.minds(data, topic, names, now_ms), "lines": lines,
+        "group": group["group"] if group else None,
+        "groups": place.groups,
+        "group_row": row,
+        "topics": topics,
+        "topic": topic,
+        "broadcasting": row["model"] == "BROADCASTING",
+        "orderly": bool(row["orderly"]),
+        "minds": views.minds(data, topic, names, now_ms),
+        "lines": lines,
         "troubled": sum(1 for line in lines.values() if line["trouble"]),
-        "waves": views.waves(data, topic, names), "moves": views.moves(data, topic, names),
+        "waves": views.waves(data, topic, names),
+        "moves": views.moves(data, topic, names),
         "online": sum(1 for member in data["members"].values() if member["known_to"]),
-        "apart": _apart(data, topic), "now_ms": now_ms,
-        "names": names, "lives": data["lives"],
-        "strategies": STRATEGIES, "most_members": MOST_MEMBERS, "most_queues": MOST_QUEUES,
+        "apart": _apart(data, topic),
+        "now_ms": now_ms,
+        "names": names,
+        "lives": data["lives"],
+        "strategies": STRATEGIES,
+        "most_members": MOST_MEMBERS,
+        "most_queues": MOST_QUEUES,
         "rooms": _rooms(place),
-        "live": live_config(place, readings, {"rebalance": name}, tab="rebalance", topic=topic,
-                            group=group["group"] if group else None),
+        "live": live_config(
+            place, readings, {"rebalance": name}, tab="rebalance", topic=topic, group=group["group"] if group else None
+        ),
         "texts": given,
-    }  # fmt: skip
+    }
 
 
 def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
     """Members that do not have one strategy or one subscription in common, side by side."""
     if not data["group"]["apart"]:
         return []
-    return [{"who": member["letter"] or client_id, "me": rows.colour(member), "strategy": member["strategy"],
-             "wants": views.wanted(member, topic)}
-            for client_id, member in data["members"].items()]  # fmt: skip
+    return [
+        {
+            "who": member["letter"] or client_id,
+            "me": rows.colour(member),
+            "strategy": member["strategy"],
+            "wants": views.wanted(member, topic),
+        }
+        for client_id, member in data["members"].items()
+    ]
 
 
 def _rooms(place: Place) -> str:

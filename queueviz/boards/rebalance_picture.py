@@ -37,44 +37,77 @@ def picture(answer: Answer) -> dict[str, Any]:
     counts = [len(queues) for queues in answer["after"].values()]
     drawn = len(answer["queues"]) <= MOST_DRAWN and len(owner) <= MOST_DRAWN
     return {
-        "columns": {"before": _column(answer["before"], answer["labels"], colours, shorts, moved | lost),
-                    "after": _column(answer["after"], answer["labels"], colours, shorts, moved)} if drawn else None,
-        "most": max(counts, default=0), "least": min(counts, default=0), "idle": counts.count(0),
-        "ring": _ring(answer, colours, shorts, moved), "sum": _sum(answer), "rooms": answer.get("rooms"),
-        "shares": [{"label": answer["labels"][member], "me": colours[member], "member": member,
-                    "new": member not in answer["before"], "index": _index(answer, member),
-                    "had": [shorts[queue] for queue in answer["before"].get(member, ())],
-                    "gets": [(shorts[queue], queue in moved) for queue in answer["after"].get(member, ())],
-                    "gone": member not in answer["after"]} for member in answer["labels"]],
+        "columns": {
+            "before": _column(answer["before"], answer["labels"], colours, shorts, moved | lost),
+            "after": _column(answer["after"], answer["labels"], colours, shorts, moved),
+        }
+        if drawn
+        else None,
+        "most": max(counts, default=0),
+        "least": min(counts, default=0),
+        "idle": counts.count(0),
+        "ring": _ring(answer, colours, shorts, moved),
+        "sum": _sum(answer),
+        "rooms": answer.get("rooms"),
+        "shares": [
+            {
+                "label": answer["labels"][member],
+                "me": colours[member],
+                "member": member,
+                "new": member not in answer["before"],
+                "index": _index(answer, member),
+                "had": [shorts[queue] for queue in answer["before"].get(member, ())],
+                "gets": [(shorts[queue], queue in moved) for queue in answer["after"].get(member, ())],
+                "gone": member not in answer["after"],
+            }
+            for member in answer["labels"]
+        ],
         "unowned": [shorts[queue] for queue in answer["queues"] if queue not in owner_after],
-    }  # fmt: skip
+    }
 
 
 def _index(answer: Answer, member: str) -> int | None:
     return answer["members"].index(member) if member in answer["members"] else None
 
 
-def _column(shares: Mapping[str, list[str]], labels: Mapping[str, str], colours: Mapping[str, str],
-            shorts: Mapping[str, str], moved: set[str]) -> list[Line]:
+def _column(
+    shares: Mapping[str, list[str]],
+    labels: Mapping[str, str],
+    colours: Mapping[str, str],
+    shorts: Mapping[str, str],
+    moved: set[str],
+) -> list[Line]:
     found: list[Line] = []
     for member, queues in shares.items():
         label = str(labels.get(member) or member)
         for queue in ("", *queues):
-            found.append({"label": label, "me": colours[member], "queue": queue, "short": shorts.get(queue, ""),
-                          "moved": queue in moved, "count": len(queues)})  # fmt: skip
+            found.append(
+                {
+                    "label": label,
+                    "me": colours[member],
+                    "queue": queue,
+                    "short": shorts.get(queue, ""),
+                    "moved": queue in moved,
+                    "count": len(queues),
+                }
+            )
     return found
 
 
-def _ring(answer: Answer, colours: Mapping[str, str], shorts: Mapping[str, str],
-          moved: set[str]) -> dict[str, Any] | None:
+def _ring(
+    answer: Answer, colours: Mapping[str, str], shorts: Mapping[str, str], moved: set[str]
+) -> dict[str, Any] | None:
     """Places of members as (position, label, class), of queues as (position, short name, moved)."""
     ring = answer.get("ring")
     if not ring:
         return None
     queues = sorted(ring["queues"].items(), key=lambda item: item[1])
-    return {"places": [(place, str(answer["labels"].get(member) or member), colours[member])
-                       for place, member in ring["places"]],
-            "queues": [(position, shorts[queue], queue in moved) for queue, position in queues]}  # fmt: skip
+    return {
+        "places": [
+            (place, str(answer["labels"].get(member) or member), colours[member]) for place, member in ring["places"]
+        ],
+        "queues": [(position, shorts[queue], queue in moved) for queue, position in queues],
+    }
 
 
 def _sum(answer: Answer) -> dict[str, int] | None:
@@ -82,5 +115,10 @@ def _sum(answer: Answer) -> dict[str, int] | None:
     if answer["strategy"] not in ("AVG", "AVG_BY_CIRCLE") or not answer["members"]:
         return None
     share, odd = divmod(len(answer["queues"]), len(answer["members"]))
-    return {"queues": len(answer["queues"]), "members": len(answer["members"]), "share": share, "odd": odd,
-            "more": share + 1}  # fmt: skip
+    return {
+        "queues": len(answer["queues"]),
+        "members": len(answer["members"]),
+        "share": share,
+        "odd": odd,
+        "more": share + 1,
+    }

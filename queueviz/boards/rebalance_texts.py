@@ -58,8 +58,14 @@ LANES: dict[str, Any] = {
 }
 WORDS: dict[str, Any] = {
     f"{family}.{name}": text
-    for family, table in (("mind", MINDS), ("trouble", TROUBLES), ("because", BECAUSE), ("gap", GAPS), ("lanes", LANES),
-                          ("strategy", STRATEGIES))
+    for family, table in (
+        ("mind", MINDS),
+        ("trouble", TROUBLES),
+        ("because", BECAUSE),
+        ("gap", GAPS),
+        ("lanes", LANES),
+        ("strategy", STRATEGIES),
+    )
     for name, text in table.items()
 }
 

@@ -34,13 +34,29 @@ TOGETHER_MS = 5_000  # facts of several brokers about one member are one happeni
 
 NOTHING: Rebalance = {
     "group": {"group": "", "model": None, "orderly": None, "strategy": None, "strategies": {}, "apart": []},
-    "lives": {"rebalance_ms": 20_000, "route_ms": 30_000}, "brokers": {}, "topics": {}, "members": {}, "beliefs": {},
-    "queues": {}, "waits": {}, "rounds": {}, "moves": {},
-}  # fmt: skip
+    "lives": {"rebalance_ms": 20_000, "route_ms": 30_000},
+    "brokers": {},
+    "topics": {},
+    "members": {},
+    "beliefs": {},
+    "queues": {},
+    "waits": {},
+    "rounds": {},
+    "moves": {},
+}
 """Of a group the engine could not be asked about."""
 
-UNKNOWN: Division = {"members": None, "queues": None, "mine": None, "asked_ms": None, "trigger": None, "index": None,
-                    "agrees": None, "missed_ms": None, "missed_why": None}  # fmt: skip
+UNKNOWN: Division = {
+    "members": None,
+    "queues": None,
+    "mine": None,
+    "asked_ms": None,
+    "trigger": None,
+    "index": None,
+    "agrees": None,
+    "missed_ms": None,
+    "missed_why": None,
+}
 """Of a member that does not report its last division."""
 
 
@@ -101,17 +117,25 @@ def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_m
     belief: Division = found or UNKNOWN
     ids, mine = belief["members"], belief["mine"]
     return {
-        "who": member.get("actor") or client_id.partition("#")[0], "letter": member.get("letter") or "?",
-        "me": rows.colour(member), "state": member.get("state"), "due_ms": member.get("due_ms"),
-        "strategy": member.get("strategy"), "wants": wanted(member, topic),
-        "asked_ms": belief["asked_ms"], "trigger": belief["trigger"],
-        "told": None if ids is None else names.all(ids), "has": counted(belief["queues"]),
-        "place": _place(belief), "agrees": belief["agrees"], "against": _against(data, topic, belief, names),
+        "who": member.get("actor") or client_id.partition("#")[0],
+        "letter": member.get("letter") or "?",
+        "me": rows.colour(member),
+        "state": member.get("state"),
+        "due_ms": member.get("due_ms"),
+        "strategy": member.get("strategy"),
+        "wants": wanted(member, topic),
+        "asked_ms": belief["asked_ms"],
+        "trigger": belief["trigger"],
+        "told": None if ids is None else names.all(ids),
+        "has": counted(belief["queues"]),
+        "place": _place(belief),
+        "agrees": belief["agrees"],
+        "against": _against(data, topic, belief, names),
         "mine": None if mine is None else " ".join(names.queue(key) for key in mine) or word("mind.nothing"),
         "ids": None if ids is None else list(ids),
         "result": None if mine is None else [row_of(key) for key in mine],
         "note": _note(member, found, now_ms),
-    }  # fmt: skip
+    }
 
 
 def counted(queues: Mapping[str, int] | None) -> str | None:
@@ -182,8 +206,17 @@ def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: i
     sentence = word("lanes.sentence").format(
         queue=names.queue(key), held=names.all(held), claims=names.all(claims), due=names.all(due)
     )
-    return {"short": names.queue(key), "broker": row["broker"], "held": list(held), "claims": list(claims),
-            "due": list(due), "trouble": trouble, "said": said, "since_ms": since_ms, "sentence": sentence}  # fmt: skip
+    return {
+        "short": names.queue(key),
+        "broker": row["broker"],
+        "held": list(held),
+        "claims": list(claims),
+        "due": list(due),
+        "trouble": trouble,
+        "said": said,
+        "since_ms": since_ms,
+        "sentence": sentence,
+    }
 
 
 def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
@@ -201,15 +234,27 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
         key = (because["what"], None if changed_ms is not None else because["who"]) if because else ("none", None)
         wave = next((wave for wave in found if wave["key"] == key and abs(wave["at_ms"] - at_ms) <= TOGETHER_MS), None)
         if wave is None:
-            wave = {"key": key, "at_ms": at_ms, "seq": because["seq"] if because else None,
-                    "said": because_of(because, names), "rounds": []}  # fmt: skip
+            wave = {
+                "key": key,
+                "at_ms": at_ms,
+                "seq": because["seq"] if because else None,
+                "said": because_of(because, names),
+                "rounds": [],
+            }
             found.append(wave)
         late_ms = max(0, row["at_ms"] - wave["at_ms"])
         wave["rounds"].append(
-            {"seq": seq, "who": names.whose(row["client_id"]), "me": names.colour(row["client_id"]),
-             "trigger": row["trigger"], "late_ms": late_ms, "queues": row["queues"],
-             "added": len(row["added"]), "dropped": len(row["dropped"])}
-        )  # fmt: skip
+            {
+                "seq": seq,
+                "who": names.whose(row["client_id"]),
+                "me": names.colour(row["client_id"]),
+                "trigger": row["trigger"],
+                "late_ms": late_ms,
+                "queues": row["queues"],
+                "added": len(row["added"]),
+                "dropped": len(row["dropped"]),
+            }
+        )
     return found[::-1][:WAVES_SHOWN]
 
 
@@ -228,13 +273,22 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
             continue
         left_why = row["left_why"]
         found.append(
-            {"seq": seq, "at_ms": row["taken_ms"], "queue": names.queue(row["queue"]), "from": row["from"],
-             "from_who": names.whose(row["from"]) if row["from"] else "–",
-             "from_me": names.colour(row["from"]), "to_who": names.whose(row["to"]),
-             "to_me": names.colour(row["to"]), "gap": gap(row), "both": _both(row),
-             "said": because_of(row["because"], names),
-             "why": VALUES.get(left_why, left_why) if left_why else "", "start": row["start_offset"]}
-        )  # fmt: skip
+            {
+                "seq": seq,
+                "at_ms": row["taken_ms"],
+                "queue": names.queue(row["queue"]),
+                "from": row["from"],
+                "from_who": names.whose(row["from"]) if row["from"] else "–",
+                "from_me": names.colour(row["from"]),
+                "to_who": names.whose(row["to"]),
+                "to_me": names.colour(row["to"]),
+                "gap": gap(row),
+                "both": _both(row),
+                "said": because_of(row["because"], names),
+                "why": VALUES.get(left_why, left_why) if left_why else "",
+                "start": row["start_offset"],
+            }
+        )
     return found[:MOVES_SHOWN]
 
 

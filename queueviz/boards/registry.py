@@ -24,9 +24,28 @@ from queueviz.boards.topics import TOPIC_FORM, TOPIC_SHEET, TOPICS
 from queueviz.boards.topology import MAP, PANEL, TOPOLOGY
 
 BOARDS: dict[str, BoardPage] = {  # those with a title in the order of the navigation
-    page.name: page for page in (BOARD, GROUPS, REBALANCE, LOCKS, STORE, INDEX, MESSAGES, TOPOLOGY, TOPICS, JOURNAL,
-                                 RESET, SETTINGS, CLIENT, FRAMES, CONNECT, MESSAGE)
+    page.name: page
+    for page in (
+        BOARD,
+        GROUPS,
+        REBALANCE,
+        LOCKS,
+        STORE,
+        INDEX,
+        MESSAGES,
+        TOPOLOGY,
+        TOPICS,
+        JOURNAL,
+        RESET,
+        SETTINGS,
+        CLIENT,
+        FRAMES,
+        CONNECT,
+        MESSAGE,
+    )
 }
 TABS = tuple(page for page in BOARDS.values() if page.title)
-PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
-                                                 PANEL, STATE, TROUBLE, LIFE)}
+PARTS: dict[str, Part] = {
+    part.name: part
+    for part in (RAIL, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP, PANEL, STATE, TROUBLE, LIFE)
+}

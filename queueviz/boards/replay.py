@@ -49,15 +49,39 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
     group = place.group()
     topic = place.topic(group)
     config = live_config(
-        place, {}, {}, tab="board", group=group["group"] if group else None, topic=topic, sel=query.get("sel"),
-        subscription=[], replay={"state": found, "newest": now.get("seq", found["seq"]), "newest_ms": now.get("at_ms"),
-                                 "most": LIMITS.exact_events},
-    )  # fmt: skip
+        place,
+        {},
+        {},
+        tab="board",
+        group=group["group"] if group else None,
+        topic=topic,
+        sel=query.get("sel"),
+        subscription=[],
+        replay={
+            "state": found,
+            "newest": now.get("seq", found["seq"]),
+            "newest_ms": now.get("at_ms"),
+            "most": LIMITS.exact_events,
+        },
+    )
     config["names"] = names_of(then) | config["names"]
-    return {"groups": place.groups, "group_row": group, "group": group["group"] if group else None, "topic": topic,
-            "topics": topics_of(group), "header": {}, "queues": [], "strips": [], "members": [], "side": [],
-            "strategies": STRATEGIES, "found": found, "newest": now.get("seq"), "live": config,
-            "texts": texts(PLAYER_WORDS | WORDS)}  # fmt: skip
+    return {
+        "groups": place.groups,
+        "group_row": group,
+        "group": group["group"] if group else None,
+        "topic": topic,
+        "topics": topics_of(group),
+        "header": {},
+        "queues": [],
+        "strips": [],
+        "members": [],
+        "side": [],
+        "strategies": STRATEGIES,
+        "found": found,
+        "newest": now.get("seq"),
+        "live": config,
+        "texts": texts(PLAYER_WORDS | WORDS),
+    }
 
 
 def present(now: Snapshot, slug: str) -> dict[str, Any]:

@@ -48,10 +48,16 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "broadcasting": header is not None and header.get("model") == "BROADCASTING",
         "other_groups": [g["group"] for g in place.groups if group and g["group"] != group["group"]],
         "now_ms": now_ms,
-        "live": live_config(place, readings, {"board": name}, tab="reset", group=group["group"] if group else None,
-                            topic=place.topic(group)),
+        "live": live_config(
+            place,
+            readings,
+            {"board": name},
+            tab="reset",
+            group=group["group"] if group else None,
+            topic=place.topic(group),
+        ),
         "texts": texts(),
-    }  # fmt: skip
+    }
 
 
 RESET = BoardPage(

@@ -37,14 +37,27 @@ def _context(place: Place, readings: Readings) -> Row:
     broker = next((row for row in brokers if node_name(row) == place.node), None)
     given = texts(store_words())
     return {
-        "node": place.node, "nodes": sorted(node_name(row) for row in brokers), "broker": broker or {}, "disk": disk,
-        "log": figures(disk), "queues": queues, "queue": queue, "entries": entries(records, queue),
+        "node": place.node,
+        "nodes": sorted(node_name(row) for row in brokers),
+        "broker": broker or {},
+        "disk": disk,
+        "log": figures(disk),
+        "queues": queues,
+        "queue": queue,
+        "entries": entries(records, queue),
         "buttons": next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == place.node), ()),
         "now_ms": now_of(place, readings, disk_channel(place)),
-        "live": live_config(place, readings, {"store": store_channel(place), "disk": disk_channel(place)}, tab="store",
-                            queue=queue, broker=broker["broker"] if broker else None, node=place.node),
+        "live": live_config(
+            place,
+            readings,
+            {"store": store_channel(place), "disk": disk_channel(place)},
+            tab="store",
+            queue=queue,
+            broker=broker["broker"] if broker else None,
+            node=place.node,
+        ),
         "texts": given,
-    }  # fmt: skip
+    }
 
 
 def figures(disk: Disk | None) -> Row:
@@ -52,15 +65,19 @@ def figures(disk: Disk | None) -> Row:
     if disk is None:
         return {}
     log = disk["log"]
-    return {**log, "loose": str(int(log["max"]) - int(log["flushed"])),
-            "behind": None if log["replicated"] is None else str(int(log["max"]) - int(log["replicated"]))}
+    return {
+        **log,
+        "loose": str(int(log["max"]) - int(log["flushed"])),
+        "behind": None if log["replicated"] is None else str(int(log["max"]) - int(log["replicated"])),
+    }
 
 
 def entries(records: Mapping[str, TapeRecord], queue: str | None) -> list[Row]:
     """The newest of one queue, as far as the tape reaches; the newest first."""
     topic, _, number = (queue or "").rpartition("/")
-    mine = [{**row, "at": at} for at, row in records.items()
-            if row["topic"] == topic and str(row["queue_id"]) == number]  # fmt: skip
+    mine = [
+        {**row, "at": at} for at, row in records.items() if row["topic"] == topic and str(row["queue_id"]) == number
+    ]
     return sorted(mine, key=lambda row: int(str(row["at"])), reverse=True)[:ENTRIES_SHOWN]
 
 

@@ -33,13 +33,35 @@ def _as_it_slept(topic: TopicRow) -> TopicUse:
     """The topic of a snapshot (catalogue 9): nothing about groups and origins, one pair of counts for all brokers."""
     write, read = topic["write_queues"], topic["read_queues"]
     queues: list[QueueOfTopic] = [
-        {"broker": queue["broker"], "queue_id": queue["queue_id"], "min": queue["min"], "max": queue["max"],
-         "rate_per_s": queue.get("rate_per_s"), "waiting": {}, "use": _use(queue["queue_id"], write, read)}
-        for queue in topic.get("queues", ()) if queue.get("max") is not None]
-    return {"topic": topic["topic"], "kind": topic["kind"], "groups": [], "queues": queues,
-            "brokers": [{"broker": broker, "write_queues": write, "read_queues": read,
-                         "permission": topic["permission"], "how": None, "down": None}
-                        for broker in sorted({queue["broker"] for queue in queues})]}
+        {
+            "broker": queue["broker"],
+            "queue_id": queue["queue_id"],
+            "min": queue["min"],
+            "max": queue["max"],
+            "rate_per_s": queue.get("rate_per_s"),
+            "waiting": {},
+            "use": _use(queue["queue_id"], write, read),
+        }
+        for queue in topic.get("queues", ())
+        if queue.get("max") is not None
+    ]
+    return {
+        "topic": topic["topic"],
+        "kind": topic["kind"],
+        "groups": [],
+        "queues": queues,
+        "brokers": [
+            {
+                "broker": broker,
+                "write_queues": write,
+                "read_queues": read,
+                "permission": topic["permission"],
+                "how": None,
+                "down": None,
+            }
+            for broker in sorted({queue["broker"] for queue in queues})
+        ],
+    }
 
 
 def _use(queue_id: int, write: int, read: int) -> str:
@@ -49,26 +71,38 @@ def _use(queue_id: int, write: int, read: int) -> str:
 
 
 def _topic(topic: TopicUse) -> Row:
-    brokers = [_broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]], topic["groups"])
-               for row in topic["brokers"]]
+    brokers = [
+        _broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]], topic["groups"])
+        for row in topic["brokers"]
+    ]
     running = [broker for broker in brokers if not broker["down"]]
     queues = [queue for broker in running for queue in broker["queues"]]
-    return {"topic": topic["topic"], "kind": topic["kind"], "groups": topic["groups"], "brokers": brokers,
-            "running": running, "messages": sum(q["messages"] for broker in brokers for q in broker["queues"]),
-            "rate": sum(queue["rate_per_s"] or 0 for queue in queues),
-            "write": max((broker["write_queues"] for broker in running), default=0),
-            "read": max((broker["read_queues"] for broker in running), default=0),
-            "stranded": [queue for queue in queues if queue["stranded"]],
-            "starved": [queue for queue in queues if queue["use"] == "ro"],
-            "unread": [queue for queue in queues if queue["use"] == "wo"]}  # fmt: skip
+    return {
+        "topic": topic["topic"],
+        "kind": topic["kind"],
+        "groups": topic["groups"],
+        "brokers": brokers,
+        "running": running,
+        "messages": sum(q["messages"] for broker in brokers for q in broker["queues"]),
+        "rate": sum(queue["rate_per_s"] or 0 for queue in queues),
+        "write": max((broker["write_queues"] for broker in running), default=0),
+        "read": max((broker["read_queues"] for broker in running), default=0),
+        "stranded": [queue for queue in queues if queue["stranded"]],
+        "starved": [queue for queue in queues if queue["use"] == "ro"],
+        "unread": [queue for queue in queues if queue["use"] == "wo"],
+    }
 
 
 def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -> Row:
     permission, down = row["permission"], row["down"]
     said = str(DOWN["down.kept" if down["kept"] else "down.nobody"]) if down else ""
-    return {**row, "queues": [_queue(queue, groups) for queue in queues], "count": len(queues),
-            "down_said": f"{said}, {as_of(down)}" if down else "",
-            "rights": ("R" if permission & 4 else "-") + ("W" if permission & 2 else "-")}  # fmt: skip
+    return {
+        **row,
+        "queues": [_queue(queue, groups) for queue in queues],
+        "count": len(queues),
+        "down_said": f"{said}, {as_of(down)}" if down else "",
+        "rights": ("R" if permission & 4 else "-") + ("W" if permission & 2 else "-"),
+    }
 
 
 def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
@@ -77,9 +111,15 @@ def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
     waiting = {group: None if count is None else int(count) for group, count in queue["waiting"].items()}
     unreadable = queue["use"] in ("wo", "none")
     behind = [messages if count is None else count for count in waiting.values()]
-    return {**queue, "key": f"{queue['broker']}:{queue['queue_id']}", "messages": messages, "waiting": waiting,
-            "waits": [(group, waiting.get(group)) for group in groups],
-            "behind": max(behind, default=messages), "stranded": (max(behind, default=messages) if unreadable else 0)}
+    return {
+        **queue,
+        "key": f"{queue['broker']}:{queue['queue_id']}",
+        "messages": messages,
+        "waiting": waiting,
+        "waits": [(group, waiting.get(group)) for group in groups],
+        "behind": max(behind, default=messages),
+        "stranded": (max(behind, default=messages) if unreadable else 0),
+    }
 
 
 def _shrink(topic: Row, wanted: str) -> Row:
@@ -88,8 +128,15 @@ def _shrink(topic: Row, wanted: str) -> Row:
     to = min(int(wanted), MOST_QUEUES) if wanted.isdigit() else default
     upper = [q for broker in topic["running"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
     waiting = [queue for queue in upper if queue["behind"]]
-    return {"to": to, "upper": upper, "waiting": waiting, "left": sum(queue["behind"] for queue in waiting),
-            "write_done": topic["write"] <= to, "drained": not waiting, "read_done": topic["read"] <= to}
+    return {
+        "to": to,
+        "upper": upper,
+        "waiting": waiting,
+        "left": sum(queue["behind"] for queue in waiting),
+        "write_done": topic["write"] <= to,
+        "drained": not waiting,
+        "read_done": topic["read"] <= to,
+    }
 
 
 def _sheet(place: Place, readings: Readings) -> Row:
@@ -104,8 +151,13 @@ def _sheet(place: Place, readings: Readings) -> Row:
 
 def _page(place: Place, readings: Readings) -> Row:
     found = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
-    return {"topic_rows": found, "wanted": _wanted(place), "live": live_config(place, readings, {}, tab="topics"),
-            "texts": texts(), **_sheet(place, readings)}  # fmt: skip
+    return {
+        "topic_rows": found,
+        "wanted": _wanted(place),
+        "live": live_config(place, readings, {}, tab="topics"),
+        "texts": texts(),
+        **_sheet(place, readings),
+    }
 
 
 def _wanted(place: Place) -> str:
@@ -113,15 +165,23 @@ def _wanted(place: Place) -> str:
 
 
 TOPICS = BoardPage(
-    name="topics", title=_("Topics"), path="topics/", template="queueviz/boards/topics.html",
+    name="topics",
+    title=_("Topics"),
+    path="topics/",
+    template="queueviz/boards/topics.html",
     twin="queueviz/partials/topics_table.html",
-    channels=lambda place: [_channel(place)], context=_page,
-)  # fmt: skip
+    channels=lambda place: [_channel(place)],
+    context=_page,
+)
 TOPIC_SHEET = Part(
-    name="topic", template="queueviz/partials/topic_sheet.html", channels=lambda place: [_channel(place)],
+    name="topic",
+    template="queueviz/partials/topic_sheet.html",
+    channels=lambda place: [_channel(place)],
     context=_sheet,
-)  # fmt: skip
+)
 TOPIC_FORM = Part(
-    name="topic-form", template="queueviz/partials/topic_form.html", channels=lambda place: [_channel(place)],
+    name="topic-form",
+    template="queueviz/partials/topic_form.html",
+    channels=lambda place: [_channel(place)],
     context=_sheet,
-)  # fmt: skip
+)

@@ -27,8 +27,13 @@ def _data(place: Place, readings: Readings) -> Topology:
 
 def _map(place: Place, readings: Readings) -> Row:
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
-    return {"servers": plan.servers(data, now_ms), "brokers": plan.brokers(data), "clients": plan.clients(data),
-            "shape": plan.shape(data), "now_ms": now_ms}  # fmt: skip
+    return {
+        "servers": plan.servers(data, now_ms),
+        "brokers": plan.brokers(data),
+        "clients": plan.clients(data),
+        "shape": plan.shape(data),
+        "now_ms": now_ms,
+    }
 
 
 def _twin(place: Place, readings: Readings) -> Row:
@@ -45,15 +50,24 @@ def _panel(place: Place, readings: Readings) -> Row:
     if node in data["brokers"] or node in data["name_servers"]:
         kind = "broker" if node in data["brokers"] else "server"
         buttons = next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == node), ())
-        found |= {"chosen": kind, "node": node, "buttons": buttons, "links": plan.links_of(data, node),
-                  "views": plan.views_of(data, node),
-                  "row": data["brokers"].get(node) or data["name_servers"][node]}  # fmt: skip
+        found |= {
+            "chosen": kind,
+            "node": node,
+            "buttons": buttons,
+            "links": plan.links_of(data, node),
+            "views": plan.views_of(data, node),
+            "row": data["brokers"].get(node) or data["name_servers"][node],
+        }
     elif link in data["links"]:
         row = plan.linked(data["links"][link])
         found |= {"chosen": "link", "link": link, "row": row, "broken": plan.is_broken(row), "ways": _ways(row)}
     elif place.attached and node in data["clients"]:  # elsewhere a client has a page of its own
-        found |= {"chosen": "client", "node": node, "row": _client(place, data["clients"][node]),
-                  "links": plan.links_of(data, node)}  # fmt: skip
+        found |= {
+            "chosen": "client",
+            "node": node,
+            "row": _client(place, data["clients"][node]),
+            "links": plan.links_of(data, node),
+        }
     elif stack := next((box for box in plan.clients(data) if box.key == node and box.stack), None):
         found |= {"chosen": "stack", "box": stack, "rows": [(name, data["clients"][name]) for name in stack.nodes]}
     return found
@@ -65,8 +79,12 @@ def _client(place: Place, row: ClientNode) -> Row:
     for group in place.snapshot.get("groups", ()):
         for member in group["members"]:
             if member["client_id"] == client_id:
-                return {**row, "address": member.get("address"), "language": member["language"],
-                        "release": member.get("release") or member["version"]}
+                return {
+                    **row,
+                    "address": member.get("address"),
+                    "language": member["language"],
+                    "release": member.get("release") or member["version"],
+                }
     producer = next((one for one in place.snapshot.get("producers", ()) if one["client_id"] == client_id), None)
     language, version = (producer.get("language"), producer.get("version")) if producer else (None, None)
     return {**row, "address": None, "language": language, "release": version}
@@ -75,27 +93,59 @@ def _client(place: Place, row: ClientNode) -> Row:
 def _ways(row: LinkState) -> list[Row]:
     """Both ways at once, then each by itself."""
     a, b = row["a"], row["b"]
-    return [{"a": a, "b": b, "one_way": False, "arrow": "↔"}, {"a": a, "b": b, "one_way": True, "arrow": "→"},
-            {"a": b, "b": a, "one_way": True, "arrow": "→"}]  # fmt: skip
+    return [
+        {"a": a, "b": b, "one_way": False, "arrow": "↔"},
+        {"a": a, "b": b, "one_way": True, "arrow": "→"},
+        {"a": b, "b": a, "one_way": True, "arrow": "→"},
+    ]
 
 
 def _page(place: Place, readings: Readings) -> Row:
     given = texts(topology_words())
     name = _channel(place)
-    live = live_config(place, readings, {"topology": name} if data_of(readings, name, Topology) else {}, tab="topology",
-                       signs=SIGNS, most_boxes=plan.MOST_BOXES, late_ms=plan.LATE_MS)  # fmt: skip
-    return {**_map(place, readings), **_panel(place, readings), "live": live, "texts": given,
-            "topics": [topic["topic"] for topic in place.topics],
-            "topic": place.query.get("topic") or place.topic(None)}  # fmt: skip
+    live = live_config(
+        place,
+        readings,
+        {"topology": name} if data_of(readings, name, Topology) else {},
+        tab="topology",
+        signs=SIGNS,
+        most_boxes=plan.MOST_BOXES,
+        late_ms=plan.LATE_MS,
+    )
+    return {
+        **_map(place, readings),
+        **_panel(place, readings),
+        "live": live,
+        "texts": given,
+        "topics": [topic["topic"] for topic in place.topics],
+        "topic": place.query.get("topic") or place.topic(None),
+    }
 
 
 TOPOLOGY = BoardPage(
-    name="topology", title=_("Topology"), path="topology/", attached=True, replayed=True,
-    template="queueviz/boards/topology.html", twin="queueviz/partials/twin_topology.html",
+    name="topology",
+    title=_("Topology"),
+    path="topology/",
+    attached=True,
+    replayed=True,
+    template="queueviz/boards/topology.html",
+    twin="queueviz/partials/twin_topology.html",
     channels=lambda place: [_channel(place)],
     context=lambda place, readings: {**_twin(place, readings), **_page(place, readings)},
-)  # fmt: skip
-MAP = Part(name="topology-map", attached=True, replayed=True, template="queueviz/partials/topology_map.html",
-           channels=lambda place: [_channel(place)], context=_map)  # fmt: skip
-PANEL = Part(name="topology-panel", attached=True, replayed=True, template="queueviz/partials/topology_panel.html",
-             channels=lambda place: [_channel(place)], context=_panel)  # fmt: skip
+)
+MAP = Part(
+    name="topology-map",
+    attached=True,
+    replayed=True,
+    template="queueviz/partials/topology_map.html",
+    channels=lambda place: [_channel(place)],
+    context=_map,
+)
+PANEL = Part(
+    name="topology-panel",
+    attached=True,
+    replayed=True,
+    template="queueviz/partials/topology_panel.html",
+    channels=lambda place: [_channel(place)],
+    context=_panel,
+)

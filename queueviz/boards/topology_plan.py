@@ -68,8 +68,10 @@ class Box(NamedTuple):
 
 
 def servers(data: Topology, now_ms: int) -> list[Box]:
-    return [Box(name, (name,), row, _sign(row["state"]), tuple(_rings(data, name, row, now_ms)))
-            for name, row in data["name_servers"].items()]  # fmt: skip
+    return [
+        Box(name, (name,), row, _sign(row["state"]), tuple(_rings(data, name, row, now_ms)))
+        for name, row in data["name_servers"].items()
+    ]
 
 
 def brokers(data: Topology) -> list[Box]:
@@ -85,27 +87,36 @@ def clients(data: Topology) -> list[Box]:
     stacks: dict[str, list[str]] = {}
     for name in names:
         stacks.setdefault(_group(rows[name]), []).append(name)
-    return [Box(f"group:{group}", tuple(inside), {"state": _worst(rows, inside), "kind": rows[inside[0]]["kind"]},
-                _sign(_worst(rows, inside)), stack=group)
-            for group, inside in stacks.items()]  # fmt: skip
+    return [
+        Box(
+            f"group:{group}",
+            tuple(inside),
+            {"state": _worst(rows, inside), "kind": rows[inside[0]]["kind"]},
+            _sign(_worst(rows, inside)),
+            stack=group,
+        )
+        for group, inside in stacks.items()
+    ]
 
 
 def shape(data: Topology) -> str:
     """Two pictures of the same shape differ in states and numbers only."""
-    inside = (f"{name}:{','.join(member['label'] for member in row['members'])}"
-              for name, row in sorted(data["clients"].items()))  # fmt: skip
+    inside = (
+        f"{name}:{','.join(member['label'] for member in row['members'])}"
+        for name, row in sorted(data["clients"].items())
+    )
     return "|".join((",".join(data["name_servers"]), ",".join(data["brokers"]), ";".join(inside)))
 
 
 def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms: int | None, now_ms: int) -> Ring:
     key, last_ms = f"{server}~{broker}", None if view is None else view["last_update_ms"]
     if last_ms is None and view is not None and view.get("known_as"):  # a real one does not report since when
-        return Ring(key, broker, UNKNOWN, word("view.known"), "known",
-                    word("view.knows").format(server=server, broker=broker))  # fmt: skip
+        return Ring(
+            key, broker, UNKNOWN, word("view.known"), "known", word("view.knows").format(server=server, broker=broker)
+        )
     if last_ms is None:
         said = word("view.unknown")
-        return Ring(key, broker, UNKNOWN, said, "none",
-                    word("view.nothing").format(server=server, broker=broker))  # fmt: skip
+        return Ring(key, broker, UNKNOWN, said, "none", word("view.nothing").format(server=server, broker=broker))
     age_ms, left_ms = now_ms - last_ms, last_ms + lives["expiry_ms"] - now_ms
     tone = "late" if age_ms > lives["register_ms"] + LATE_MS else "ok"
     if left_ms <= 0:
@@ -147,9 +158,10 @@ def views_of(data: Topology, node: str) -> dict[str, ViewInWords]:
         if node in (server, broker):
             last_ms = row["last_update_ms"]
             found[broker if node == server else server] = {
-                **row, "known": row["known_as"] or word("view.unknown"),
+                **row,
+                "known": row["known_as"] or word("view.unknown"),
                 "expires_ms": None if last_ms is None else last_ms + expiry_ms,
-            }  # fmt: skip
+            }
     return found
 
 
@@ -165,32 +177,61 @@ def as_it_slept(snapshot: Snapshot) -> Topology:
         found[label] = _asleep(producer.get("client_id"), label, producer["state"], "producer", f"PG_{label}")
     return {
         "lives": {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000},
-        "name_servers": {row["name"]: {"state": row["state"], "address": None, "next_scan_ms": None, "topics": None}
-                         for row in snapshot.get("name_servers", ())},
+        "name_servers": {
+            row["name"]: {"state": row["state"], "address": None, "next_scan_ms": None, "topics": None}
+            for row in snapshot.get("name_servers", ())
+        },
         "brokers": {node_name(row): _broker_asleep(row) for row in snapshot.get("brokers", ())},
-        "clients": found, "views": {}, "links": {},
-    }  # fmt: skip
+        "clients": found,
+        "views": {},
+        "links": {},
+    }
 
 
 def _broker_asleep(row: BrokerRow) -> BrokerOfTopology:
     log = row["log"]
-    return {"broker": row["broker"], "broker_id": row["broker_id"], "role": row["role"], "state": row["state"],
-            "address": row["address"], "flush": row.get("flush"), "replication": row.get("replication"),
-            "skew_ms": row.get("skew_ms", 0), "disk": row.get("disk"), "used_percent": None,
-            "min": log and log["min"], "max": log and log["max"], "flushed": log and log["flushed"],
-            "replicated": log and log["replicated"], "locks": None, "behind": None, "replica": None}  # fmt: skip
+    return {
+        "broker": row["broker"],
+        "broker_id": row["broker_id"],
+        "role": row["role"],
+        "state": row["state"],
+        "address": row["address"],
+        "flush": row.get("flush"),
+        "replication": row.get("replication"),
+        "skew_ms": row.get("skew_ms", 0),
+        "disk": row.get("disk"),
+        "used_percent": None,
+        "min": log and log["min"],
+        "max": log and log["max"],
+        "flushed": log and log["flushed"],
+        "replicated": log and log["replicated"],
+        "locks": None,
+        "behind": None,
+        "replica": None,
+    }
 
 
 def _asleep(client_id: str | None, label: str, state: str, kind: str, group: str) -> ClientNode:
-    return {"kind": kind, "state": state, "client_id": client_id, "colour": None, "name_server": None,
-            "route_runs": None, "route_due_ms": None, "heartbeat_runs": None, "heartbeat_due_ms": None,
-            "members": [{"label": label, "kind": kind, "group": group, "state": state}]}  # fmt: skip
+    return {
+        "kind": kind,
+        "state": state,
+        "client_id": client_id,
+        "colour": None,
+        "name_server": None,
+        "route_runs": None,
+        "route_due_ms": None,
+        "heartbeat_runs": None,
+        "heartbeat_due_ms": None,
+        "members": [{"label": label, "kind": kind, "group": group, "state": state}],
+    }
 
 
 def _rings(data: Topology, server: str, row: ServerNode, now_ms: int) -> list[Ring]:
     """Of one that is down they are not shown, and keep its place."""
-    return [ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
-            for broker in data["brokers"]]  # fmt: skip
+    return [
+        ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
+        for broker in data["brokers"]
+    ]
 
 
 def _way(cut: bool | None, delay_ms: int | None) -> str:

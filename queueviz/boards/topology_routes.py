@@ -30,9 +30,15 @@ def tables(answer: Row) -> list[Table]:
     reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in given}
     names = sorted({broker for rows in reported.values() if rows for broker in rows})
     up = [rows for rows in reported.values() if rows is not None]
-    return [Table(row["name_server"], row["known"] is not None, bool(row["known"]),
-                  [(broker, _cells(broker, reported[row["name_server"]], up)) for broker in names])
-            for row in given]  # fmt: skip
+    return [
+        Table(
+            row["name_server"],
+            row["known"] is not None,
+            bool(row["known"]),
+            [(broker, _cells(broker, reported[row["name_server"]], up)) for broker in names],
+        )
+        for row in given
+    ]
 
 
 def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
@@ -50,10 +56,15 @@ def _rows(route: Row | None) -> dict[str, dict[str, str]]:
     if route is None:
         return {}
     addresses = {row["brokerName"]: row["brokerAddrs"] for row in route["brokerDatas"]}
-    return {row["brokerName"]: {
-        "read": str(row["readQueueNums"]), "write": str(row["writeQueueNums"]), "rights": _rights(row["perm"]),
-        "addresses": ", ".join(f"{number} → {at}" for number, at in sorted(addresses[row["brokerName"]].items())),
-    } for row in route["queueDatas"]}  # fmt: skip
+    return {
+        row["brokerName"]: {
+            "read": str(row["readQueueNums"]),
+            "write": str(row["writeQueueNums"]),
+            "rights": _rights(row["perm"]),
+            "addresses": ", ".join(f"{number} → {at}" for number, at in sorted(addresses[row["brokerName"]].items())),
+        }
+        for row in route["queueDatas"]
+    }
 
 
 def _rights(perm: int) -> str:

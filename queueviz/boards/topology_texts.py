@@ -7,18 +7,40 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 STATES: dict[str, Any] = {
-    "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
-    "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "killed": _("killed"),
-    "power_cut": _("power cut"), "damaged": _("damaged files"), "unreachable": _("no answer"),
+    "starting": _("starting"),
+    "running": _("running"),
+    "hung": _("hung"),
+    "stopping": _("stopping"),
+    "stopped": _("stopped"),
+    "crashed": _("crashed"),
+    "refused": _("refused"),
+    "killed": _("killed"),
+    "power_cut": _("power cut"),
+    "damaged": _("damaged files"),
+    "unreachable": _("no answer"),
     "unknown": _("not asked yet"),
-}  # fmt: skip
-SIGNS = {"starting": "◌", "running": "●", "hung": "‖", "stopping": "◌", "stopped": "■", "crashed": "✕", "refused": "✕",
-         "killed": "✕", "power_cut": "↯", "damaged": "✕", "unreachable": "✕", "unknown": "?"}  # fmt: skip
+}
+SIGNS = {
+    "starting": "◌",
+    "running": "●",
+    "hung": "‖",
+    "stopping": "◌",
+    "stopped": "■",
+    "crashed": "✕",
+    "refused": "✕",
+    "killed": "✕",
+    "power_cut": "↯",
+    "damaged": "✕",
+    "unreachable": "✕",
+    "unknown": "?",
+}
 ROLES: dict[str, Any] = {"master": _("master"), "slave": _("slave")}
 LINKS: dict[str, Any] = {
-    "data": _("messages and heartbeats"), "route": _("routes"), "register": _("registration"),
+    "data": _("messages and heartbeats"),
+    "route": _("routes"),
+    "register": _("registration"),
     "replica": _("replication"),
-}  # fmt: skip
+}
 REPLICAS: dict[str, Any] = {"connected": _("connected"), "behind": _("behind"), "lost": _("lost")}
 DISKS: dict[str, Any] = {"ok": _("ok"), "full": _("full"), "failing": _("failing")}
 WAYS: dict[str, Any] = {
@@ -44,8 +66,16 @@ OTHERS: dict[str, Any] = {
     "behind": _("behind"),
     "alone": _("does not follow its master"),
 }
-FAMILIES = {"node.": STATES, "role.": ROLES, "link.": LINKS, "replica.": REPLICAS, "disk.": DISKS, "way.": WAYS,
-            "view.": VIEWS, "topology.": OTHERS}  # fmt: skip
+FAMILIES = {
+    "node.": STATES,
+    "role.": ROLES,
+    "link.": LINKS,
+    "replica.": REPLICAS,
+    "disk.": DISKS,
+    "way.": WAYS,
+    "view.": VIEWS,
+    "topology.": OTHERS,
+}
 WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 

@@ -54,50 +54,105 @@ def analytics_of(course: Course) -> Analytics:
     result = Result(JOB, course.slug)
     if result.manifest is None:
         return Analytics(None, ())
-    steps, predictions, mistakes, dead_ends = (_in_order(course, result, table) for table in (
-        "steps", "predictions", "mistakes", "dead_ends"))
+    steps, predictions, mistakes, dead_ends = (
+        _in_order(course, result, table) for table in ("steps", "predictions", "mistakes", "dead_ends")
+    )
     made_at = datetime.fromtimestamp(result.manifest.made_ms / 1000, UTC)
     lab, step = _("Lab"), _("Step")
-    return Analytics(made_at, (
-        _plot("time", _("Time for a step"), _("minutes, median"), steps, lambda row: row["median_ms"] / MINUTE_MS,
-              (lab, step, _("Attempts"), _("Median, minutes"), _("90 % within, minutes")),
-              lambda row: (row["met"], f"{row['median_ms'] / MINUTE_MS:.1f}", f"{row['p90_ms'] / MINUTE_MS:.1f}"),
-              steps, 1),
-        _plot("predictions", _("Wrong predictions"), _("% of those given"),
-              [row for row in steps if row["predicted"]], lambda row: 100 * row["wrong"] / row["predicted"],
-              (lab, step, _("Predicted"), _("It was (one example)"), _("How often")),
-              lambda row: (row["given"], row["truth"], row["count"]), predictions),
-        _plot("mistakes", _("Wrong observations and reasons"), _("answers"), _summed(mistakes),
-              lambda row: row["count"], (lab, step, _("Misconception, as it was answered"), _("How often"),
-                                         _("Students")),
-              lambda row: (_answered(row), row["count"], row["sandboxes"]), mistakes),
-        _plot("hints", _("Hints"), _("hints taken"), steps, lambda row: row["hints"],
-              (lab, step, _("Hints taken"), _("Attempts with hints")), lambda row: (row["hints"], row["hinted"]),
-              steps),
-        _plot("dead_ends", _("Dead ends"), _("attempts given up or standing"), _summed(dead_ends),
-              lambda row: row["count"], (lab, step, _("Phase"), _("Attempts"), _("Students")),
-              lambda row: (gettext(PHASES[row["phase"]]), row["count"], row["sandboxes"]),
-              dead_ends),
-    ))  # fmt: skip
+    return Analytics(
+        made_at,
+        (
+            _plot(
+                "time",
+                _("Time for a step"),
+                _("minutes, median"),
+                steps,
+                lambda row: row["median_ms"] / MINUTE_MS,
+                (lab, step, _("Attempts"), _("Median, minutes"), _("90 % within, minutes")),
+                lambda row: (row["met"], f"{row['median_ms'] / MINUTE_MS:.1f}", f"{row['p90_ms'] / MINUTE_MS:.1f}"),
+                steps,
+                1,
+            ),
+            _plot(
+                "predictions",
+                _("Wrong predictions"),
+                _("% of those given"),
+                [row for row in steps if row["predicted"]],
+                lambda row: 100 * row["wrong"] / row["predicted"],
+                (lab, step, _("Predicted"), _("It was (one example)"), _("How often")),
+                lambda row: (row["given"], row["truth"], row["count"]),
+                predictions,
+            ),
+            _plot(
+                "mistakes",
+                _("Wrong observations and reasons"),
+                _("answers"),
+                _summed(mistakes),
+                lambda row: row["count"],
+                (lab, step, _("Misconception, as it was answered"), _("How often"), _("Students")),
+                lambda row: (_answered(row), row["count"], row["sandboxes"]),
+                mistakes,
+            ),
+            _plot(
+                "hints",
+                _("Hints"),
+                _("hints taken"),
+                steps,
+                lambda row: row["hints"],
+                (lab, step, _("Hints taken"), _("Attempts with hints")),
+                lambda row: (row["hints"], row["hinted"]),
+                steps,
+            ),
+            _plot(
+                "dead_ends",
+                _("Dead ends"),
+                _("attempts given up or standing"),
+                _summed(dead_ends),
+                lambda row: row["count"],
+                (lab, step, _("Phase"), _("Attempts"), _("Students")),
+                lambda row: (gettext(PHASES[row["phase"]]), row["count"], row["sandboxes"]),
+                dead_ends,
+            ),
+        ),
+    )
 
 
 PHASES = {"predict": "Predict", "do": "Do and see", "say": "Say what you saw", "why": "Why"}
 
 
-def _plot(name: str, title: Any, unit: Any, bars: list[Row], value: Callable[[Row], float], columns: tuple[Any, ...],
-          cells: Callable[[Row], tuple[Any, ...]], rows: list[Row], digits: int = 0) -> Plot:
+def _plot(
+    name: str,
+    title: Any,
+    unit: Any,
+    bars: list[Row],
+    value: Callable[[Row], float],
+    columns: tuple[Any, ...],
+    cells: Callable[[Row], tuple[Any, ...]],
+    rows: list[Row],
+    digits: int = 0,
+) -> Plot:
     bars = bars[:MOST_STEPS]
-    return Plot(name, title, unit, [f"{_number(row)}.{row['step']}" for row in bars],
-                [round(value(row), 3) for row in bars], columns,
-                [(_number(row), row["step"], *cells(row)) for row in rows[:MOST_ROWS]], len(rows) > MOST_ROWS, digits)
+    return Plot(
+        name,
+        title,
+        unit,
+        [f"{_number(row)}.{row['step']}" for row in bars],
+        [round(value(row), 3) for row in bars],
+        columns,
+        [(_number(row), row["step"], *cells(row)) for row in rows[:MOST_ROWS]],
+        len(rows) > MOST_ROWS,
+        digits,
+    )
 
 
 def _in_order(course: Course, result: Result, table: str) -> list[Row]:
     """Of the course's labs, in its order."""
     order = {lab: place for place, lab in enumerate(course.labs)}
     rows = result.rows(table, most=MOST_STEPS * MOST_ROWS).rows
-    return sorted((row for row in rows if row["lab"] in order and row["lab"] in LABS),
-                  key=lambda row: (order[row["lab"]], row["step"]))
+    return sorted(
+        (row for row in rows if row["lab"] in order and row["lab"] in LABS),
+        key=lambda row: (order[row["lab"]], row["step"]),
+    )
 
 
 def _summed(rows: list[Row]) -> list[Row]:

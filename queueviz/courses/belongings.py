@@ -36,8 +36,11 @@ class Belongings(NamedTuple):
         found.collect([self.enrolment])
         if self.sandboxes:
             found.collect(self.sandboxes)
-        below = [row for kind in sorted(found.data, key=lambda kind: kind.__name__)
-                 for row in sorted(found.data[kind], key=lambda row: row.pk or 0)]
+        below = [
+            row
+            for kind in sorted(found.data, key=lambda kind: kind.__name__)
+            for row in sorted(found.data[kind], key=lambda row: row.pk or 0)
+        ]
         return [*below, *self.audit(), *self.administered()]
 
     def audit(self) -> models.QuerySet[AuditRecord]:
@@ -52,8 +55,9 @@ def of(enrolment: Enrolment) -> Belongings:
     sandboxes = _with_branches(list(_own(enrolment)))
     known = {sandbox.pk for sandbox in sandboxes}
     labels = {sandbox.label[:NAMED_AFTER_CHARS] for sandbox in sandboxes if enrolment.pseudonym in sandbox.label}
-    others = [row for label in sorted(labels) for row in Sandbox.objects.filter(name__startswith=label)
-              if row.pk not in known]
+    others = [
+        row for label in sorted(labels) for row in Sandbox.objects.filter(name__startswith=label) if row.pk not in known
+    ]
     return Belongings(enrolment, sandboxes, others)
 
 
@@ -66,8 +70,11 @@ def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSessi
     since = min(place.joined_at for place in places)  # a session that has a place was kept after that
     kept = SESSIONS.SessionStore.get_model_class().objects.filter(expire_date__gte=since)
     read = ((row, row.get_decoded()) for row in kept.iterator())
-    return [(row, content) for row, content in read
-            if any(digest(secret) in digests for secret in content.get(SEATS, {}).values())]
+    return [
+        (row, content)
+        for row, content in read
+        if any(digest(secret) in digests for secret in content.get(SEATS, {}).values())
+    ]
 
 
 def _own(enrolment: Enrolment) -> models.QuerySet[Sandbox]:

@@ -45,8 +45,14 @@ class Outcome(NamedTuple):
 def kind_of(text: str) -> Kind:
     """Raises ActionRefused (422)."""
     if text not in KINDS:
-        raise ActionRefused(422, "There is no broadcast {kind}.", "Broadcasts are: {known}.", field="kind",
-                            kind=text[:40] or "–", known=", ".join(KINDS))
+        raise ActionRefused(
+            422,
+            "There is no broadcast {kind}.",
+            "Broadcasts are: {known}.",
+            field="kind",
+            kind=text[:40] or "–",
+            known=", ".join(KINDS),
+        )
     return text
 
 
@@ -57,16 +63,22 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
         return students
     by_number = {one.number: one for one in students}
     if unknown := [number for number in numbers if number not in by_number]:
-        raise ActionRefused(422, "There is no student {number} in this course.", "Load the page again.",
-                            field="students", number=unknown[0])
+        raise ActionRefused(
+            422,
+            "There is no student {number} in this course.",
+            "Load the page again.",
+            field="students",
+            number=unknown[0],
+        )
     return [by_number[number] for number in dict.fromkeys(numbers)]
 
 
 def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Student], in_s: float = 0) -> Outcome:
     """Waits for it.  Raises ActionRefused: 422 another moment, 429 too often."""
     if not SOONEST_S <= in_s <= LATEST_S:
-        raise ActionRefused(422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s",
-                            most=LATEST_S)
+        raise ActionRefused(
+            422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s", most=LATEST_S
+        )
     BROADCASTS.demand(f"course {course.pk}")
     by = Actor("instructor", visitor.user.get_username())
     what = Intervention(kind, round((time.time() + max(in_s, LEAD_S)) * 1000))
@@ -87,9 +99,15 @@ def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Stude
         except SandboxError as why:
             refused.append(_refused(student, why))
     late = sorted(one.late_ms for one in done)
-    return Outcome(kind, what.at_wall_ms, len(done), asleep, refused,
-                   max((abs(one.at_ms - one.planned_ms) for one in done), default=0),
-                   late[math.ceil(len(late) * 0.99) - 1] if late else 0.0)
+    return Outcome(
+        kind,
+        what.at_wall_ms,
+        len(done),
+        asleep,
+        refused,
+        max((abs(one.at_ms - one.planned_ms) for one in done), default=0),
+        late[math.ceil(len(late) * 0.99) - 1] if late else 0.0,
+    )
 
 
 def _refused(student: Student, why: Exception) -> Refused:

@@ -15,8 +15,16 @@ def content(slug: str) -> dict[str, Any] | None:
     if course is None:
         return None
     poll = polling.newest(course)
-    shown = None if poll is None else {
-        "number": poll.number, "state": poll.state, "question": poll.question,
-        "answers": [answer._asdict() for answer in poll.choices],
-        "voted": polling.voted(poll), "of": polling.students(course)}  # fmt: skip
+    shown = (
+        None
+        if poll is None
+        else {
+            "number": poll.number,
+            "state": poll.state,
+            "question": poll.question,
+            "answers": [answer._asdict() for answer in poll.choices],
+            "voted": polling.voted(poll),
+            "of": polling.students(course),
+        }
+    )
     return {"poll": shown, "pace": course.open_until}

@@ -32,8 +32,12 @@ def demand(enrolment: Enrolment) -> None:
     """Raises ActionRefused (409) once it is too late."""
     due_at = due_of(enrolment)
     if due_at is not None and due_at < timezone.now():
-        raise ActionRefused(409, "This course was due on {at}.", "Ask the teacher for more time.",
-                            at=due_at.strftime("%Y-%m-%d %H:%M UTC"))
+        raise ActionRefused(
+            409,
+            "This course was due on {at}.",
+            "Ask the teacher for more time.",
+            at=due_at.strftime("%Y-%m-%d %H:%M UTC"),
+        )
 
 
 def check(sandbox: Sandbox, action: Action) -> None:

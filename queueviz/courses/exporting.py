@@ -45,8 +45,12 @@ made, and secrets, of which only digests are stored.
 def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
     """Names in the export, with their content or the file that has it.  `scores`: null where they are withheld."""
     found = belongings.of(enrolment)
-    yield "README.txt", ABOUT.format(pseudonym=enrolment.pseudonym, title=enrolment.course.title,
-                                     withheld="" if scores else WITHHELD).encode()
+    yield (
+        "README.txt",
+        ABOUT.format(
+            pseudonym=enrolment.pseudonym, title=enrolment.course.title, withheld="" if scores else WITHHELD
+        ).encode(),
+    )
     yield "student.json", _plain(_rows_of(found, scores=scores))
     for sandbox in found.sandboxes:
         journal = _journal_of(sandbox)
@@ -74,8 +78,12 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
             data = content if isinstance(content, bytes) else content.read_bytes()
             left -= len(data)
             if left < 0:
-                raise ActionRefused(409, "This is more than {most} MiB.", "Ask the host for manage.py student export.",
-                                    most=MOST_BYTES // 2**20)
+                raise ActionRefused(
+                    409,
+                    "This is more than {most} MiB.",
+                    "Ask the host for manage.py student export.",
+                    most=MOST_BYTES // 2**20,
+                )
             pack.writestr(name, data)
     return into.getvalue()
 
@@ -88,8 +96,11 @@ def _rows_of(found: belongings.Belongings, *, scores: bool) -> dict[str, Any]:
         hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
         tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"], **hidden})
     seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([found.enrolment])]
-    return {"course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
-            "tables": tables, "browsers": seats}
+    return {
+        "course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
+        "tables": tables,
+        "browsers": seats,
+    }
 
 
 def _journal_of(sandbox: Sandbox) -> Path:
@@ -98,8 +109,10 @@ def _journal_of(sandbox: Sandbox) -> Path:
 
 def _without_scores(path: Path) -> bytes:
     """A segment of a journal: only the lines with a score are written anew."""
-    return b"".join(orjson.dumps(without_score(orjson.loads(line)), option=orjson.OPT_APPEND_NEWLINE)
-                    if FINISHED in line else line for line in path.read_bytes().splitlines(keepends=True))
+    return b"".join(
+        orjson.dumps(without_score(orjson.loads(line)), option=orjson.OPT_APPEND_NEWLINE) if FINISHED in line else line
+        for line in path.read_bytes().splitlines(keepends=True)
+    )
 
 
 def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[str, str]:
@@ -112,12 +125,28 @@ def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
-    met = [{"step": one.step, "seq": one.seq, "predicted": None if one.given is None else shown(one.given),
-            "truth": None if one.truth is None else shown(one.truth), "accurate": one.accurate} for one in attempt.met]
+    met = [
+        {
+            "step": one.step,
+            "seq": one.seq,
+            "predicted": None if one.given is None else shown(one.given),
+            "truth": None if one.truth is None else shown(one.truth),
+            "accurate": one.accurate,
+        }
+        for one in attempt.met
+    ]
     mistakes = [{"step": step, "seq": seq, "said": verdict.sentence()} for step, seq, verdict in attempt.mistakes]
-    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "began": attempt.began, "score": attempt.score,
-            "finished": attempt.finished, "met": met, "mistakes": mistakes, "hints": attempt.hints,
-            "receipts": [one._asdict() for one in attempt.receipts.kept]}
+    return {
+        "lab": attempt.lab.slug,
+        "attempt": attempt.attempt,
+        "began": attempt.began,
+        "score": attempt.score,
+        "finished": attempt.finished,
+        "met": met,
+        "mistakes": mistakes,
+        "hints": attempt.hints,
+        "receipts": [one._asdict() for one in attempt.receipts.kept],
+    }
 
 
 def _plain(value: Any) -> bytes:

@@ -36,23 +36,56 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 def grades_csv(students: Iterable[StudentResult], link: Link) -> str:
     """`link`: the address of a sandbox's journal, by its slug."""
-    return _csv(COLUMNS, ((student.pseudonym, student.name, result.lab.slug, str(step.number), *_of_step(step),
-                           str(result.score), link(result.slug) if result.slug else "")
-                          for student in students for result in student.labs for step in result.steps))
+    return _csv(
+        COLUMNS,
+        (
+            (
+                student.pseudonym,
+                student.name,
+                result.lab.slug,
+                str(step.number),
+                *_of_step(step),
+                str(result.score),
+                link(result.slug) if result.slug else "",
+            )
+            for student in students
+            for result in student.labs
+            for step in result.steps
+        ),
+    )
 
 
 def gradebook_csv(course: Course, students: list[StudentResult]) -> str:
     labs = [result.lab for result in students[0].labs] if students else []
-    head = ("student", "name", *(f"{lab.number} {lab.title} ({MOST_SCORE})" for lab in labs),
-            f"total ({MOST_SCORE * len(labs)})")
-    return _csv(head, ((student.pseudonym, student.name, *(str(result.score) for result in student.labs),
-                        str(student.score)) for student in students))
+    head = (
+        "student",
+        "name",
+        *(f"{lab.number} {lab.title} ({MOST_SCORE})" for lab in labs),
+        f"total ({MOST_SCORE * len(labs)})",
+    )
+    return _csv(
+        head,
+        (
+            (student.pseudonym, student.name, *(str(result.score) for result in student.labs), str(student.score))
+            for student in students
+        ),
+    )
 
 
 def grades_json(course: Course, students: Iterable[StudentResult], link: Link) -> str:
-    whole = {"course": course.slug, "title": course.title, "students": [
-        {"student": student.pseudonym, "name": student.name, "score": student.score,
-         "labs": [_lab(result, link) for result in student.labs]} for student in students]}  # fmt: skip
+    whole = {
+        "course": course.slug,
+        "title": course.title,
+        "students": [
+            {
+                "student": student.pseudonym,
+                "name": student.name,
+                "score": student.score,
+                "labs": [_lab(result, link) for result in student.labs],
+            }
+            for student in students
+        ],
+    }
     return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
@@ -60,15 +93,25 @@ def gradescope(course: Course, student: StudentResult) -> dict[str, Any]:
     """A `results.json`: its score is the sum of its tests.  Students see it there when they see it here."""
     visibility = VISIBLE if is_released(course) else LATER[Course.Feedback(course.feedback)]
     return {
-        "visibility": visibility, "stdout_visibility": "hidden",
+        "visibility": visibility,
+        "stdout_visibility": "hidden",
         "extra_data": {"course": course.slug, "student": student.pseudonym},
-        "tests": [{
-            "name": result.lab.title, "number": result.lab.number, "score": result.score, "max_score": MOST_SCORE,
-            "status": "passed" if result.finished else "failed", "visibility": visibility,
-            "output": "\n".join(_line(step) for step in result.steps) if result.begun else "This lab was not begun.",
-            "extra_data": {"lab": result.lab.slug, "attempt": result.attempt, "exam": result.exam},
-        } for result in student.labs],
-    }  # fmt: skip
+        "tests": [
+            {
+                "name": result.lab.title,
+                "number": result.lab.number,
+                "score": result.score,
+                "max_score": MOST_SCORE,
+                "status": "passed" if result.finished else "failed",
+                "visibility": visibility,
+                "output": "\n".join(_line(step) for step in result.steps)
+                if result.begun
+                else "This lab was not begun.",
+                "extra_data": {"lab": result.lab.slug, "attempt": result.attempt, "exam": result.exam},
+            }
+            for result in student.labs
+        ],
+    }
 
 
 def exercism(result: LabResult) -> dict[str, Any]:
@@ -78,10 +121,16 @@ def exercism(result: LabResult) -> dict[str, Any]:
     tests: list[dict[str, Any]] = []
     for step in result.steps:
         is_met = step.met is not None
-        tests.append({
-            "name": step.title, "task_id": step.number, "test_code": f"{step.check}(evidence)",
-            "status": "pass" if is_met else "fail", "message": None if is_met else "This step is not done yet.",
-            "output": _said(step.met)[:OUTPUT_CHARS] if step.met is not None else None})  # fmt: skip
+        tests.append(
+            {
+                "name": step.title,
+                "task_id": step.number,
+                "test_code": f"{step.check}(evidence)",
+                "status": "pass" if is_met else "fail",
+                "message": None if is_met else "This step is not done yet.",
+                "output": _said(step.met)[:OUTPUT_CHARS] if step.met is not None else None,
+            }
+        )
     passed = all(test["status"] == "pass" for test in tests)
     return {"version": EXERCISM_VERSION, "status": "pass" if passed else "fail", "message": None, "tests": tests}
 
@@ -91,8 +140,11 @@ def gradescope_zip(course: Course, students: Iterable[StudentResult]) -> bytes:
 
 
 def exercism_zip(students: Iterable[StudentResult]) -> bytes:
-    return _zip((f"{folder_of(student)}/{result.lab.slug}/results.json", exercism(result))
-                for student in students for result in student.labs)
+    return _zip(
+        (f"{folder_of(student)}/{result.lab.slug}/results.json", exercism(result))
+        for student in students
+        for result in student.labs
+    )
 
 
 def folder_of(student: StudentResult) -> str:
@@ -108,18 +160,32 @@ def at(at_ms: int) -> str:
 
 
 def _lab(result: LabResult, link: Link) -> dict[str, Any]:
-    return {"lab": result.lab.slug, "number": result.lab.number, "score": result.score, "max_score": MOST_SCORE,
-            "begun": result.begun, "finished": result.finished, "attempt": result.attempt, "exam": result.exam,
-            "regraded_at": None if result.regraded_at is None else result.regraded_at.isoformat(timespec="seconds"),
-            "journal": link(result.slug) if result.slug else None,
-            "steps": [_step(step) for step in result.steps]}  # fmt: skip
+    return {
+        "lab": result.lab.slug,
+        "number": result.lab.number,
+        "score": result.score,
+        "max_score": MOST_SCORE,
+        "begun": result.begun,
+        "finished": result.finished,
+        "attempt": result.attempt,
+        "exam": result.exam,
+        "regraded_at": None if result.regraded_at is None else result.regraded_at.isoformat(timespec="seconds"),
+        "journal": link(result.slug) if result.slug else None,
+        "steps": [_step(step) for step in result.steps],
+    }
 
 
 def _step(step: StepResult) -> dict[str, Any]:
     met = step.met
-    return {"step": step.number, "title": step.title, "met_at": None if met is None else at(met["at_ms"]),
-            "prediction": None if met is None else met["given"], "truth": None if met is None else met["truth"],
-            "accurate": None if met is None else met["accurate"], "hints": 0 if met is None else met["hints"]}
+    return {
+        "step": step.number,
+        "title": step.title,
+        "met_at": None if met is None else at(met["at_ms"]),
+        "prediction": None if met is None else met["given"],
+        "truth": None if met is None else met["truth"],
+        "accurate": None if met is None else met["accurate"],
+        "hints": 0 if met is None else met["hints"],
+    }
 
 
 def _of_step(step: StepResult) -> tuple[str, ...]:

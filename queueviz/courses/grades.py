@@ -84,11 +84,17 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
         places = places.filter(pk=enrolment.pk)
     work: dict[tuple[int, str], Submission] = {
         (one.enrolment_id, one.lab): one
-        for one in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")}
-    return [StudentResult(place.pk, place.pseudonym, place.name,
-                          tuple(_result(LABS[slug], work.get((place.pk, slug)))
-                                for slug in course.labs if slug in LABS))
-            for place in places]  # fmt: skip
+        for one in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")
+    }
+    return [
+        StudentResult(
+            place.pk,
+            place.pseudonym,
+            place.name,
+            tuple(_result(LABS[slug], work.get((place.pk, slug))) for slug in course.labs if slug in LABS),
+        )
+        for place in places
+    ]
 
 
 def note(submission: Submission, row: LabRow) -> None:
@@ -97,8 +103,9 @@ def note(submission: Submission, row: LabRow) -> None:
     if grade is not None and not _noted(grade, row):
         return
     with one_at_a_time(f"grade of {submission.pk}"):
-        grade, _ = Grade.objects.get_or_create(submission=submission, defaults={
-            "attempt": row["attempt"], "changed_at": timezone.now()})
+        grade, _ = Grade.objects.get_or_create(
+            submission=submission, defaults={"attempt": row["attempt"], "changed_at": timezone.now()}
+        )
         if _noted(grade, row):
             grade.changed_at = timezone.now()
         grade.save()
@@ -108,8 +115,16 @@ def steps_of(row: LabRow) -> list[Step]:
     found: list[Step] = []
     for number, step in enumerate(row["steps"], start=1):
         if (met := step["met"]) is not None:
-            found.append({"step": number, "at_ms": met["at_ms"], "given": met["given"], "truth": met["truth"],
-                          "accurate": met["accurate"], "hints": step["hints"]})
+            found.append(
+                {
+                    "step": number,
+                    "at_ms": met["at_ms"],
+                    "given": met["given"],
+                    "truth": met["truth"],
+                    "accurate": met["accurate"],
+                    "hints": step["hints"],
+                }
+            )
     return found
 
 
@@ -127,19 +142,31 @@ def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
     name = str(row["attempt"])
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))
-    added = [{"step": one["step"], "part": one["part"], "seq": int(one["seq"]), "digest": one["digest"]}
-             for one in row["receipts"] if not known or int(one["seq"]) > known[-1]["seq"]][:left]  # fmt: skip
+    added = [
+        {"step": one["step"], "part": one["part"], "seq": int(one["seq"]), "digest": one["digest"]}
+        for one in row["receipts"]
+        if not known or int(one["seq"]) > known[-1]["seq"]
+    ][:left]
     return {**kept, name: [*known, *added]} if added else dict(kept)
 
 
 def _result(lab: Lab, work: Submission | None) -> LabResult:
     grade: Grade | None = getattr(work, "grade", None)
     met: dict[int, Step] = {} if grade is None else {step["step"]: step for step in grade.steps}
-    steps = tuple(StepResult(number, step.title, step.check.__name__, met.get(number))
-                  for number, step in enumerate(lab.steps, start=1))
+    steps = tuple(
+        StepResult(number, step.title, step.check.__name__, met.get(number))
+        for number, step in enumerate(lab.steps, start=1)
+    )
     if work is None:
         return LabResult(lab, False, None, 0, False, 0, False, steps, None)
-    return LabResult(lab, True, None if work.sandbox is None else work.sandbox.slug,
-                     1 if grade is None else grade.attempt, grade is not None and grade.exam,
-                     work.score if grade is None else grade.score, work.finished_at is not None, steps,
-                     None if grade is None else grade.regraded_at)
+    return LabResult(
+        lab,
+        True,
+        None if work.sandbox is None else work.sandbox.slug,
+        1 if grade is None else grade.attempt,
+        grade is not None and grade.exam,
+        work.score if grade is None else grade.score,
+        work.finished_at is not None,
+        steps,
+        None if grade is None else grade.regraded_at,
+    )

@@ -66,8 +66,9 @@ def students_of(course: Course) -> list[Student]:
     for row in course.enrolments.filter(removed_at__isnull=True).order_by("pk"):
         work = newest.get(row.pk)
         slug = work.sandbox.slug if work is not None and work.sandbox is not None else None
-        found.append(Student(row.pk, row.pseudonym, slug, done.get(row.pk, 0), row.asks_since, row.question,
-                             row.seen_at))
+        found.append(
+            Student(row.pk, row.pseudonym, slug, done.get(row.pk, 0), row.asks_since, row.question, row.seen_at)
+        )
     return found
 
 
@@ -80,15 +81,18 @@ class Grid:
         self._acted: dict[str, tuple[int | None, datetime]] = {}  # the newest action, and when it was first seen
         self._failing: dict[str, tuple[int, datetime]] = {}  # the same mistake, and since when it is one too many
 
-    def rows(self, students: list[Student], tiles: Mapping[str, TileRow], now: datetime | None = None
-             ) -> dict[str, GridRow]:
+    def rows(
+        self, students: list[Student], tiles: Mapping[str, TileRow], now: datetime | None = None
+    ) -> dict[str, GridRow]:
         """`tiles`: of those sandboxes that are awake."""
         now = now or timezone.now()
         for slug, tile in tiles.items():
             self._note(slug, tile, now)
         differ = differences({slug: self._tiles[slug] for slug in tiles})
-        return {str(one.number): self._row(one, now, differ.get(one.slug or ""), shown=one.slug in tiles)
-                for one in students}
+        return {
+            str(one.number): self._row(one, now, differ.get(one.slug or ""), shown=one.slug in tiles)
+            for one in students
+        }
 
     def _note(self, slug: str, tile: TileRow, now: datetime) -> None:
         self._tiles[slug] = tile
@@ -102,14 +106,24 @@ class Grid:
     def _row(self, student: Student, now: datetime, differs: Difference | None, *, shown: bool) -> GridRow:
         tile = self._tiles.get(student.slug or "")
         state, since = self._state(student, tile, now)
-        return {"name": student.pseudonym, "slug": student.slug,
-                "root": None if student.slug is None else root_of(student.slug), "state": state, "since_ms": _ms(since),
-                "lab": tile["lab"] if tile else None, "step": tile["step"] if tile else 0,
-                "steps": tile["steps"] if tile else 0, "question": student.question if state == "asking" else "",
-                "strips": tile["strips"] if tile else [], "shown": shown,
-                "group": tile["group"] if tile else None, "topic": tile["topic"] if tile else None,
-                "frozen": bool(tile and tile["frozen"]), "acts": tile["acts"] if tile else None,
-                "differs": differs}  # fmt: skip
+        return {
+            "name": student.pseudonym,
+            "slug": student.slug,
+            "root": None if student.slug is None else root_of(student.slug),
+            "state": state,
+            "since_ms": _ms(since),
+            "lab": tile["lab"] if tile else None,
+            "step": tile["step"] if tile else 0,
+            "steps": tile["steps"] if tile else 0,
+            "question": student.question if state == "asking" else "",
+            "strips": tile["strips"] if tile else [],
+            "shown": shown,
+            "group": tile["group"] if tile else None,
+            "topic": tile["topic"] if tile else None,
+            "frozen": bool(tile and tile["frozen"]),
+            "acts": tile["acts"] if tile else None,
+            "differs": differs,
+        }
 
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
         """The first that holds: who asks is heard, who is cut off is not called idle."""

@@ -5,29 +5,41 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 STATES: dict[str, Any] = {
-    "stuck": _("stuck"), "asking": _("asking"), "idle": _("idle"), "working": _("working"), "done": _("done"),
-    "cut": _("disconnected"), "waiting": _("not begun"),
-}  # fmt: skip
+    "stuck": _("stuck"),
+    "asking": _("asking"),
+    "idle": _("idle"),
+    "working": _("working"),
+    "done": _("done"),
+    "cut": _("disconnected"),
+    "waiting": _("not begun"),
+}
 """In the order of need: who is stuck is seen first."""
 
 BROADCASTS: dict[str, Any] = {
-    "crash_member": _("Crash one member"), "slow_message": _("Make one message slow"),
-    "hang_broker": _("Hang a broker"), "power_cut": _("Cut a broker's power"),
-    "stop_name_server": _("Stop a name server"), "burst": _("Send a burst of 500 messages"),
-}  # fmt: skip
+    "crash_member": _("Crash one member"),
+    "slow_message": _("Make one message slow"),
+    "hang_broker": _("Hang a broker"),
+    "power_cut": _("Cut a broker's power"),
+    "stop_name_server": _("Stop a name server"),
+    "burst": _("Send a burst of 500 messages"),
+}
 """What can be broadcast, by kind of intervention."""
 
 DONE: dict[str, Any] = {
-    **BROADCASTS, "freeze": _("Freeze all"), "release": _("Go on"), "heal": _("Heal all"),
-    "take_over": _("Take control"), "give_back": _("Give control back"),
-}  # fmt: skip
+    **BROADCASTS,
+    "freeze": _("Freeze all"),
+    "release": _("Go on"),
+    "heal": _("Heal all"),
+    "take_over": _("Take control"),
+    "give_back": _("Give control back"),
+}
 
 HELD: dict[str, Any] = {
     "hold.frozen": _("Your teacher has stopped time for everybody. It goes on for all together."),
     "hold.acts": _("Your teacher is acting here. You can read and answer."),
     "hold.coming": _("In {s} s from your teacher: {what}"),
     **{f"hold.{kind}": word for kind, word in DONE.items()},
-}  # fmt: skip
+}
 """What a student is shown of it."""
 
 WORDS: dict[str, Any] = {

@@ -15,9 +15,38 @@ from sandbox.kernel.errors import ActionRefused
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # no I, L, O: they are misread on a projector
 SEAT_BYTES = 24
 MOST_SEATS = 20  # in one browser
-PSEUDONYMS = ("Badger", "Bison", "Crane", "Egret", "Finch", "Gecko", "Hare", "Heron", "Ibex", "Kite", "Llama", "Lynx",
-              "Marten", "Moose", "Moth", "Newt", "Otter", "Panda", "Puffin", "Quail", "Raven", "Robin", "Seal",
-              "Shrew", "Stoat", "Swift", "Tapir", "Toad", "Vole", "Wren")  # fmt: skip
+PSEUDONYMS = (
+    "Badger",
+    "Bison",
+    "Crane",
+    "Egret",
+    "Finch",
+    "Gecko",
+    "Hare",
+    "Heron",
+    "Ibex",
+    "Kite",
+    "Llama",
+    "Lynx",
+    "Marten",
+    "Moose",
+    "Moth",
+    "Newt",
+    "Otter",
+    "Panda",
+    "Puffin",
+    "Quail",
+    "Raven",
+    "Robin",
+    "Seal",
+    "Shrew",
+    "Stoat",
+    "Swift",
+    "Tapir",
+    "Toad",
+    "Vole",
+    "Wren",
+)
 PSEUDONYM_CHARS = 32
 GUESSES = Rate(0.2, 40, what="codes that are no course's")  # a room behind one address, with its typing errors
 LOOKS = Rate(5, 240, what="codes")  # right or wrong: half of all codes take an address 170 days
@@ -51,11 +80,16 @@ def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))
         if course.enrolments.filter(removed_at__isnull=True).count() >= course.most_students:
-            raise ActionRefused(409, "All {most} places of this course are taken.", "Ask the teacher for another one.",
-                                most=course.most_students)
+            raise ActionRefused(
+                409,
+                "All {most} places of this course are taken.",
+                "Ask the teacher for another one.",
+                most=course.most_students,
+            )
         if wanted in taken:
-            raise ActionRefused(422, "{pseudonym} is taken in this course.", "Choose another one.", field="pseudonym",
-                                pseudonym=wanted)
+            raise ActionRefused(
+                422, "{pseudonym} is taken in this course.", "Choose another one.", field="pseudonym", pseudonym=wanted
+            )
         return course.enrolments.create(pseudonym=wanted or _free(taken), digest=digest(secret))
 
 
@@ -91,8 +125,13 @@ def _of_code(visitor: Visitor, code: str) -> Course:
     course = Course.objects.filter(code=letters).first() if letters else None
     if course is None:
         GUESSES.demand(visitor.address)
-        raise ActionRefused(404, "No course has the code {code}.", "It has six letters: look at it again.",
-                            field="code", code=letters[:CODE_LENGTH] or "–")
+        raise ActionRefused(
+            404,
+            "No course has the code {code}.",
+            "It has six letters: look at it again.",
+            field="code",
+            code=letters[:CODE_LENGTH] or "–",
+        )
     return course
 
 
@@ -100,8 +139,13 @@ def _clean(pseudonym: str) -> str:
     """One line that can be shown.  Raises ActionRefused (422)."""
     text = " ".join(unicodedata.normalize("NFC", pseudonym).split())
     if len(text) > PSEUDONYM_CHARS or any(unicodedata.category(char)[0] == "C" for char in text):
-        raise ActionRefused(422, "A pseudonym has at most {most} characters.", "Choose a shorter one.",
-                            field="pseudonym", most=PSEUDONYM_CHARS)
+        raise ActionRefused(
+            422,
+            "A pseudonym has at most {most} characters.",
+            "Choose a shorter one.",
+            field="pseudonym",
+            most=PSEUDONYM_CHARS,
+        )
     return text
 
 

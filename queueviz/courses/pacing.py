@@ -32,8 +32,14 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
     if lab not in course.labs or lab not in LABS:
         raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab[:48])
     if step is not None and not 0 <= step <= len(LABS[lab].steps):
-        raise ActionRefused(422, "Lab {lab} has {steps} steps.", "Choose one of them.", field="step",
-                            lab=LABS[lab].number, steps=len(LABS[lab].steps))
+        raise ActionRefused(
+            422,
+            "Lab {lab} has {steps} steps.",
+            "Choose one of them.",
+            field="step",
+            lab=LABS[lab].number,
+            steps=len(LABS[lab].steps),
+        )
     with one_at_a_time(f"pace of {course.pk}"):
         course.refresh_from_db(fields=["open_until"])
         others = {slug: until for slug, until in course.open_until.items() if slug != lab}
@@ -46,8 +52,15 @@ def rows(course: Course) -> list[PaceRow]:
     found = []
     for lab in (LABS[slug] for slug in course.labs if slug in LABS):
         until, steps = course.open_until.get(lab.slug), len(lab.steps)
-        found.append(PaceRow(lab, gettext(lab.title), until, range(steps + 1),
-                             until + 1 if until is not None and until < steps else None))
+        found.append(
+            PaceRow(
+                lab,
+                gettext(lab.title),
+                until,
+                range(steps + 1),
+                until + 1 if until is not None and until < steps else None,
+            )
+        )
     return found
 
 

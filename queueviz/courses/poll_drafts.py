@@ -24,9 +24,13 @@ EMPTY = Draft("", [("", "")] * MOST_ANSWERS)
 
 def offered(course: Course) -> list[tuple[str, str]]:
     """Of the course's labs, those steps that ask for a prediction: what `draft` is asked for, and its title."""
-    return [(f"{slug}/{number}", f"{LABS[slug].number} · {gettext(LABS[slug].title)} · {number}")
-            for slug in course.labs if slug in LABS
-            for number, step in enumerate(LABS[slug].steps, start=1) if step.predict is not None]  # fmt: skip
+    return [
+        (f"{slug}/{number}", f"{LABS[slug].number} · {gettext(LABS[slug].title)} · {number}")
+        for slug in course.labs
+        if slug in LABS
+        for number, step in enumerate(LABS[slug].steps, start=1)
+        if step.predict is not None
+    ]
 
 
 def draft(course: Course, name: str) -> Draft:
@@ -37,7 +41,9 @@ def draft(course: Course, name: str) -> Draft:
     asked = LABS[slug].steps[int(number) - 1].predict
     assert asked is not None, "only such steps are offered"
     numbers = LABS[slug].numbers(course.slug, 1)
-    answers = [(letter, filled(text, numbers)[:SENTENCE_CHARS])
-               for letter, (_, text) in zip(LETTERS, asked.options, strict=False)]  # fmt: skip
+    answers = [
+        (letter, filled(text, numbers)[:SENTENCE_CHARS])
+        for letter, (_, text) in zip(LETTERS, asked.options, strict=False)
+    ]
     blank = [("", "")] * (MOST_ANSWERS - len(answers))
     return Draft(filled(asked.text, numbers)[:QUESTION_CHARS], [*answers, *blank])

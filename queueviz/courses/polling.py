@@ -66,12 +66,14 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
     with one_at_a_time(f"polls of {course.pk}"):
         last = newest(course)
         if last is not None and not last.is_revealed:
-            raise ActionRefused(409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.",
-                                number=last.number)
+            raise ActionRefused(
+                409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=last.number
+            )
         if course.polls.count() >= MOST_POLLS:
             raise ActionRefused(429, "This course has had {most} questions.", "Begin another course.", most=MOST_POLLS)
-        return course.polls.create(number=1 if last is None else last.number + 1, question=text,
-                                   answers=[list(each) for each in choices])
+        return course.polls.create(
+            number=1 if last is None else last.number + 1, question=text, answers=[list(each) for each in choices]
+        )
 
 
 def advance(course: Course, number: int, to: str, shown: str = "") -> None:
@@ -83,13 +85,20 @@ def advance(course: Course, number: int, to: str, shown: str = "") -> None:
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
         if poll.is_revealed:
-            raise ActionRefused(409, "Question {number} is revealed: nothing comes after that.",
-                                "Ask the next question.", number=number)
+            raise ActionRefused(
+                409, "Question {number} is revealed: nothing comes after that.", "Ask the next question.", number=number
+            )
         state = Poll.State(poll.state)
         following = ORDER[ORDER.index(state) + 1]
         if to != following:
-            raise ActionRefused(409, "Question {number} is at “{state}”.", "Its next step is “{step}”.", number=number,
-                                state=state.label, step=following.label)
+            raise ActionRefused(
+                409,
+                "Question {number} is at “{state}”.",
+                "Its next step is “{step}”.",
+                number=number,
+                state=state.label,
+                step=following.label,
+            )
         if following is Poll.State.REVEAL:
             poll.shown = _shown(poll, shown)
         poll.state = following
@@ -101,8 +110,9 @@ def drop(course: Course, number: int) -> None:
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
         if poll.is_revealed:
-            raise ActionRefused(409, "Question {number} is revealed, and stays.", "Ask the next question.",
-                                number=number)
+            raise ActionRefused(
+                409, "Question {number} is revealed, and stays.", "Ask the next question.", number=number
+            )
         poll.delete()
 
 
@@ -116,12 +126,16 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
         if not poll.takes_votes or poll.round != round_:
-            raise ActionRefused(409, "This vote is closed: your answer was not counted.",
-                                "Open the question again, and see what is asked now.")
+            raise ActionRefused(
+                409,
+                "This vote is closed: your answer was not counted.",
+                "Open the question again, and see what is asked now.",
+            )
         if not 0 <= answer < len(poll.answers):
             raise ActionRefused(422, "This is none of the answers.", "Choose one of them.", field="answer")
-        made, _is_new = Vote.objects.update_or_create(poll=poll, enrolment=enrolment, round=round_,
-                                                      defaults={"answer": answer})
+        made, _is_new = Vote.objects.update_or_create(
+            poll=poll, enrolment=enrolment, round=round_, defaults={"answer": answer}
+        )
         return made
 
 
@@ -142,8 +156,9 @@ def own(poll: Poll, enrolment: Enrolment) -> dict[int, int]:
 def results(poll: Poll) -> Results:
     """Raises ActionRefused (409) before the reveal."""
     if not poll.is_revealed:
-        raise ActionRefused(409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.",
-                            number=poll.number)
+        raise ActionRefused(
+            409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=poll.number
+        )
     given: dict[int, dict[int, int]] = {}  # by student
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
     for student, round_, answer in votes.values_list("enrolment_id", "round", "answer"):
@@ -158,8 +173,9 @@ def _shown(poll: Poll, text: str) -> int | None:
     if text == "none":
         return None
     if text not in {str(at) for at in range(len(poll.answers))}:
-        raise ActionRefused(422, "It is not said yet what the run showed.", "Choose that answer, or none of them.",
-                            field="shown")
+        raise ActionRefused(
+            422, "It is not said yet what the run showed.", "Choose that answer, or none of them.", field="shown"
+        )
     return int(text)
 
 
@@ -173,21 +189,36 @@ def _question(text: str) -> str:
 def _choices(given: list[tuple[str, str]]) -> list[Answer]:
     """Those that are not blank."""
     if len(given) > MOST_ANSWERS:
-        raise ActionRefused(422, "A poll has {fewest} to {most} answers.", "Leave some out.", field="value",
-                            fewest=FEWEST_ANSWERS, most=MOST_ANSWERS)
-    lines = [Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence"))
-             for value, text in given]  # fmt: skip
+        raise ActionRefused(
+            422,
+            "A poll has {fewest} to {most} answers.",
+            "Leave some out.",
+            field="value",
+            fewest=FEWEST_ANSWERS,
+            most=MOST_ANSWERS,
+        )
+    lines = [
+        Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence")) for value, text in given
+    ]
     found = [one for one in lines if one.value or one.sentence]
     if len(found) < FEWEST_ANSWERS:
-        raise ActionRefused(422, "A poll has {fewest} to {most} answers.", "Write {fewest} or more.", field="value",
-                            fewest=FEWEST_ANSWERS, most=MOST_ANSWERS)
+        raise ActionRefused(
+            422,
+            "A poll has {fewest} to {most} answers.",
+            "Write {fewest} or more.",
+            field="value",
+            fewest=FEWEST_ANSWERS,
+            most=MOST_ANSWERS,
+        )
     for at, one in enumerate(found):
         if not one.value:
-            raise ActionRefused(422, "“{sentence}” has no value.", "Give it a number or a letter.", field="value",
-                                sentence=one.sentence)
+            raise ActionRefused(
+                422, "“{sentence}” has no value.", "Give it a number or a letter.", field="value", sentence=one.sentence
+            )
         if one.value in [other.value for other in found[:at]]:
-            raise ActionRefused(422, "Two answers are called {value}.", "Give each its own value.", field="value",
-                                value=one.value)
+            raise ActionRefused(
+                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=one.value
+            )
     return found
 
 
@@ -195,6 +226,12 @@ def _line(text: str, most: int, field: str) -> str:
     """One line that can be shown."""
     found = " ".join(unicodedata.normalize("NFC", text).split())
     if len(found) > most or any(unicodedata.category(char)[0] == "C" for char in found):
-        raise ActionRefused(422, "“{text}” is too long, or cannot be shown.", "Use at most {most} characters.",
-                            field=field, text=found[:20], most=most)
+        raise ActionRefused(
+            422,
+            "“{text}” is too long, or cannot be shown.",
+            "Use at most {most} characters.",
+            field=field,
+            text=found[:20],
+            most=most,
+        )
     return found

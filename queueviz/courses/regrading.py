@@ -28,16 +28,16 @@ UNTRUSTED = frozenset({"unread", "receipt", "lost", "rerun", "gone", "not_begun"
 class Difference(NamedTuple):
     """One row; `kind`:
 
-        score      `live` is the grade, `found` what the journal is worth
-        journal    `live` is what the journal has as a result, `found` what the checks say of the rest of it
-        unwritten  `found` is a result that the journal has not: the server was killed
-        receipt    the answer of `step` at event `live` was received with another journal: it was changed since
-        lost       answers of attempt `live` were received, and the journal does not have it: its oldest part was cut
-        rerun      the actions executed again write something else: `found` says from where on
-        unread     the journal cannot be read: `found` says why
-        gone       there is no journal any more
-        not_begun  the journal has no attempt at this lab
-        more       `found` differences more of the same submission
+    score      `live` is the grade, `found` what the journal is worth
+    journal    `live` is what the journal has as a result, `found` what the checks say of the rest of it
+    unwritten  `found` is a result that the journal has not: the server was killed
+    receipt    the answer of `step` at event `live` was received with another journal: it was changed since
+    lost       answers of attempt `live` were received, and the journal does not have it: its oldest part was cut
+    rerun      the actions executed again write something else: `found` says from where on
+    unread     the journal cannot be read: `found` says why
+    gone       there is no journal any more
+    not_begun  the journal has no attempt at this lab
+    more       `found` differences more of the same submission
     """
 
     submission: int
@@ -67,8 +67,7 @@ def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mappi
 
     `reruns`: by sandbox, from where a run that was executed again differs.  Raises CorruptRecord.
     """
-    tables = {name: _by_sandbox(result, name)
-              for name in ("attempts", "steps", "receipts", "differences", "unread")}  # fmt: skip
+    tables = {name: _by_sandbox(result, name) for name in ("attempts", "steps", "receipts", "differences", "unread")}
     found: dict[str, Any] = {}
     differences: list[Difference] = []
     for work in submissions_of(course):
@@ -76,13 +75,19 @@ def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mappi
         rows = {name: table.get(slug, []) for name, table in tables.items()}
         best = _best(rows["attempts"], work.lab)
         mine = _differences(work, best, rows, (reruns or {}).get(slug))
-        differences += [*mine[:MOST_OF_ONE], *(
-            [_of(work, "more", found=str(len(mine) - MOST_OF_ONE))] if len(mine) > MOST_OF_ONE else [])]
+        differences += [
+            *mine[:MOST_OF_ONE],
+            *([_of(work, "more", found=str(len(mine) - MOST_OF_ONE))] if len(mine) > MOST_OF_ONE else []),
+        ]
         if best is not None and not any(one.kind in UNTRUSTED for one in mine):
             found[str(work.pk)] = _worth(best, rows["steps"])
-    made = Regrade.objects.create(course=course, began_at=began_at, found=found,
-                                  attempts=sum(map(len, tables["attempts"].values())),
-                                  differences=[one._asdict() for one in differences])
+    made = Regrade.objects.create(
+        course=course,
+        began_at=began_at,
+        found=found,
+        attempts=sum(map(len, tables["attempts"].values())),
+        differences=[one._asdict() for one in differences],
+    )
     kept = course.regrades.values_list("pk", flat=True)[:KEPT_REGRADES]
     course.regrades.exclude(pk__in=list(kept)).delete()
     return made
@@ -117,8 +122,9 @@ def publish(made: Regrade) -> Published:
     return Published(changed, went_on)
 
 
-def _differences(work: Submission, best: Mapping[str, Any] | None, rows: Mapping[str, list[dict[str, Any]]],
-                 rerun: str | None) -> list[Difference]:
+def _differences(
+    work: Submission, best: Mapping[str, Any] | None, rows: Mapping[str, list[dict[str, Any]]], rerun: str | None
+) -> list[Difference]:
     if work.sandbox is None:
         return [_of(work, "gone")]
     if rows["unread"]:
@@ -135,13 +141,20 @@ def _differences(work: Submission, best: Mapping[str, Any] | None, rows: Mapping
     grade = getattr(work, "grade", None)
     score, met = (work.score, work.steps_met) if grade is None else (grade.score, len(grade.steps))
     if (score, met) != (best["score"], best["met"]):
-        found.append(_of(work, "score", live=f"{score} ({met}/{best['steps']})",
-                         found=f"{best['score']} ({best['met']}/{best['steps']})"))
+        found.append(
+            _of(
+                work,
+                "score",
+                live=f"{score} ({met}/{best['steps']})",
+                found=f"{best['score']} ({best['met']}/{best['steps']})",
+            )
+        )
     return found
 
 
-def _changed_answers(work: Submission, attempts: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]
-                     ) -> list[Difference]:
+def _changed_answers(
+    work: Submission, attempts: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]
+) -> list[Difference]:
     """The first answer of each attempt that the journal has not as it was received; all later digests differ too."""
     grade: Grade | None = getattr(work, "grade", None)
     begun = {row["attempt"] for row in attempts if row["lab"] == work.lab}
@@ -159,11 +172,24 @@ def _changed_answers(work: Submission, attempts: Iterable[Mapping[str, Any]], ro
 
 def _worth(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     steps: list[Step] = [
-        {"step": row["step"], "at_ms": row["at_ms"], "given": row["given"], "truth": _shown(row["truth"]),
-         "accurate": row["accurate"], "hints": row["hints"]}
-        for row in rows if (row["lab"], row["attempt"]) == (best["lab"], best["attempt"])]  # fmt: skip
-    return {"attempt": best["attempt"], "exam": best["exam"], "score": best["score"], "finished": best["finished"],
-            "steps": steps}
+        {
+            "step": row["step"],
+            "at_ms": row["at_ms"],
+            "given": row["given"],
+            "truth": _shown(row["truth"]),
+            "accurate": row["accurate"],
+            "hints": row["hints"],
+        }
+        for row in rows
+        if (row["lab"], row["attempt"]) == (best["lab"], best["attempt"])
+    ]
+    return {
+        "attempt": best["attempt"],
+        "exam": best["exam"],
+        "score": best["score"],
+        "finished": best["finished"],
+        "steps": steps,
+    }
 
 
 def _worth_of(work: Submission, grade: Grade) -> tuple[int, int, bool]:
@@ -195,7 +221,9 @@ def _by_sandbox(result: Result, table: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _of(work: Submission, kind: str, step: int | None = None, live: str = "", found: str = "", *,
-        lab: str | None = None) -> Difference:
-    return Difference(work.pk, work.enrolment.pseudonym, lab or work.lab, kind, step, live[:MOST_CHARS],
-                      found[:MOST_CHARS])
+def _of(
+    work: Submission, kind: str, step: int | None = None, live: str = "", found: str = "", *, lab: str | None = None
+) -> Difference:
+    return Difference(
+        work.pk, work.enrolment.pseudonym, lab or work.lab, kind, step, live[:MOST_CHARS], found[:MOST_CHARS]
+    )

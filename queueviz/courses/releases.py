@@ -25,8 +25,7 @@ def is_released(course: Course, now: datetime | None = None) -> bool:
 
 def released(now: datetime) -> QuerySet[Course]:
     """The courses of which `is_released` holds."""
-    return Course.objects.filter(
-        Q(feedback=AT_ONCE) | Q(released_at__lte=now) | Q(feedback=AT_END, due_at__lte=now))
+    return Course.objects.filter(Q(feedback=AT_ONCE) | Q(released_at__lte=now) | Q(feedback=AT_END, due_at__lte=now))
 
 
 def release(course: Course) -> None:

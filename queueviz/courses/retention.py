@@ -34,15 +34,21 @@ def kept_until(course: Course) -> datetime:
 def demand_kept(due_at: datetime | None) -> None:
     """Raises ActionRefused (422) for a date with which the course would be deleted at once."""
     if due_at is not None and due_at + COURSE_LIFE < timezone.now():
-        raise ActionRefused(422, "A course is deleted {days} days after its date.", "Choose a later one.",
-                            field="due_at", days=COURSE_LIFE.days)
+        raise ActionRefused(
+            422,
+            "A course is deleted {days} days after its date.",
+            "Choose a later one.",
+            field="due_at",
+            days=COURSE_LIFE.days,
+        )
 
 
 def over(now: datetime | None = None) -> QuerySet[Course]:
     """Courses that are not to be kept any longer, the oldest first."""
     since = (now or timezone.now()) - COURSE_LIFE
-    active = Course.objects.filter(Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since)
-                                   | Q(sandboxes__visited_at__gte=since)).values("pk")
+    active = Course.objects.filter(
+        Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since) | Q(sandboxes__visited_at__gte=since)
+    ).values("pk")
     idle = Q(due_at__isnull=True, created_at__lt=since) & ~Q(pk__in=active)
     return Course.objects.filter(Q(due_at__lt=since) | idle).order_by("created_at")
 

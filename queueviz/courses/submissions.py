@@ -31,10 +31,18 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     if found.sandbox is not None:
         _start(visitor, found.sandbox, lab)
         return found
-    sandbox = owners.create_granted(visitor, Sandbox(
-        name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: owners.NAME_LENGTH],
-        template=lab.template, preset=lab.preset, course=course, visibility=Sandbox.Visibility.PRIVATE,
-    ), partial(grants_of, enrolment), changes=dict(lab.changes) or None)  # fmt: skip
+    sandbox = owners.create_granted(
+        visitor,
+        Sandbox(
+            name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: owners.NAME_LENGTH],
+            template=lab.template,
+            preset=lab.preset,
+            course=course,
+            visibility=Sandbox.Visibility.PRIVATE,
+        ),
+        partial(grants_of, enrolment),
+        changes=dict(lab.changes) or None,
+    )
     if not Submission.objects.filter(pk=found.pk, sandbox__isnull=True).update(sandbox=sandbox):
         owners.delete(visitor, sandbox)  # another tab was faster
     else:
@@ -51,8 +59,10 @@ def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:
 
 def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
     """The student's and the teacher's."""
-    return [Grant(sandbox=sandbox, kind=Grant.Kind.SESSION, role="student", holder=enrolment.digest),
-            Grant(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="instructor", user_id=enrolment.course.teacher_id)]
+    return [
+        Grant(sandbox=sandbox, kind=Grant.Kind.SESSION, role="student", holder=enrolment.digest),
+        Grant(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="instructor", user_id=enrolment.course.teacher_id),
+    ]
 
 
 def note(sandbox: Sandbox, row: LabRow) -> None:

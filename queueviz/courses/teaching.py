@@ -30,22 +30,30 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
         raise ActionRefused(429, "You have {most} courses.", "Delete one first.", most=MOST_COURSES)
     for _ in range(TRIES):
         try:
-            return Course.objects.create(slug=new_slug(), title=_title(title), teacher=visitor.user,
-                                         labs=_labs(labs), code=new_code())
+            return Course.objects.create(
+                slug=new_slug(), title=_title(title), teacher=visitor.user, labs=_labs(labs), code=new_code()
+            )
         except IntegrityError:  # another one has just drawn this code
             continue
     raise ActionRefused(503, "No code was free.", "Try again.")
 
 
-def change(course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None,
-           feedback: str) -> None:
+def change(
+    course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None, feedback: str
+) -> None:
     """Raises ActionRefused (422)."""
     if not 1 <= most_students <= MOST_STUDENTS:
-        raise ActionRefused(422, "A course has 1 to {most} places.", "Begin another course.", field="most_students",
-                            most=MOST_STUDENTS)
+        raise ActionRefused(
+            422, "A course has 1 to {most} places.", "Begin another course.", field="most_students", most=MOST_STUDENTS
+        )
     if feedback not in Course.Feedback.values:
-        raise ActionRefused(422, "{feedback} is no time for feedback.", "Choose one of those offered.",
-                            field="feedback", feedback=feedback)
+        raise ActionRefused(
+            422,
+            "{feedback} is no time for feedback.",
+            "Choose one of those offered.",
+            field="feedback",
+            feedback=feedback,
+        )
     course.title, course.labs, course.most_students = _title(title), _labs(labs), most_students
     course.due_at, course.feedback = due_at, feedback
     course.save()
@@ -76,8 +84,9 @@ def remove(enrolment: Enrolment) -> None:
 def give_time(enrolment: Enrolment, factor: float) -> None:
     """Raises ActionRefused (422)."""
     if factor not in TIME_FACTORS:
-        raise ActionRefused(422, "{factor} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor",
-                            factor=factor)
+        raise ActionRefused(
+            422, "{factor} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor", factor=factor
+        )
     enrolment.time_factor = factor
     enrolment.save(update_fields=["time_factor"])
 
@@ -89,16 +98,23 @@ def name_students(course: Course, table: str) -> int:
     """
     rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
     if not rows or not {"pseudonym", "name"} <= set(rows[0]):
-        raise ActionRefused(422, "The file needs the columns pseudonym and name.", "Export the roster, and fill it in.",
-                            field="roster")
+        raise ActionRefused(
+            422, "The file needs the columns pseudonym and name.", "Export the roster, and fill it in.", field="roster"
+        )
     if len(rows) > MOST_ROWS:
-        raise ActionRefused(422, "A roster has at most {most} rows.", "Send it in parts.", field="roster",
-                            most=MOST_ROWS)
+        raise ActionRefused(
+            422, "A roster has at most {most} rows.", "Send it in parts.", field="roster", most=MOST_ROWS
+        )
     known = {enrolment.pseudonym: enrolment for enrolment in course.enrolments.all()}
     unknown = sorted({(row["pseudonym"] or "").strip() for row in rows} - known.keys())
     if unknown:
-        raise ActionRefused(422, "{pseudonym} has not joined this course.", "Correct the row, or leave it out.",
-                            field="roster", pseudonym=unknown[0][:NAME_CHARS])
+        raise ActionRefused(
+            422,
+            "{pseudonym} has not joined this course.",
+            "Correct the row, or leave it out.",
+            field="roster",
+            pseudonym=unknown[0][:NAME_CHARS],
+        )
     for row in rows:
         enrolment = known[row["pseudonym"].strip()]
         enrolment.name = (row["name"] or "").strip()[:NAME_CHARS]
@@ -117,8 +133,9 @@ def _labs(labs: list[str]) -> list[str]:
     """In the order of the catalogue."""
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:
-        raise ActionRefused(422, "There is no lab {lab}.", "Choose among those offered.", field="labs",
-                            lab=unknown[0][:NAME_CHARS])
+        raise ActionRefused(
+            422, "There is no lab {lab}.", "Choose among those offered.", field="labs", lab=unknown[0][:NAME_CHARS]
+        )
     chosen = [slug for slug in LABS if slug in labs]
     if not chosen:
         raise ActionRefused(422, "A course needs a lab.", "Choose one or more.", field="labs")

@@ -180,8 +180,10 @@ def with_numbers(row: Row) -> Row:
 
 @cache
 def _longs() -> dict[str, tuple[str, ...]]:
-    return {name: tuple(field for field, kind in event["fields"].items() if "int64" in kind)
-            for name, event in describe().items()}
+    return {
+        name: tuple(field for field, kind in event["fields"].items() if "int64" in kind)
+        for name, event in describe().items()
+    }
 
 
 def _number(value: Any) -> Any:
@@ -197,4 +199,3 @@ def _place(row: LabRow) -> tuple[int, int | None, str | None]:
 
 def _does(row: LabRow) -> bool:
     return row["open"] is not None and row["open"]["phase"] == "do"
-

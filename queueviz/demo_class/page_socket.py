@@ -51,7 +51,7 @@ class PageSocket:
         painted: dict[str, int] = {}
         here_s = acked_s = 0.0
         while not self._closed.is_set():
-            for channel in self._channels[len(followed):]:
+            for channel in self._channels[len(followed) :]:
                 _send(socket, k="sub", ch=channel)
                 followed.append(channel)
             now_s = time.monotonic()
@@ -91,8 +91,15 @@ def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
 
 def _connected(url: str, cookies: Mapping[str, str]) -> ClientConnection:
     held = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    return connect(f"{url.replace('http', 'ws', 1)}/ws/live/", subprotocols=[PROTOCOL], origin=Origin(url),
-                   additional_headers={"Cookie": held}, compression=None, proxy=None, max_size=FRAME_BYTES)
+    return connect(
+        f"{url.replace('http', 'ws', 1)}/ws/live/",
+        subprotocols=[PROTOCOL],
+        origin=Origin(url),
+        additional_headers={"Cookie": held},
+        compression=None,
+        proxy=None,
+        max_size=FRAME_BYTES,
+    )
 
 
 def _send(socket: ClientConnection, **message: Any) -> None:

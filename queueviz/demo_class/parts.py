@@ -23,8 +23,12 @@ ERRS = 0.35  # the share of labs that are begun with a usual mistake
 IN_ORDER = ("works", "is stuck", "asks", "is idle", "is done", "is cut off")
 """The first students; all others work."""
 
-QUESTIONS = ("Why does this member get no queue?", "Is it a mistake that the lag grows?",
-             "What is the difference between committed and done?", "Do I have to wait here?")  # fmt: skip
+QUESTIONS = (
+    "Why does this member get no queue?",
+    "Is it a mistake that the lag grows?",
+    "What is the difference between committed and done?",
+    "Do I have to wait here?",
+)
 
 
 class Over(Exception):
@@ -44,15 +48,18 @@ def cast(names: list[str], seed: str) -> list[Place]:
     chance = Chance(seed)
     order = list(names)
     chance.shuffle(order)
-    return [Place(name, IN_ORDER[number] if number < len(IN_ORDER) else "works", chance.fork(name))
-            for number, name in enumerate(order)]
+    return [
+        Place(name, IN_ORDER[number] if number < len(IN_ORDER) else "works", chance.fork(name))
+        for number, name in enumerate(order)
+    ]
 
 
 class PlayedStudent:
     """One student with a browser of its own, from joining to the end of the class.  Runs in a thread."""
 
-    def __init__(self, url: str, code: str, labs: list[Lab], place: Place, over: threading.Event,
-                 say: Callable[[str], None]) -> None:
+    def __init__(
+        self, url: str, code: str, labs: list[Lab], place: Place, over: threading.Event, say: Callable[[str], None]
+    ) -> None:
         self.place = place
         self._pages = RemotePages(url)
         self._socket = PageSocket(self._pages.url, lambda: self._pages.cookies)
@@ -66,8 +73,13 @@ class PlayedStudent:
         """Whatever the server refuses is tried again: it may be busy, or starting; and so is a script that found
         another run than it was written for, as after a teacher took over.
         """
-        play = {"is stuck": self._stuck, "asks": self._asking, "is idle": self._idle, "is done": self._done,
-                "is cut off": self._cut_off}.get(self.place.part, self._working)  # fmt: skip
+        play = {
+            "is stuck": self._stuck,
+            "asks": self._asking,
+            "is idle": self._idle,
+            "is done": self._done,
+            "is cut off": self._cut_off,
+        }.get(self.place.part, self._working)
         try:
             while True:
                 try:

@@ -168,8 +168,13 @@ class EngineActor:
             self._lease = enlisted(lambda engine: Lease(LeaseRows(), engine, running_s), self._name)
             log.info("%s is %s", self._name, self._lease.engine)
             threading.Thread(target=self._keep_renewing, name="engine-lease", daemon=True).start()
-            self._engine = Engine(home, config_of(self._number, self._engines), share=Share(self._number, frozenset()),
-                                  lease=self._lease, beside=self._converse).start()
+            self._engine = Engine(
+                home,
+                config_of(self._number, self._engines),
+                share=Share(self._number, frozenset()),
+                lease=self._lease,
+                beside=self._converse,
+            ).start()
             self._engine.port.status().result(START_WITHIN_S)  # by now its loop is known
             self._ready.set()
             self._stopping.wait()
@@ -208,8 +213,9 @@ class EngineActor:
             status = self._engine.port.status().result(FIGURES_S)
         except (SandboxError, TimeoutError):
             return Figures()
-        return Figures(status["awake"], status["cap"], max((end.side.late_ms for end in list(self._ends.values())),
-                                                           default=0))
+        return Figures(
+            status["awake"], status["cap"], max((end.side.late_ms for end in list(self._ends.values())), default=0)
+        )
 
 
 def running_s() -> float:
@@ -235,5 +241,13 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
 
 def options(name: str) -> dict[str, Any]:
     """Of Ray's actor: found by name, outlives who made it, started again without end, and no call repeated."""
-    return {"name": name, "lifetime": "detached", "get_if_exists": True, "num_cpus": 1, "max_restarts": -1,
-            "max_task_retries": 0, "max_concurrency": 1_000, "scheduling_strategy": "SPREAD"}  # fmt: skip
+    return {
+        "name": name,
+        "lifetime": "detached",
+        "get_if_exists": True,
+        "num_cpus": 1,
+        "max_restarts": -1,
+        "max_task_retries": 0,
+        "max_concurrency": 1_000,
+        "scheduling_strategy": "SPREAD",
+    }

@@ -23,8 +23,14 @@ _numbers = count()
 class ActorLink:
     """Thread-safe.  `said` gets what is no answer, `ended` is called once, when the engine is gone or out of reach."""
 
-    def __init__(self, web: str, engine: str, name: str, said: Callable[[wire.Message], None],
-                 ended: Callable[["ActorLink"], None]) -> None:
+    def __init__(
+        self,
+        web: str,
+        engine: str,
+        name: str,
+        said: Callable[[wire.Message], None],
+        ended: Callable[["ActorLink"], None],
+    ) -> None:
         """`web`: the name of this process.  Each link is known by a name of its own, with viewers of its own."""
         self.engine = engine
         self.is_up = False  # it has answered

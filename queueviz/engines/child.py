@@ -36,8 +36,13 @@ class Child:
         with theirs:
             command = [sys.executable, "-m", "queueviz.engines.process", str(theirs.fileno())]
             path = os.pathsep.join(filter(None, (str(CODE), os.environ.get("PYTHONPATH"))))
-            self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(), *keep), start_new_session=True,
-                                             stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path})
+            self._process = subprocess.Popen(
+                command,
+                pass_fds=(theirs.fileno(), *keep),
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
         self._calls = Calls()
         self._outbox = Outbox(wire.pack(begin))
         self._ready: Future[None] = Future()

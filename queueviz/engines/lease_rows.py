@@ -45,8 +45,9 @@ class LeaseRows:
             for row in _engines(over):
                 row.delete()
             try:
-                EngineLease.objects.using(ALIAS).create(engine=engine, name=name, host=host,
-                                                        expires_at=Now() + self._lease)  # fmt: skip
+                EngineLease.objects.using(ALIAS).create(
+                    engine=engine, name=name, host=host, expires_at=Now() + self._lease
+                )
             except IntegrityError:
                 raise LeaseLost(f"there was an engine {engine} before") from None
 
@@ -84,7 +85,8 @@ class LeaseRows:
             if place:
                 place.delete()
             made = SandboxPlace.objects.using(ALIAS).create(
-                slug=slug, engine=engine, is_clean=place is None or (not holder and place.is_clean))
+                slug=slug, engine=engine, is_clean=place is None or (not holder and place.is_clean)
+            )
             return Held(slug, made.pk, made.is_clean)
 
     def give_back(self, slug: str, engine: str, *, is_clean: bool = True) -> None:
@@ -108,9 +110,18 @@ class LeaseRows:
         with self._transaction():
             counts = Counter(SandboxPlace.objects.using(ALIAS).values_list("engine", flat=True))
             rows = EngineLease.objects.using(ALIAS).annotate(now=Now()).order_by("name", "engine")
-            return [Listed(row.engine, row.name, row.host, row.is_draining,
-                           (row.expires_at - row.now).total_seconds(), counts[row.engine],
-                           _figures(row)) for row in rows]  # fmt: skip
+            return [
+                Listed(
+                    row.engine,
+                    row.name,
+                    row.host,
+                    row.is_draining,
+                    (row.expires_at - row.now).total_seconds(),
+                    counts[row.engine],
+                    _figures(row),
+                )
+                for row in rows
+            ]
 
     def places(self) -> dict[str, str]:
         with self._transaction():
@@ -157,7 +168,12 @@ def _with_short_waits(given: dict[str, Any]) -> dict[str, Any]:
     if given["ENGINE"].endswith("sqlite3"):
         options["timeout"] = WAIT_S
     elif given["ENGINE"].endswith("postgresql"):
-        options |= {"connect_timeout": WAIT_S, "tcp_user_timeout": WAIT_S * 1_000, "keepalives_idle": 1,
-                    "keepalives_interval": 1, "keepalives_count": WAIT_S}  # fmt: skip
+        options |= {
+            "connect_timeout": WAIT_S,
+            "tcp_user_timeout": WAIT_S * 1_000,
+            "keepalives_idle": 1,
+            "keepalives_interval": 1,
+            "keepalives_count": WAIT_S,
+        }
         options["options"] = options.get("options", "") + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
     return {**given, "OPTIONS": options, "CONN_MAX_AGE": None}

@@ -32,7 +32,6 @@ WELL_S = 30.0
 STOP_WITHIN_S = 6.0
 
 
-
 def with_ports_of(config: HostConfig, index: int, number: int) -> HostConfig:
     """Ports for new sandboxes that no other engine gives out."""
     width = (config.last_port - config.first_port) // number
@@ -147,11 +146,13 @@ class Pool:
     def _begin(self, index: int) -> Child:
         with self._changing:
             mine = frozenset(slug for slug, place in self._places.items() if place == index)
-        begin = wire.Begin(str(self._home), with_ports_of(self._config, index, self._number),
-                           Share(index, mine), self._logging)
+        begin = wire.Begin(
+            str(self._home), with_ports_of(self._config, index, self._number), Share(index, mine), self._logging
+        )
         began_s = time.monotonic()
-        child = Child(begin, partial(self._said, index), lambda child: self._ended(index, child, began_s),
-                      (self._lock.fileno(),))
+        child = Child(
+            begin, partial(self._said, index), lambda child: self._ended(index, child, began_s), (self._lock.fileno(),)
+        )
         self._children[index] = child
         return child
 

@@ -15,10 +15,33 @@ from sandbox.kernel.errors import ActionRefused
 Place = Any  # what a pool calls an engine
 Listener = Callable[[Place, Message | None], None]  # which engine, what it said; None: it ended
 
-TO_ONE = frozenset({
-    "recipe", "show", "cancel_branch", "wake", "sleep", "open_listener", "close_listener", "set_keys",
-    "dismiss_notices", "attach", "detach", "act", "ask", "intervene", "renew_hold", "newest_seq",
-    "snapshot", "entries", "look_back", "kept", "line", "changes", "state_at"})  # fmt: skip
+TO_ONE = frozenset(
+    {
+        "recipe",
+        "show",
+        "cancel_branch",
+        "wake",
+        "sleep",
+        "open_listener",
+        "close_listener",
+        "set_keys",
+        "dismiss_notices",
+        "attach",
+        "detach",
+        "act",
+        "ask",
+        "intervene",
+        "renew_hold",
+        "newest_seq",
+        "snapshot",
+        "entries",
+        "look_back",
+        "kept",
+        "line",
+        "changes",
+        "state_at",
+    }
+)
 
 
 class AnyPool(Protocol):
@@ -30,15 +53,19 @@ class AnyPool(Protocol):
     def size(self) -> int: ...
     def engines(self) -> list[Place]:
         """Those that can be asked."""
+
     def place_of(self, slug: str) -> Place:
         """The engine that serves it, or would say that it is unknown."""
+
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
         """See that an engine has it.  Raises EngineBusy where none may have it yet.
 
         `new`: it is to be made; `again`: what is known of it may be wrong, or its engine still copies its files.
         """
+
     def displace(self, slug: str) -> None:
         """It is no more, or is elsewhere."""
+
     def ask(self, engine: Place, kind: str, *given: Any) -> "Future[Any]": ...
     def say(self, engine: Place, *message: Any) -> None: ...
 
@@ -73,12 +100,16 @@ class PoolPort:
     def read(self, channels: Sequence[str]) -> "Future[list[Any]]":
         """In the order given, one question to each engine."""
         slugs = [_slug_of(name) for name in channels]
-        return after(gathered([self.pool.seat(slug) for slug in dict.fromkeys(slugs) if slug], _nothing),
-                     lambda: self._read(channels, [self.pool.place_of(slug) for slug in slugs]))
+        return after(
+            gathered([self.pool.seat(slug) for slug in dict.fromkeys(slugs) if slug], _nothing),
+            lambda: self._read(channels, [self.pool.place_of(slug) for slug in slugs]),
+        )
 
     def _read(self, channels: Sequence[str], places: list[Place]) -> "Future[list[Any]]":
-        asked = {place: self._call(place, "read", [name for name, at in zip(channels, places, strict=True)
-                                                   if at == place]) for place in dict.fromkeys(places)}
+        asked = {
+            place: self._call(place, "read", [name for name, at in zip(channels, places, strict=True) if at == place])
+            for place in dict.fromkeys(places)
+        }
 
         def in_order(answers: list[list[Any]]) -> list[Any]:
             each = {place: iter(answer) for place, answer in zip(asked, answers, strict=True)}
@@ -92,17 +123,23 @@ class PoolPort:
 
     def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
         """Return the answer of each engine, by its name or its number, from 1 on."""
-        return {str(place + 1) if isinstance(place, int) else str(place): self._call(place, "status")
-                for place in self.pool.engines()}
+        return {
+            str(place + 1) if isinstance(place, int) else str(place): self._call(place, "status")
+            for place in self.pool.engines()
+        }
 
     def merged(self, found: list[dict[str, Any]]) -> dict[str, Any]:
         """The statuses of the engines that answered, as one."""
         total = {name: sum(status[name] for status in found) for name in ("awake", "known", "cap", "fds")}
         for name in ("sandboxes", "attached"):
             total[name] = {slug: row for status in found for slug, row in status[name].items()}
-        return {**total, "fd_limit": sum(status["fd_limit"] for status in found), "engines": self.pool.size,
-                "engines_answering": len(found),
-                "full": next((full for status in found if (full := status.get("full"))), None)}
+        return {
+            **total,
+            "fd_limit": sum(status["fd_limit"] for status in found),
+            "engines": self.pool.size,
+            "engines_answering": len(found),
+            "full": next((full for status in found if (full := status.get("full"))), None),
+        }
 
     def figures(self) -> "Future[list[dict[str, int]]]":
         """What the hub of each engine counted (`Hub.counted`)."""
@@ -114,6 +151,7 @@ class PoolPort:
 
     def _to_one(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
         """Once more where the engine no longer has it."""
+
         def go(*, again: bool) -> "Future[Any]":
             return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *given, **named))
 

@@ -29,11 +29,14 @@ def connect(address: str) -> None:
         if ray.is_initialized():
             return
         try:
-            ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False,
-                     **_this_machine())
+            ray.init(
+                address=address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False, **_this_machine()
+            )
         except (ConnectionError, ValueError, RuntimeError, OSError) as why:
-            raise EngineBusy(f"The Ray cluster at {address} is not reached from this machine: {_one_line(why)} Start "
-                             f"Ray here: ray start --address={address}") from why  # fmt: skip
+            raise EngineBusy(
+                f"The Ray cluster at {address} is not reached from this machine: {_one_line(why)} Start "
+                f"Ray here: ray start --address={address}"
+            ) from why
 
 
 def see_that_there_are(number: int) -> None:

@@ -66,8 +66,10 @@ class RayPool:
             ray_cluster.see_that_there_are(self._number)
             threading.Thread(target=self._watch, name="engines", daemon=True).start()
             if not self._found.wait(START_WITHIN_S):
-                raise EngineBusy(f"The Ray cluster at {self._address} has no engine after {START_WITHIN_S:.0f} s: see "
-                                 "`manage.py engines`, and that each machine has the same settings.")
+                raise EngineBusy(
+                    f"The Ray cluster at {self._address} has no engine after {START_WITHIN_S:.0f} s: see "
+                    "`manage.py engines`, and that each machine has the same settings."
+                )
         except BaseException:
             self.stop()
             raise
@@ -200,8 +202,9 @@ class RayPool:
             missing = [row for row in listed.values() if row.engine not in self._links]
             over = [link for engine, link in self._links.items() if engine not in listed]
             for row in missing:
-                self._links[row.engine] = ActorLink(self._web, row.engine, row.name, partial(self._said, row.engine),
-                                                    self._ended)
+                self._links[row.engine] = ActorLink(
+                    self._web, row.engine, row.name, partial(self._said, row.engine), self._ended
+                )
         for link in over:
             link.close()
         if self.engines():

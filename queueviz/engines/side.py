@@ -100,8 +100,14 @@ class Side:
 
     def _on_enter(self, number: int, address: str, hears_beats: bool) -> None:
         """`hears_beats`: no other engine sends it any."""
-        viewer = Viewer(partial(self._show, number, hears_beats), partial(self._close, number),
-                        lambda slug: self._ask_web("may_see", number, slug), address, self._hub.limits, who=number)
+        viewer = Viewer(
+            partial(self._show, number, hears_beats),
+            partial(self._close, number),
+            lambda slug: self._ask_web("may_see", number, slug),
+            address,
+            self._hub.limits,
+            who=number,
+        )
         self._viewers[number] = viewer
         self._hub.enter(viewer)
 

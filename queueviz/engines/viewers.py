@@ -43,8 +43,14 @@ NOT_ENTERED = Entered(0, [])
 class Viewers:
     """Has the methods of `Hub` that a socket calls.  All on one loop, but for `hear`."""
 
-    def __init__(self, port: "PoolPort", *, still_see: StillSee, socket: SocketLimits | None = None,
-                 host: HostLimits | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        port: "PoolPort",
+        *,
+        still_see: StillSee,
+        socket: SocketLimits | None = None,
+        host: HostLimits | None = None,
+    ) -> None:
         self.port = port
         self.limits = socket or SocketLimits()
         self.host = host or HostLimits()

@@ -36,7 +36,7 @@ def pack(message: Message) -> bytes:
 
 
 def unpack(packed: bytes) -> Message:
-    message: Message = pickle.loads(memoryview(packed)[LENGTH.size:])
+    message: Message = pickle.loads(memoryview(packed)[LENGTH.size :])
     return message
 
 

@@ -16,8 +16,23 @@ from typing import Any, NamedTuple
 CLAIMS = Path(__file__).parent / "claims"
 ROW = re.compile(r"(?P<section>[0-4])\.(?P<number>[1-9]\d?)|D[1-9]\d?")
 ROWS_OF = {"0": 42, "1": 34, "2": 13, "3": 45, "4": 38, "D": 49}  # how many rows each section has to have
-PLACES = frozenset({"board", "locks", "index", "reset", "topics", "journal", "settings", "client",
-                    "topology", "wire", "rebalance", "store", "messages"})
+PLACES = frozenset(
+    {
+        "board",
+        "locks",
+        "index",
+        "reset",
+        "topics",
+        "journal",
+        "settings",
+        "client",
+        "topology",
+        "wire",
+        "rebalance",
+        "store",
+        "messages",
+    }
+)
 SAME = "the same"
 SAME_ZH = "相同"
 MOST_CHARS = 240  # of one sentence
@@ -153,8 +168,11 @@ def _complaints(claim: Claim) -> Iterable[str]:
 
 
 def _check_whole(found: Mapping[str, Claim]) -> None:
-    wanted = {f"D{n}" if section == "D" else f"{section}.{n}"
-              for section, count in ROWS_OF.items() for n in range(1, count + 1)}
+    wanted = {
+        f"D{n}" if section == "D" else f"{section}.{n}"
+        for section, count in ROWS_OF.items()
+        for n in range(1, count + 1)
+    }
     if missing := wanted - set(found):
         raise LedgerBroken(f"row {min(missing, key=place_of)} is missing")
     if unknown := set(found) - wanted:

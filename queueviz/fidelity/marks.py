@@ -47,8 +47,13 @@ class _Source:
         self.name = name
         self.tree = tree
         self.read: set[ast.Call] = set()
-        self.constants = {target.id: node.value for node in tree.body if isinstance(node, ast.Assign)
-                          for target in node.targets if isinstance(target, ast.Name)}
+        self.constants = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
 
     def marks(self) -> list[Mark]:
         found = list(self._of(self.tree.body, self.name, self._pytestmark(self.tree.body)))
@@ -67,8 +72,12 @@ class _Source:
                     yield Mark(row, f"{prefix}::{node.name}")
 
     def _pytestmark(self, body: list[ast.stmt]) -> list[str]:
-        given = [node.value for node in body if isinstance(node, ast.Assign)
-                 and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)]
+        given = [
+            node.value
+            for node in body
+            if isinstance(node, ast.Assign)
+            and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
+        ]
         return self._rows(given)
 
     def _rows(self, expressions: Iterable[ast.expr]) -> list[str]:
@@ -88,7 +97,7 @@ class _Source:
     def _arguments(self, call: ast.Call) -> list[str]:
         where = f"{self.name}:{call.lineno}"
         if not call.args or call.keywords:
-            raise MarkUnread(f"{where}: name the rows this test shows, as in seed(\"0.27\")")
+            raise MarkUnread(f'{where}: name the rows this test shows, as in seed("0.27")')
         rows = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         if len(rows) != len(call.args):
             raise MarkUnread(f"{where}: write the rows as plain texts, so that they can be read without running")
@@ -96,8 +105,11 @@ class _Source:
 
 
 def _is_mark(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == MARKER and (
-        isinstance(call.func.value, ast.Attribute) and call.func.value.attr == "mark")
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == MARKER
+        and (isinstance(call.func.value, ast.Attribute) and call.func.value.attr == "mark")
+    )
 
 
 def _holds_mark(expression: ast.expr) -> bool:

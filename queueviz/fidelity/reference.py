@@ -27,13 +27,18 @@ def page(root: Path) -> str:
 
 
 def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:
-    lines = ["# Articles and code", "", MADE,
-             "Five articles on RocketMQ say how it works; this is each thing they say, what RocketMQ 4.9.8's code",
-             "does, what the engine here does, and the tests that show it: in a running sandbox, or at the class",
-             "where that says as much. Where an article's value and the code's differ, the engine follows the code and",
-             "the pages show both. `manage.py fidelity` runs the tests; the page `/fidelity/` is the same list with",
-             "links to where it can be seen. A place such as `store 4` is a section of",
-             "[the specification](spec/README.md).", ""]
+    lines = [
+        "# Articles and code",
+        "",
+        MADE,
+        "Five articles on RocketMQ say how it works; this is each thing they say, what RocketMQ 4.9.8's code",
+        "does, what the engine here does, and the tests that show it: in a running sandbox, or at the class",
+        "where that says as much. Where an article's value and the code's differ, the engine follows the code and",
+        "the pages show both. `manage.py fidelity` runs the tests; the page `/fidelity/` is the same list with",
+        "links to where it can be seen. A place such as `store 4` is a section of",
+        "[the specification](spec/README.md).",
+        "",
+    ]
     for section, title in SECTIONS.items():
         lines += [f"## {title}", ""]
         lines += table(HEAD, (_row(claim, tests.get(claim.row, ())) for claim in rows.section(section)))
@@ -56,5 +61,9 @@ def _row(claim: Claim, tests: list[str] | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _links(tests: list[str] | tuple[str, ...]) -> str:
-    return "<br>".join(f"[{Path(path).name}::{name}](../{path})"
-                       for path, _, name in (test.partition("::") for test in tests)) or "nothing yet"
+    return (
+        "<br>".join(
+            f"[{Path(path).name}::{name}](../{path})" for path, _, name in (test.partition("::") for test in tests)
+        )
+        or "nothing yet"
+    )

@@ -44,10 +44,23 @@ def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
         raise RunBroken("pytest is not installed: the tests behind the ledger need `pip install queueviz[dev]`.")
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
         out = Path(folder) / "outcomes.json"
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "seed", "-p", "queueviz.fidelity.collector",
-                   "-p", "no:cacheprovider", "--continue-on-collection-errors", f"--fidelity-out={out}",
-                   f"--fidelity-rows={','.join(rows)}",
-                   *_in_parallel(), str(tests)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "seed",
+            "-p",
+            "queueviz.fidelity.collector",
+            "-p",
+            "no:cacheprovider",
+            "--continue-on-collection-errors",
+            f"--fidelity-out={out}",
+            f"--fidelity-rows={','.join(rows)}",
+            *_in_parallel(),
+            str(tests),
+        ]
         done = subprocess.run(command, cwd=root, env=_environment(), stdout=STDERR, check=False)
         if done.returncode not in FINISHED or not out.exists():
             raise RunBroken(f"pytest ended with exit code {done.returncode} before all tests had run.")
@@ -71,10 +84,17 @@ def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ende
     for entry in listed:
         if not entry["tests"]:
             said.append(f"{entry['row']}: no test shows this row.")
-        said += [f"{entry['row']}: {test['id']} {_became(test['outcome'])}." for test in entry["tests"]
-                 if test["outcome"] != "passed"]
-    said += [f"{one.id} is marked with {row}, which is no row." for one in ended.outcomes for row in one.rows
-             if row not in known]
+        said += [
+            f"{entry['row']}: {test['id']} {_became(test['outcome'])}."
+            for test in entry["tests"]
+            if test["outcome"] != "passed"
+        ]
+    said += [
+        f"{one.id} is marked with {row}, which is no row."
+        for one in ended.outcomes
+        for row in one.rows
+        if row not in known
+    ]
     return said
 
 

@@ -22,11 +22,20 @@ SECTIONS = (
     ("D", _("Where articles and code differ")),
 )
 PLACES = {  # where a claim is seen → what its page is called; the paths are the boards'
-    "board": _("Board"), "locks": _("Locks"), "index": _("Index"), "reset": _("Reset"), "topics": _("Topics"),
-    "journal": _("Journal"), "settings": _("Settings"), "client": _("Client"), "wire": _("Frames"),
-    "topology": _("Topology"), "rebalance": _("Rebalance"), "store": _("Store"),
+    "board": _("Board"),
+    "locks": _("Locks"),
+    "index": _("Index"),
+    "reset": _("Reset"),
+    "topics": _("Topics"),
+    "journal": _("Journal"),
+    "settings": _("Settings"),
+    "client": _("Client"),
+    "wire": _("Frames"),
+    "topology": _("Topology"),
+    "rebalance": _("Rebalance"),
+    "store": _("Store"),
     "messages": _("Messages"),
-}  # fmt: skip
+}
 
 
 class Values(NamedTuple):
@@ -62,8 +71,9 @@ class Shown:
     of: int
 
 
-def shown(rows: Ledger, language: str, *, slug: str | None, search: str = "", section: str = "",
-          differing: bool = False) -> Shown:
+def shown(
+    rows: Ledger, language: str, *, slug: str | None, search: str = "", section: str = "", differing: bool = False
+) -> Shown:
     """The rows a reader asked for: every word of `search` occurs in a row, in their language or in English."""
     words = search[:LONGEST_SEARCH].casefold().split()
     found = []
@@ -77,8 +87,10 @@ def shown(rows: Ledger, language: str, *, slug: str | None, search: str = "", se
 
 
 def values_of(rows: Ledger, differences: Iterable[str], language: str) -> list[Values]:
-    return [Values(name, rows[name].said("seed_value", language), rows[name].said("code_value", language))
-            for name in differences]
+    return [
+        Values(name, rows[name].said("seed_value", language), rows[name].said("code_value", language))
+        for name in differences
+    ]
 
 
 def seen_at(rows: Ledger, place: str) -> list[str]:
@@ -109,8 +121,20 @@ def _address(place: str, slug: str | None) -> str | None:
 
 
 def _has(claim: Claim, words: list[str]) -> bool:
-    text: list[Any] = [claim.row, *claim.differs, claim.claim, claim.claim_zh, claim.rocketmq, claim.rocketmq_zh,
-                       claim.source, claim.ours, claim.ours_zh, claim.seed_value, claim.seed_value_zh,
-                       claim.code_value, claim.code_value_zh]  # fmt: skip
+    text: list[Any] = [
+        claim.row,
+        *claim.differs,
+        claim.claim,
+        claim.claim_zh,
+        claim.rocketmq,
+        claim.rocketmq_zh,
+        claim.source,
+        claim.ours,
+        claim.ours_zh,
+        claim.seed_value,
+        claim.seed_value_zh,
+        claim.code_value,
+        claim.code_value_zh,
+    ]
     whole = "\n".join(text).casefold()
     return all(word in whole for word in words)

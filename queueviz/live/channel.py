@@ -28,8 +28,9 @@ def slug_of(name: str) -> str | None:
 class Channel:
     """A watched board.  `publish` gives each viewer a delta, the newest snapshot, or nothing."""
 
-    def __init__(self, name: str, slug: str, limits: SocketLimits, figures: Figures, *,
-                 least_s: float | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, name: str, slug: str, limits: SocketLimits, figures: Figures, *, least_s: float | None = None
+    ) -> None:
         self.name, self.slug = name, slug
         self.limits = limits
         self.figures = figures

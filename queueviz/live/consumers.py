@@ -78,8 +78,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         limits = self.hub.limits
         self.rate = Rate(limits.messages_per_s, limits.messages_per_s, what="messages", now=time.monotonic)
         self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke, or may not wake
-        self.viewer = Viewer(self._say, self.close, self._may_see, self.visitor.address, limits,
-                             self.visitor)  # fmt: skip
+        self.viewer = Viewer(self._say, self.close, self._may_see, self.visitor.address, limits, self.visitor)
         self.hub.enter(self.viewer)
         self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(limits.waiting_messages)
         self._work = asyncio.create_task(self._carry_out(self.viewer))

@@ -94,8 +94,18 @@ def encode(message: Mapping[str, Any]) -> str:
 
 def snap(ch: str, n: int, reading: Reading) -> str:
     """The whole board."""
-    return encode({"k": "snap", "ch": ch, "n": n, "ep": reading.epoch, "seq": str(reading.seq), "at_ms": reading.at_ms,
-                   **pace(reading), "data": reading.data})  # fmt: skip
+    return encode(
+        {
+            "k": "snap",
+            "ch": ch,
+            "n": n,
+            "ep": reading.epoch,
+            "seq": str(reading.seq),
+            "at_ms": reading.at_ms,
+            **pace(reading),
+            "data": reading.data,
+        }
+    )
 
 
 def pace(reading: Reading) -> dict[str, float]:
@@ -106,8 +116,15 @@ def pace(reading: Reading) -> dict[str, float]:
 
 def delta(ch: str, n: int, reading: Reading, difference: Delta, *, pace_changed: bool) -> str:
     """The difference; the clock's pace stands in it only where it changed."""
-    message = {"k": "delta", "ch": ch, "n": n, "seq": str(reading.seq), "at_ms": reading.at_ms, "set": difference.set,
-               "gone": difference.gone}  # fmt: skip
+    message = {
+        "k": "delta",
+        "ch": ch,
+        "n": n,
+        "seq": str(reading.seq),
+        "at_ms": reading.at_ms,
+        "set": difference.set,
+        "gone": difference.gone,
+    }
     if pace_changed:
         message |= pace(reading)
     return encode(message)

@@ -48,9 +48,15 @@ StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[Sight]]]  # of visit
 class Hub:
     """Channels, their viewers and the one task that reads for them."""
 
-    def __init__(self, port: "EnginePort", *, socket: SocketLimits | None = None, host: HostLimits | None = None,
-                 viewers_per_sandbox: int = SandboxLimits().viewers,
-                 still_see: StillSee | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        port: "EnginePort",
+        *,
+        socket: SocketLimits | None = None,
+        host: HostLimits | None = None,
+        viewers_per_sandbox: int = SandboxLimits().viewers,
+        still_see: StillSee | None = None,
+    ) -> None:
         self.port = port
         self.still_see = still_see
         self.limits = socket or SocketLimits()
@@ -212,8 +218,13 @@ class Hub:
 
     def counted(self) -> dict[str, int]:
         """For `/healthz/live`: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame."""
-        return {"sockets": self.sockets, "channels": self.channels, **vars(self.figures),
-                "late_ms": round(self.late_s() * 1000), "oldest_unacknowledged_ms": round(self.oldest_age_s() * 1000)}
+        return {
+            "sockets": self.sockets,
+            "channels": self.channels,
+            **vars(self.figures),
+            "late_ms": round(self.late_s() * 1000),
+            "oldest_unacknowledged_ms": round(self.oldest_age_s() * 1000),
+        }
 
     # --- the one task ------------------------------------------------------------------------------------------------
 
@@ -260,7 +271,7 @@ class Hub:
         found = await self._ask(self.port.read_within([channel.name for channel in due], self.host.read_turn_ms / 1000))
         if found is None:
             return
-        for channel in due[len(found):]:  # there was no time for these
+        for channel in due[len(found) :]:  # there was no time for these
             channel.dirty, channel.read_at_s = True, before_s[channel]
         cost_s = 0.0
         for channel, read in zip(due, found, strict=False):

@@ -38,8 +38,9 @@ class Notices:
 
     def __init__(self, url: str, heard: Callable[[str], None], *, limits: HostLimits | None = None) -> None:
         """`heard` gets the slug that another process sent, on our thread.  Raises ValueError: `url` is no Redis."""
-        self._redis = Redis.from_url(url, socket_connect_timeout=CONNECT_S, socket_timeout=CONNECT_S,
-                                     retry=Retry(NoBackoff(), 0))  # fmt: skip
+        self._redis = Redis.from_url(
+            url, socket_connect_timeout=CONNECT_S, socket_timeout=CONNECT_S, retry=Retry(NoBackoff(), 0)
+        )
         self._where = _place(url)
         self._heard = heard
         self._limits = limits or HostLimits()
@@ -185,8 +186,12 @@ class Notices:
     def _say_lost(self, why: BaseException) -> None:
         """Once, however long it lasts."""
         if not self._lost:
-            log.warning("no notices: Redis at %s is not reached (%s); rights are read from the database every second "
-                        "all the same, and it is tried again", self._where, str(why) or type(why).__name__)  # fmt: skip
+            log.warning(
+                "no notices: Redis at %s is not reached (%s); rights are read from the database every second "
+                "all the same, and it is tried again",
+                self._where,
+                str(why) or type(why).__name__,
+            )
         self._lost = True
 
 

@@ -24,8 +24,9 @@ def start(heard: Callable[[str], None]) -> None:
     try:
         from queueviz.live.notices import Notices  # its driver is an extra
     except ImportError:
-        raise ValueError("QUEUEVIZ_REDIS_URL is set, and Redis's driver is not installed: it is in the extra "
-                         "`scale`.") from None
+        raise ValueError(
+            "QUEUEVIZ_REDIS_URL is set, and Redis's driver is not installed: it is in the extra `scale`."
+        ) from None
     try:
         _notices = Notices(settings.QUEUEVIZ_REDIS_URL, heard).start()
     except ValueError:  # the URL may hold a password: it is not shown

@@ -56,4 +56,5 @@ def _is_of(session: dict[str, Any], user: Any) -> bool:
     known = session.get(HASH_SESSION_KEY, "")
     hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
     return session.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS and any(
-        constant_time_compare(known, each) for each in hashes)
+        constant_time_compare(known, each) for each in hashes
+    )

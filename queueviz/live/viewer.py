@@ -53,9 +53,15 @@ def has_room(viewers: "Collection[Viewer]", address: str, limits: HostLimits) ->
 class Viewer:
     """A socket.  `send` hands one text to the server's write buffer; it never waits for the reader."""
 
-    def __init__(self, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]],
-                 may_see: Callable[[str], Awaitable[Sight]], address: str, limits: SocketLimits,
-                 who: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        send: Callable[[str], Awaitable[None]],
+        close: Callable[[int], Awaitable[None]],
+        may_see: Callable[[str], Awaitable[Sight]],
+        address: str,
+        limits: SocketLimits,
+        who: Any = None,
+    ) -> None:
         self._send = send
         self._close = close
         self.may_see = may_see

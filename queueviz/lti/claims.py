@@ -42,12 +42,17 @@ def read(body: Mapping[str, Any]) -> Claims:
     may_score = SCORE in (service.get("scope") or ())
     settings = _table(body, SETTINGS) if body.get(f"{CLAIM}message_type") == DEEP_LINK else None
     return Claims(
-        user=_text(body, "sub", ID_CHARS), deployment=_text(body, f"{CLAIM}deployment_id", ID_CHARS),
-        context=_text(context, "id", ID_CHARS), title=_shown(context.get("title") or context.get("label")),
-        lab=_text(custom, LAB, 48), line_item=_text(service, "lineitem", ADDRESS_CHARS) if may_score else "",
+        user=_text(body, "sub", ID_CHARS),
+        deployment=_text(body, f"{CLAIM}deployment_id", ID_CHARS),
+        context=_text(context, "id", ID_CHARS),
+        title=_shown(context.get("title") or context.get("label")),
+        lab=_text(custom, LAB, 48),
+        line_item=_text(service, "lineitem", ADDRESS_CHARS) if may_score else "",
         memberships_url=_text(_table(body, NRPS), "context_memberships_url", ADDRESS_CHARS),
-        teaches=TeacherRole(body).check(), learns=StudentRole(body).check(), settings=settings,
-    )  # fmt: skip
+        teaches=TeacherRole(body).check(),
+        learns=StudentRole(body).check(),
+        settings=settings,
+    )
 
 
 def _table(body: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -71,5 +76,6 @@ def _shown(title: object) -> str:
 
 
 def _odd(name: str) -> ActionRefused:
-    return ActionRefused(400, "What your LMS sent is not understood: {claim}.", "Tell its administrator.",
-                         claim=name.rsplit("/", 1)[-1])  # fmt: skip
+    return ActionRefused(
+        400, "What your LMS sent is not understood: {claim}.", "Tell its administrator.", claim=name.rsplit("/", 1)[-1]
+    )

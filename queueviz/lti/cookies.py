@@ -30,8 +30,15 @@ class Begun(NamedTuple):
 def keep(answer: HttpResponse, begun: Begun) -> None:
     """Also where the page itself is not encrypted: browsers count this machine as if it were, and no other."""
     name = name_of(begun.state)
-    answer.set_cookie(name, signing.dumps(tuple(begun), salt=SALT), max_age=LIFE_S, path=PATH, secure=True,
-                      httponly=True, samesite="None")  # fmt: skip
+    answer.set_cookie(
+        name,
+        signing.dumps(tuple(begun), salt=SALT),
+        max_age=LIFE_S,
+        path=PATH,
+        secure=True,
+        httponly=True,
+        samesite="None",
+    )
     answer.cookies[name]["partitioned"] = True
 
 

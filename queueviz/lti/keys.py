@@ -44,14 +44,18 @@ def _of_file() -> tuple[str, str]:
         private = Path(settings.QUEUEVIZ_LTI_KEY_FILE).read_text("ascii")
         return private, _public(private)
     except (OSError, ValueError, TypeError):
-        raise ActionRefused(503, "The key for LTI cannot be used.",
-                            "QUEUEVIZ_LTI_KEY_FILE names the PEM file of an RSA key without a password.") from None
+        raise ActionRefused(
+            503,
+            "The key for LTI cannot be used.",
+            "QUEUEVIZ_LTI_KEY_FILE names the PEM file of an RSA key without a password.",
+        ) from None
 
 
 def _new() -> str:
     made = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
-    return made.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                              serialization.NoEncryption()).decode()  # fmt: skip
+    return made.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
 
 
 @lru_cache(maxsize=8)  # to read a private key takes a tenth of a second, and each launch asks for it
@@ -59,5 +63,8 @@ def _public(private: str) -> str:
     key = serialization.load_pem_private_key(private.encode(), None)
     if not isinstance(key, rsa.RSAPrivateKey):
         raise ValueError("no RSA key")
-    return key.public_key().public_bytes(serialization.Encoding.PEM,
-                                         serialization.PublicFormat.SubjectPublicKeyInfo).decode()  # fmt: skip
+    return (
+        key.public_key()
+        .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        .decode()
+    )

@@ -30,19 +30,32 @@ def receive(verified: Verified) -> LtiLaunch:
     said, platform = verified.claims, verified.platform
     kind = Kind.DEEP_LINK if said.settings is not None else Kind.INSTRUCTOR if said.teaches else Kind.LEARNER
     if (kind == Kind.DEEP_LINK and not said.teaches) or (kind == Kind.LEARNER and not said.learns):
-        raise ActionRefused(403, "Your role in this course of your LMS leads to nothing here.",
-                            "Learners and instructors come in.")
+        raise ActionRefused(
+            403, "Your role in this course of your LMS leads to nothing here.", "Learners and instructors come in."
+        )
     if not said.context:
-        raise ActionRefused(400, "Your LMS does not say which course this is.",
-                            "Ask the administrator of your LMS.")
-    claims = {} if kind == Kind.LEARNER else {
-        "deployment": said.deployment, "context": said.context, "title": said.title, "settings": said.settings,
-        "memberships_url": said.memberships_url}  # fmt: skip
+        raise ActionRefused(400, "Your LMS does not say which course this is.", "Ask the administrator of your LMS.")
+    claims = (
+        {}
+        if kind == Kind.LEARNER
+        else {
+            "deployment": said.deployment,
+            "context": said.context,
+            "title": said.title,
+            "settings": said.settings,
+            "memberships_url": said.memberships_url,
+        }
+    )
     try:
         with transaction.atomic():
             launch = LtiLaunch.objects.create(
-                platform=platform, kind=kind, claims=claims, lab=said.lab, state_digest=digest(verified.begun.state),
-                nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce))  # fmt: skip
+                platform=platform,
+                kind=kind,
+                claims=claims,
+                lab=said.lab,
+                state_digest=digest(verified.begun.state),
+                nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce),
+            )
     except IntegrityError:
         raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.") from None
     if kind == Kind.LEARNER:
@@ -71,8 +84,13 @@ def enter(launch: LtiLaunch) -> LtiSeat:
 
 
 def link_of(launch: LtiLaunch) -> LtiContext | None:
-    return LtiContext.objects.filter(platform=launch.platform, deployment=launch.claims["deployment"],
-                                     context=launch.claims["context"]).select_related("course").first()  # fmt: skip
+    return (
+        LtiContext.objects.filter(
+            platform=launch.platform, deployment=launch.claims["deployment"], context=launch.claims["context"]
+        )
+        .select_related("course")
+        .first()
+    )
 
 
 def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
@@ -83,11 +101,19 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
     claims = launch.claims
     try:
         with transaction.atomic():
-            made = LtiContext.objects.create(platform=launch.platform, deployment=claims["deployment"],
-                                             context=claims["context"], title=claims["title"], course=course)
+            made = LtiContext.objects.create(
+                platform=launch.platform,
+                deployment=claims["deployment"],
+                context=claims["context"],
+                title=claims["title"],
+                course=course,
+            )
     except IntegrityError:
-        raise ActionRefused(409, "This course of your LMS is linked already.",
-                            "The teacher of the course it leads to can undo that there.") from None
+        raise ActionRefused(
+            409,
+            "This course of your LMS is linked already.",
+            "The teacher of the course it leads to can undo that there.",
+        ) from None
     _note(made, launch)
     return course
 
@@ -105,11 +131,13 @@ def _seat(verified: Verified) -> LtiSeat:
     found = LtiContext.objects.filter(platform=platform, deployment=said.deployment, context=said.context)
     context = found.select_related("course").first()
     if context is None:
-        raise ActionRefused(409, "This course of your LMS leads to no course here yet.",
-                            "The teacher opens the link once, signs in, and chooses one.")
+        raise ActionRefused(
+            409,
+            "This course of your LMS leads to no course here yet.",
+            "The teacher opens the link once, signs in, and chooses one.",
+        )
     if not said.user:
-        raise ActionRefused(400, "Your LMS does not say which learner this is.",
-                            "Ask the administrator of your LMS.")
+        raise ActionRefused(400, "Your LMS does not say which learner this is.", "Ask the administrator of your LMS.")
     seat = seats.seat_of(platform, context.course, said.user)
     if said.lab and may_ask(platform, said.line_item):
         seats.keep_user(seat, said.user)

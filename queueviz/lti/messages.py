@@ -103,8 +103,15 @@ class Launch(MessageLaunch[Any, Registered, _Nonce, _Cookie]):
         if algorithm != ALGORITHM:
             raise LtiException("another algorithm")
         try:
-            jwt.decode(self._get_id_token(), public_key, algorithms=[ALGORITHM], audience=self.get_client_id(),
-                       issuer=self.get_iss(), leeway=LEEWAY_S, options={"require": ["exp", "iat", "nonce"]})
+            jwt.decode(
+                self._get_id_token(),
+                public_key,
+                algorithms=[ALGORITHM],
+                audience=self.get_client_id(),
+                issuer=self.get_iss(),
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "iat", "nonce"]},
+            )
         except (jwt.InvalidTokenError, TypeError, ValueError) as why:
             raise LtiException(str(why)) from why
         return self
@@ -138,19 +145,29 @@ def verify(request: HttpRequest) -> Verified:
     platform = LtiPlatform.objects.filter(pk=begun.platform).first()
     if platform is None:
         raise ActionRefused(403, "This LMS is not registered here.", ADMINISTRATOR)
-    launch = Launch(DjangoRequest(request, post_only=True), Registered(), session_service=_Nonce(begun.nonce),
-                    cookie_service=_Cookie(begun), requests_session=outgoing.Outgoing(hosts_of(platform)))
+    launch = Launch(
+        DjangoRequest(request, post_only=True),
+        Registered(),
+        session_service=_Nonce(begun.nonce),
+        cookie_service=_Cookie(begun),
+        requests_session=outgoing.Outgoing(hosts_of(platform)),
+    )
     launch.set_auto_validation(False)
     _step(launch.validate_state, 400, "This launch was not begun in this browser, or too long ago.", AGAIN)
     _step(launch.validate_jwt_format, 400, "What your LMS sent is no launch.", AGAIN)
     _step(launch.validate_nonce, 400, "This launch answers another one than the one that was begun.", AGAIN)
-    if _step(lambda: (launch.get_iss(), launch.get_client_id()), 403, "This LMS is not registered here.",
-             ADMINISTRATOR) != (platform.issuer, platform.client_id):  # fmt: skip
+    if _step(
+        lambda: (launch.get_iss(), launch.get_client_id()), 403, "This LMS is not registered here.", ADMINISTRATOR
+    ) != (platform.issuer, platform.client_id):
         raise ActionRefused(403, "This LMS is not registered here.", ADMINISTRATOR)
     _step(launch.validate_registration, 403, "This LMS is not registered here.", ADMINISTRATOR)
     try:
-        _step(launch.validate_jwt_signature, 403, "The signature of this launch is not your LMS's, or is out of date.",
-              AGAIN)
+        _step(
+            launch.validate_jwt_signature,
+            403,
+            "The signature of this launch is not your LMS's, or is out of date.",
+            AGAIN,
+        )
     except ActionRefused as why:
         raise _unreachable() if isinstance(_root(why), requests.exceptions.RequestException) else why from None
     _step(launch.validate_deployment, 403, "This deployment of your LMS is not registered here.", ADMINISTRATOR)

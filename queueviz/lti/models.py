@@ -36,8 +36,9 @@ class LtiPlatform(models.Model):
     audience = models.CharField(max_length=ADDRESS_CHARS, blank=True)  # of token requests, where it is not `token_url`
     deployments = models.JSONField(default=list)
     hosts = models.JSONField(default=list, blank=True)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL,
-                              related_name="lti_platforms")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="lti_platforms"
+    )
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -69,8 +70,9 @@ class LtiContext(models.Model):
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["platform", "deployment", "context"],
-                                               name="one_link_per_context")]  # fmt: skip
+        constraints = [
+            models.UniqueConstraint(fields=["platform", "deployment", "context"], name="one_link_per_context")
+        ]
 
     def __str__(self) -> str:
         return self.title or self.context

@@ -33,8 +33,9 @@ class Registered(ToolConfAbstract[Any]):
         platform = platform_of(iss, client_id)
         return registration_of(platform) if platform is not None else None  # type: ignore[return-value]
 
-    def find_deployment_by_params(self, iss: str, deployment_id: str, client_id: str, *args: Any,
-                                  **kwargs: Any) -> Deployment | None:  # fmt: skip
+    def find_deployment_by_params(
+        self, iss: str, deployment_id: str, client_id: str, *args: Any, **kwargs: Any
+    ) -> Deployment | None:
         platform = platform_of(iss, client_id)
         known = platform is not None and deployment_id in platform.deployments
         return Deployment().set_deployment_id(deployment_id) if known else None

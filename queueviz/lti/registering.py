@@ -48,8 +48,9 @@ def invite(visitor: Visitor) -> str:
     if not visitor.is_signed_in:
         raise ActionRefused(403, "An LMS is registered by an account.", "Sign in first.")
     if _open().filter(made_by=visitor.user).count() >= MOST_OPEN:
-        raise ActionRefused(429, "You have {most} links that are not used yet.", "Use one, or wait for a day.",
-                            most=MOST_OPEN)
+        raise ActionRefused(
+            429, "You have {most} links that are not used yet.", "Use one, or wait for a day.", most=MOST_OPEN
+        )
     if visitor.user.lti_platforms.count() >= MOST_PLATFORMS:
         raise ActionRefused(429, "You have registered {most} LMS.", "Remove one first.", most=MOST_PLATFORMS)
     secret = secrets.token_urlsafe(SECRET_BYTES)
@@ -82,14 +83,25 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
                 raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
             return cast(LtiPlatform, made)
     except outgoing.AddressRefused:
-        raise ActionRefused(422, "An address of this LMS is not one that is asked.",
-                            "All must be https, of public servers.") from None
+        raise ActionRefused(
+            422, "An address of this LMS is not one that is asked.", "All must be https, of public servers."
+        ) from None
     except IntegrityError:
         raise ActionRefused(409, "This LMS is registered already.", "Remove the old entry first.") from None
-    except (requests.exceptions.RequestException, LtiException, AssertionError, AttributeError, KeyError, TypeError,
-            ValueError):  # fmt: skip
-        raise ActionRefused(502, "What is at this address did not answer as an LMS.",
-                            "Register from the page of your LMS for external tools.") from None
+    except (
+        requests.exceptions.RequestException,
+        LtiException,
+        AssertionError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):
+        raise ActionRefused(
+            502,
+            "What is at this address did not answer as an LMS.",
+            "Register from the page of your LMS for external tools.",
+        ) from None
 
 
 def hosts(text: str) -> list[str]:
@@ -97,9 +109,13 @@ def hosts(text: str) -> list[str]:
     found = [host.lower() for host in listed(text)]
     for host in found:
         if not outgoing.is_host(host):
-            raise ActionRefused(422, "{host} is not a host.",
-                                "Write it as files.example.org, without https:// and path.", field="hosts",
-                                host=host[:HOST_CHARS])
+            raise ActionRefused(
+                422,
+                "{host} is not a host.",
+                "Write it as files.example.org, without https:// and path.",
+                field="hosts",
+                host=host[:HOST_CHARS],
+            )
     return found
 
 
@@ -164,9 +180,10 @@ class _Registration(DynamicRegistration):
         return [SCORE, ROSTER]
 
     def get_messages(self) -> list[dict[str, str]]:
-        return [{"type": "LtiResourceLinkRequest"},
-                {"type": "LtiDeepLinkingRequest", "target_link_uri": deep_link_uri(self._ours.launch),
-                 "label": "QueueViz"}]  # fmt: skip
+        return [
+            {"type": "LtiResourceLinkRequest"},
+            {"type": "LtiDeepLinkingRequest", "target_link_uri": deep_link_uri(self._ours.launch), "label": "QueueViz"},
+        ]
 
     def complete_registration(self, openid_configuration: dict[str, Any], openid_registration: dict[str, Any]) -> Any:
         there, client = openid_configuration, openid_registration["client_id"]
@@ -180,9 +197,17 @@ class _Registration(DynamicRegistration):
         if not isinstance(client, str) or not 0 < len(client) <= ID_CHARS or not isinstance(audience, str):
             raise ValueError("no client")
         return LtiPlatform.objects.create(
-            name=f"{family} · {self._host}"[:NAME_CHARS], issuer=there["issuer"][:ID_CHARS], client_id=client,
-            auth_url=endpoints[0], token_url=endpoints[1], key_set_url=endpoints[2], audience=audience[:ID_CHARS],
-            deployments=known, hosts=[self._host], owner=self._asked.made_by)  # fmt: skip
+            name=f"{family} · {self._host}"[:NAME_CHARS],
+            issuer=there["issuer"][:ID_CHARS],
+            client_id=client,
+            auth_url=endpoints[0],
+            token_url=endpoints[1],
+            key_set_url=endpoints[2],
+            audience=audience[:ID_CHARS],
+            deployments=known,
+            hosts=[self._host],
+            owner=self._asked.made_by,
+        )
 
 
 def deep_link_uri(launch: str) -> str:

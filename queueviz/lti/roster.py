@@ -27,8 +27,11 @@ class Named(NamedTuple):
 def fetch(link: LtiContext) -> Named:
     """Raises ActionRefused: 409 the platform offers no roster, 502 it did not give it."""
     if not link.memberships_url or not may_ask(link.platform, link.memberships_url):
-        raise ActionRefused(409, "This LMS offers no roster here.",
-                            "Switch on names and roles for this tool there, and open its link once more.")
+        raise ActionRefused(
+            409,
+            "This LMS offers no roster here.",
+            "Switch on names and roles for this tool there, and open its link once more.",
+        )
     try:
         members = _members(link)
     except (requests.exceptions.RequestException, LtiException, AttributeError, KeyError, TypeError, ValueError):

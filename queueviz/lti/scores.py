@@ -76,14 +76,19 @@ def differing() -> QuerySet[LtiScore, Any]:
 
 
 def _finished() -> QuerySet[LtiScore, Any]:
-    return LtiScore.objects.filter(seat__enrolment__submissions__lab=F("lab"),
-                                   seat__enrolment__submissions__finished_at__isnull=False).values("pk")  # fmt: skip
+    return LtiScore.objects.filter(
+        seat__enrolment__submissions__lab=F("lab"), seat__enrolment__submissions__finished_at__isnull=False
+    ).values("pk")
 
 
 def due(now: datetime) -> QuerySet[LtiScore, Any]:
     """The oldest first.  Where a course shows scores later, its platform gets them later."""
-    found = differing().filter(seat__enrolment__course__in=releases.released(now), due_at__lte=now,
-                               tries__lt=MOST_TRIES, seat__enrolment__removed_at__isnull=True)
+    found = differing().filter(
+        seat__enrolment__course__in=releases.released(now),
+        due_at__lte=now,
+        tries__lt=MOST_TRIES,
+        seat__enrolment__removed_at__isnull=True,
+    )
     return found.select_related("seat__platform").order_by("due_at", "pk")
 
 
@@ -115,8 +120,13 @@ def send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -
     """One try, noted in the row.  `row` is one of `differing`."""
     came = _send(row, platform, connector, now)
     if not came.why:
-        values: dict[str, Any] = {"sent_score": row.score, "sent_finished": row.finished, "sent_at": now, "tries": 0,
-                                  "due_at": now}  # fmt: skip
+        values: dict[str, Any] = {
+            "sent_score": row.score,
+            "sent_finished": row.finished,
+            "sent_at": now,
+            "tries": 0,
+            "due_at": now,
+        }
     else:
         pause = min(MOST_PAUSE, FIRST_PAUSE * 2**row.tries)
         values = {"tries": row.tries + 1, "due_at": now + pause}

@@ -33,4 +33,4 @@ class Migration(migrations.Migration):
             ("differences", models.JSONField(default=list)),
             ("published_at", models.DateTimeField(blank=True, null=True)),
         ], options={"ordering": ("-pk",)}),
-    ]  # fmt: skip
+    ]

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 NUMBER = models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
 STATES = [("vote", "Vote"), ("hidden", "Closed, hidden"), ("discuss", "Discuss"), ("again", "Vote again"),
-          ("run", "Run it"), ("reveal", "Reveal")]  # fmt: skip
+          ("run", "Run it"), ("reveal", "Reveal")]
 
 
 class Migration(migrations.Migration):

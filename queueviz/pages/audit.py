@@ -18,7 +18,7 @@ from queueviz.boards.audit_matrix import (
     Line,
     matrix,
     strips,
-)  # fmt: skip
+)
 from queueviz.pages.pipeline import fresh, page_context
 from queueviz.runs.tables import Result, equals
 from sandbox.queries.rows.snapshot import Snapshot
@@ -62,9 +62,19 @@ def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
     choice = Choice(line.group, line.topic, verdict, _one_of(causes, query, "cause"), query.get("queue") or None)
     drawn = _strips(result, line)
     rows = _messages(result, choice)
-    return {"lines": lines, "line": line, "choice": choice, "strips": drawn, "too_many": drawn is None,
-            "messages": rows.rows, "is_cut": rows.is_cut, "most": SHOWN_MESSAGES, "causes": causes,
-            "sentence": SENTENCES.get(choice.verdict or ""), "is_order": choice.verdict == OUT_OF_ORDER}  # fmt: skip
+    return {
+        "lines": lines,
+        "line": line,
+        "choice": choice,
+        "strips": drawn,
+        "too_many": drawn is None,
+        "messages": rows.rows,
+        "is_cut": rows.is_cut,
+        "most": SHOWN_MESSAGES,
+        "causes": causes,
+        "sentence": SENTENCES.get(choice.verdict or ""),
+        "is_order": choice.verdict == OUT_OF_ORDER,
+    }
 
 
 def _chosen(lines: list[Line], query: Mapping[str, str]) -> Line | None:
@@ -113,8 +123,9 @@ def _messages(result: Result, choice: Choice) -> Any:
         if choice.cause is not None:
             where &= dataset.field("key").is_null() if choice.cause == "queue" else dataset.field("key").is_valid()
         return result.first("order_breaks", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
-    where = equals(group=choice.group, topic=choice.topic, verdict=choice.verdict, cause=choice.cause,
-                   queue=choice.queue)
+    where = equals(
+        group=choice.group, topic=choice.topic, verdict=choice.verdict, cause=choice.cause, queue=choice.queue
+    )
     return result.first("messages", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
 
 

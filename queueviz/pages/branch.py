@@ -26,14 +26,21 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
     sandbox = access.sandbox_for(who, slug, "see")
     if request.method == "POST":
-        made = branches.branch(who, slug, at=event_number(request.POST.get("at", "")),
-                               without=[event_number(seq) for seq in request.POST.getlist("without")])
+        made = branches.branch(
+            who,
+            slug,
+            at=event_number(request.POST.get("at", "")),
+            without=[event_number(seq) for seq in request.POST.getlist("without")],
+        )
         return redirect("branching", made.sandbox.slug)
     at = event_number(request.GET.get("at", ""))
     found = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
     actions = [row for row in found.rows if row["by"] != "template"]
-    return render(request, "queueviz/pages/branch.html",
-                  {"sandbox": sandbox, "root": root_of(slug), "at": at, "actions": actions, "texts": texts()})
+    return render(
+        request,
+        "queueviz/pages/branch.html",
+        {"sandbox": sandbox, "root": root_of(slug), "at": at, "actions": actions, "texts": texts()},
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -49,6 +56,11 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
     if state["state"] not in ("branching", "failed"):
         return go(request, incidents.first_address(slug) if not sandbox.branch_of else reverse("sandbox", args=[slug]))
     why = gettext(state["failed"]) if state.get("failed") else ""
-    context: dict[str, Any] = {"sandbox": sandbox, "state": state, "back": back, "why": why,
-                               "percent": int((state.get("progress") or 0) * 100)}
+    context: dict[str, Any] = {
+        "sandbox": sandbox,
+        "state": state,
+        "back": back,
+        "why": why,
+        "percent": int((state.get("progress") or 0) * 100),
+    }
     return render(request, POLLED if getattr(request, "htmx", False) else "queueviz/pages/branching.html", context)

@@ -29,10 +29,11 @@ CLAIMS: dict[str, Any] = {
 }
 AGAIN = _("{place}: {before} had finished it, {after} got it again")
 CASES: dict[str, Any] = {
-    "no-duplicates-after-a-clean-stop": AGAIN, "no-duplicates-after-a-crash": AGAIN,
+    "no-duplicates-after-a-clean-stop": AGAIN,
+    "no-duplicates-after-a-crash": AGAIN,
     "at-most-one-owner": _("{queue}: {after} began while {before} was at work"),
     "order-per-key": _("{place} of {key} was finished after {offset}"),
-}  # fmt: skip
+}
 
 
 @require_http_methods(["GET", "POST"])
@@ -49,8 +50,11 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
         order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
         play = plays.begin(plays.Play(slug, "claim", [TRY], order, holder=holder_of(who, visit)))
         return redirect("claim-tried", slug, play.id)
-    return render(request, "queueviz/pages/claims.html",
-                  {"sandbox": sandbox, "root": root_of(slug), "claims": CLAIMS, "seeds": SEEDS})  # fmt: skip
+    return render(
+        request,
+        "queueviz/pages/claims.html",
+        {"sandbox": sandbox, "root": root_of(slug), "claims": CLAIMS, "seeds": SEEDS},
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -65,18 +69,36 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if request.method == "POST":
         cancel(found, who, visit)
         return redirect("claims", slug)
-    context = context_of(found) | {"sandbox": sandbox, "root": root_of(slug), "seeds": SEEDS, "texts": texts(),
-                                   "claim": CLAIMS.get(found.order.get("claim", ""), "")}  # fmt: skip
+    context = context_of(found) | {
+        "sandbox": sandbox,
+        "root": root_of(slug),
+        "seeds": SEEDS,
+        "texts": texts(),
+        "claim": CLAIMS.get(found.order.get("claim", ""), ""),
+    }
     if getattr(request, "htmx", False):
         return polled(request, found, context)
     if (result := found.result) is not None:
         shortest = result["counterexample"]
         if shortest:
             context["case"] = str(CASES[result["claim"]]).format(**shortest["values"])
-        context |= {"result": result, "shortest": shortest, "rows": [
-            {"seq": str(number), "at_ms": act["at_ms"], "type": "ActionTaken", "action": act["action"],
-             "fields": act["fields"], "by": "owner"} for number, act in enumerate(shortest["acts"])
-        ] if shortest else []}  # fmt: skip
+        context |= {
+            "result": result,
+            "shortest": shortest,
+            "rows": [
+                {
+                    "seq": str(number),
+                    "at_ms": act["at_ms"],
+                    "type": "ActionTaken",
+                    "action": act["action"],
+                    "fields": act["fields"],
+                    "by": "owner",
+                }
+                for number, act in enumerate(shortest["acts"])
+            ]
+            if shortest
+            else [],
+        }
     return render(request, "queueviz/pages/claim_tried.html", context)
 
 
@@ -84,7 +106,8 @@ def _open(who: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> Ht
     """The counterexample as a sandbox of the visitor's own, which goes on from its end."""
     if shortest is None:
         raise ActionRefused(409, "There is no counterexample.", "Try another claim.")
-    done = tuple(Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]}))
-                 for act in shortest["acts"])  # fmt: skip
+    done = tuple(
+        Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]})) for act in shortest["acts"]
+    )
     order = RecipeOrder(parent=sandbox.slug, seed=shortest["seed"], done=done, until_ms=shortest["until_ms"])
     return redirect("branching", owners.from_recipe(who, sandbox, order).sandbox.slug)

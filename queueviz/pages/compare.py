@@ -35,12 +35,22 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
         acting.ACTIONS.demand(access.counted_as(who))
         instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
         order = {"seq": int(action["seq"]), "instead": instead}
-        play = plays.begin(plays.Play(slug, "compare", [COMPARE, str(engine.directory_of(slug))], order,
-                                      holder=holder_of(who, visit)))
+        play = plays.begin(
+            plays.Play(slug, "compare", [COMPARE, str(engine.directory_of(slug))], order, holder=holder_of(who, visit))
+        )
         return redirect("compared", slug, play.id)
-    return render(request, "queueviz/pages/compare.html",
-                  {"sandbox": sandbox, "root": root_of(slug), "action": action, "texts": texts(),
-                   "others": INSTEAD.get(action["action"], ()), "rows": [action]})  # fmt: skip
+    return render(
+        request,
+        "queueviz/pages/compare.html",
+        {
+            "sandbox": sandbox,
+            "root": root_of(slug),
+            "action": action,
+            "texts": texts(),
+            "others": INSTEAD.get(action["action"], ()),
+            "rows": [action],
+        },
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -61,18 +71,38 @@ def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
 
 
 def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    sides = [{**result[name], "name": name,
-              "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
-              if result[name]["board"] else []} for name in ("before", "after")]
+    sides = [
+        {
+            **result[name],
+            "name": name,
+            "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
+            if result[name]["board"]
+            else [],
+        }
+        for name in ("before", "after")
+    ]
     first = [side["first"] for side in sides]
-    data = {"sides": [side["recording"] for side in sides], "names": {**sides[0]["names"], **sides[1]["names"]},
-            "action_ms": result["action"]["at_ms"], "before_ms": result["begins_ms"], "after_ms": result["ends_ms"],
-            "first_ms": min((row["at_ms"] for row in first if row), default=None)}
-    return {"sides": sides, "lines": lines_of(result), "result": result, "data": data,
-            "texts": texts(PLAYER_WORDS | WORDS), "scrubbed": all(data["sides"]),
-            "instead": order["instead"] and order["instead"]["action"], "after_s": result["ends_ms"] // 1000,
-            "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
-            "same": not any(first), "rows": [row for row in [result["action"], *first] if row]}  # fmt: skip
+    data = {
+        "sides": [side["recording"] for side in sides],
+        "names": {**sides[0]["names"], **sides[1]["names"]},
+        "action_ms": result["action"]["at_ms"],
+        "before_ms": result["begins_ms"],
+        "after_ms": result["ends_ms"],
+        "first_ms": min((row["at_ms"] for row in first if row), default=None),
+    }
+    return {
+        "sides": sides,
+        "lines": lines_of(result),
+        "result": result,
+        "data": data,
+        "texts": texts(PLAYER_WORDS | WORDS),
+        "scrubbed": all(data["sides"]),
+        "instead": order["instead"] and order["instead"]["action"],
+        "after_s": result["ends_ms"] // 1000,
+        "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
+        "same": not any(first),
+        "rows": [row for row in [result["action"], *first] if row],
+    }
 
 
 def _action(slug: str, seq: int) -> dict[str, Any]:
@@ -82,7 +112,10 @@ def _action(slug: str, seq: int) -> dict[str, Any]:
     if row is None or int(row["seq"]) != seq:
         raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
     if row["type"] != "ActionTaken" or row["by"] == "template":
-        raise ActionRefused(422, "Event {seq} is no action that can be changed.",
-                            "Choose an action of this run that comes before the event and is not part of the template.",
-                            seq=seq)
+        raise ActionRefused(
+            422,
+            "Event {seq} is no action that can be changed.",
+            "Choose an action of this run that comes before the event and is not part of the template.",
+            seq=seq,
+        )
     return row

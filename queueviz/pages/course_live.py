@@ -22,10 +22,19 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "grade")
     rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
     name = f"grid/{slug}"
-    return render(request, "queueviz/pages/course_live.html", {
-        "course": visit.course, "rows": rows, "texts": texts(WORDS), "broadcasts": BROADCASTS.items(),
-        "projector": is_projector(request), "paces": pacing.rows(visit.course),
-        "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path}})  # fmt: skip
+    return render(
+        request,
+        "queueviz/pages/course_live.html",
+        {
+            "course": visit.course,
+            "rows": rows,
+            "texts": texts(WORDS),
+            "broadcasts": BROADCASTS.items(),
+            "projector": is_projector(request),
+            "paces": pacing.rows(visit.course),
+            "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path},
+        },
+    )
 
 
 @require_POST

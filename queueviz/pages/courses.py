@@ -65,9 +65,14 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
 def change(request: HttpRequest, slug: str) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "grade")
     given = request.POST
-    teaching.change(visit.course, title=given.get("title", ""), labs=given.getlist("labs"),
-                    most_students=_whole(given.get("most_students", "")), due_at=_kept(given.get("due_at", "")),
-                    feedback=given.get("feedback", ""))
+    teaching.change(
+        visit.course,
+        title=given.get("title", ""),
+        labs=given.getlist("labs"),
+        most_students=_whole(given.get("most_students", "")),
+        due_at=_kept(given.get("due_at", "")),
+        feedback=given.get("feedback", ""),
+    )
     return redirect("course", slug)
 
 
@@ -122,8 +127,9 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
         return answer
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
-        raise ActionRefused(422, "A roster is a CSV file of {most} bytes at most.", "Choose one.", field="roster",
-                            most=ROSTER_BYTES)
+        raise ActionRefused(
+            422, "A roster is a CSV file of {most} bytes at most.", "Choose one.", field="roster", most=ROSTER_BYTES
+        )
     try:
         table = sent.read().decode("utf-8")
     except UnicodeDecodeError:
@@ -138,23 +144,40 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
     for one in Submission.objects.filter(enrolment__course=course):
         done.setdefault(one.enrolment_id, []).append(one)
     students = [{"row": one, "submissions": _in_order(course, done.get(one.pk, []))} for one in _students(course)]
-    return {"course": course, "students": students, "packs": _packs(), "time_factors": TIME_FACTORS,
-            "feedback": Course.Feedback.choices, "kept_until": retention.kept_until(course),
-            "removed": course.enrolments.filter(removed_at__isnull=False).order_by("pk"),
-            "labs": [LABS[slug] for slug in course.labs if slug in LABS]}
+    return {
+        "course": course,
+        "students": students,
+        "packs": _packs(),
+        "time_factors": TIME_FACTORS,
+        "feedback": Course.Feedback.choices,
+        "kept_until": retention.kept_until(course),
+        "removed": course.enrolments.filter(removed_at__isnull=False).order_by("pk"),
+        "labs": [LABS[slug] for slug in course.labs if slug in LABS],
+    }
 
 
 def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
     assert visit.enrolment is not None
     course, secret = visit.course, joining.secret_of(who, visit.course)
     found = list(visit.enrolment.submissions.select_related("sandbox"))
-    labs = [{"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
-            for slug, mine in zip(course.labs, _in_order(course, found), strict=True) if slug in LABS]  # fmt: skip
+    labs = [
+        {"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
+        for slug, mine in zip(course.labs, _in_order(course, found), strict=True)
+        if slug in LABS
+    ]
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
     released = releases.is_released(course)
     [mine] = grades.results_of(course, visit.enrolment) if released else [None]
-    return {"course": course, "enrolment": visit.enrolment, "labs": labs, "link": link, "released": released,
-            "results": mine, "lms": scores.statuses(visit.enrolment), "due_at": deadlines.due_of(visit.enrolment)}
+    return {
+        "course": course,
+        "enrolment": visit.enrolment,
+        "labs": labs,
+        "link": link,
+        "released": released,
+        "results": mine,
+        "lms": scores.statuses(visit.enrolment),
+        "due_at": deadlines.due_of(visit.enrolment),
+    }
 
 
 def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:
@@ -172,8 +195,9 @@ def _packs() -> list[dict[str, object]]:
 
 def _whole(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 6:
-        raise ActionRefused(422, "{text} is no number of places.", "Write digits.", field="most_students",
-                            text=text[:20])
+        raise ActionRefused(
+            422, "{text} is no number of places.", "Write digits.", field="most_students", text=text[:20]
+        )
     return int(text)
 
 
@@ -181,8 +205,9 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ActionRefused(422, "{text} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor",
-                            text=text[:20]) from None
+        raise ActionRefused(
+            422, "{text} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor", text=text[:20]
+        ) from None
 
 
 def _kept(text: str) -> datetime | None:

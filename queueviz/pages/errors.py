@@ -28,8 +28,9 @@ SENTENCES = {
 }
 
 
-def sentence(request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None,
-             details: Any = None) -> HttpResponse:  # fmt: skip
+def sentence(
+    request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None, details: Any = None
+) -> HttpResponse:
     """One refusal, as JSON, partial or page, whichever the visitor asked for."""
     if (mask := masks.of_request(request)) is not None:
         error, hint = mask.text(error), mask.text(hint)
@@ -56,14 +57,18 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def too_big() -> dict[str, str]:
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    return {"error": gettext("A request may have {most} bytes.").format(most=most),
-            "hint": gettext("Send it in smaller portions.")}  # fmt: skip
+    return {
+        "error": gettext("A request may have {most} bytes.").format(most=most),
+        "hint": gettext("Send it in smaller portions."),
+    }
 
 
 def too_many() -> dict[str, str]:
     most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-    return {"error": gettext("A request may have {most} fields.").format(most=most),
-            "hint": gettext("Send fewer of them.")}  # fmt: skip
+    return {
+        "error": gettext("A request may have {most} fields.").format(most=most),
+        "hint": gettext("Send fewer of them."),
+    }
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -91,8 +96,12 @@ def broken(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return sentence(request, 403, error=gettext("This form is too old, or came from another site."),
-                    hint=gettext("Reload the page and try again."))  # fmt: skip
+    return sentence(
+        request,
+        403,
+        error=gettext("This form is too old, or came from another site."),
+        hint=gettext("Reload the page and try again."),
+    )
 
 
 def _standing(request: HttpRequest, status: int, said: str = "") -> HttpResponse:

@@ -20,10 +20,22 @@ def fidelity(request: HttpRequest) -> HttpResponse:
     own = access.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
     differing = request.GET.get("differing") == "on"
-    found = shown(ledger(), get_language() or "en", slug=own[0].slug if own else owners.demo_slug(), search=search,
-                  section=section if section in dict(SECTIONS) else "", differing=differing)  # fmt: skip
-    context = {"found": found, "search": search, "section": section, "differing": differing, "sections": SECTIONS,
-               "longest": LONGEST_SEARCH}  # fmt: skip
+    found = shown(
+        ledger(),
+        get_language() or "en",
+        slug=own[0].slug if own else owners.demo_slug(),
+        search=search,
+        section=section if section in dict(SECTIONS) else "",
+        differing=differing,
+    )
+    context = {
+        "found": found,
+        "search": search,
+        "section": section,
+        "differing": differing,
+        "sections": SECTIONS,
+        "longest": LONGEST_SEARCH,
+    }
     htmx = getattr(request, "htmx", None)
     part = htmx and not htmx.boosted and not htmx.history_restore_request
     answer = render(request, ROWS if part else PAGE, context)

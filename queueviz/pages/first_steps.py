@@ -30,33 +30,51 @@ class FirstStep(NamedTuple):
 
 
 FIRST_STEPS = {
-    "empty": FirstStep("N0", _(
-        "Try: create a topic, then add a producer and a consumer. "
-        "Watch: the newest offset of each queue runs ahead, the committed one follows.")),
-    "replicas": FirstStep("14", _(
-        "Try: send messages, then cut the power of broker-a under Topology. "
-        "Watch: what its slave has and its own disk has lost.")),
-    "flights": FirstStep("3", _(
-        "Try: crash a consumer. "
-        "Watch: its queues go to the others, and what it had not committed comes again.")),
-    "orders": FirstStep("4", _(
-        "Try: add consumers until there are nine. "
-        "Watch: eight queues, so the ninth gets none.")),
-    "payments": FirstStep("5", _(
-        "Try: crash a consumer, then open Locks. "
-        "Watch: its queues stand still until the broker's lock has run out.")),
-    "cluster": FirstStep("15", _(
-        "Try: stop the master broker-a under Topology. "
-        "Watch: who still sends, and who still reads its messages.")),
-    "shrink": FirstStep("6", _(
-        "Try: cut the topic to eight write queues, and only later to eight read queues. "
-        "Watch: what is left in the queues that go.")),
-    "index": FirstStep("9", _(
-        "Try: look up the key order-Aa under Index. "
-        "Watch: two keys with one hash in one chain.")),
-    "retries": FirstStep("N2", _(
-        "Try: find a message with the key order-poison. "
-        "Watch: it comes back later each time, and at last it is a dead letter.")),
+    "empty": FirstStep(
+        "N0",
+        _(
+            "Try: create a topic, then add a producer and a consumer. "
+            "Watch: the newest offset of each queue runs ahead, the committed one follows."
+        ),
+    ),
+    "replicas": FirstStep(
+        "14",
+        _(
+            "Try: send messages, then cut the power of broker-a under Topology. "
+            "Watch: what its slave has and its own disk has lost."
+        ),
+    ),
+    "flights": FirstStep(
+        "3", _("Try: crash a consumer. Watch: its queues go to the others, and what it had not committed comes again.")
+    ),
+    "orders": FirstStep(
+        "4", _("Try: add consumers until there are nine. Watch: eight queues, so the ninth gets none.")
+    ),
+    "payments": FirstStep(
+        "5",
+        _("Try: crash a consumer, then open Locks. Watch: its queues stand still until the broker's lock has run out."),
+    ),
+    "cluster": FirstStep(
+        "15",
+        _("Try: stop the master broker-a under Topology. Watch: who still sends, and who still reads its messages."),
+    ),
+    "shrink": FirstStep(
+        "6",
+        _(
+            "Try: cut the topic to eight write queues, and only later to eight read queues. "
+            "Watch: what is left in the queues that go."
+        ),
+    ),
+    "index": FirstStep(
+        "9", _("Try: look up the key order-Aa under Index. Watch: two keys with one hash in one chain.")
+    ),
+    "retries": FirstStep(
+        "N2",
+        _(
+            "Try: find a message with the key order-poison. "
+            "Watch: it comes back later each time, and at last it is a dead letter."
+        ),
+    ),
 }
 
 
@@ -70,8 +88,14 @@ def dismiss(request: HttpRequest) -> HttpResponse:
     """For this browser, as long as a language is remembered."""
     answer = redirect(back_of(request))
     kept = _dismissed(request) | ({request.POST.get("template", "")} & FIRST_STEPS.keys())
-    answer.set_cookie(COOKIE, ".".join(sorted(kept)), max_age=settings.LANGUAGE_COOKIE_AGE, samesite="Lax",
-                      httponly=True, secure=settings.BEHIND_HTTPS)  # fmt: skip
+    answer.set_cookie(
+        COOKIE,
+        ".".join(sorted(kept)),
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        samesite="Lax",
+        httponly=True,
+        secure=settings.BEHIND_HTTPS,
+    )
     return answer
 
 

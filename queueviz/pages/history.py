@@ -35,30 +35,54 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
     name = name if name in MEASURES else "lag"
     span, now_ms = span_of(place.query), int(context["snapshot"].get("at_ms") or 0)
     found = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
-    channel = board_channel(Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True)))
-                            if pair else place)
+    channel = board_channel(
+        Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True))) if pair else place
+    )
     known_as = None if channel is None else masks.shown_channel(channel)
     first = _first(channel)
-    live = {**context["live"], "channels": {"board": known_as} if known_as else {}, "group": pair and pair[0],
-            "topic": pair and pair[1], "first": {known_as: first} if first else {},
-            "history": {"at_ms": found.at_ms, "lines": found.lines, "measure": name, "span_ms": span * MINUTE_MS,
-                        "words": _words()}}  # fmt: skip
+    live = {
+        **context["live"],
+        "channels": {"board": known_as} if known_as else {},
+        "group": pair and pair[0],
+        "topic": pair and pair[1],
+        "first": {known_as: first} if first else {},
+        "history": {
+            "at_ms": found.at_ms,
+            "lines": found.lines,
+            "measure": name,
+            "span_ms": span * MINUTE_MS,
+            "words": _words(),
+        },
+    }
     board = first.get("data") or {}
     header = board.get("header")
     known = known_text(header) if header else ""
     return fresh(context["sandbox"], JOB, result) | {
         "known": [known, *down_lines(board.get("queues") or {})] if known else [],
-        "live": live, "pairs": pairs, "pair": pair, "measures": MEASURES, "measure": name, "spans": SPANS,
-        "span": span, "found": found, "table": table_of(found), "line_names": list(found.lines),
-        "true_at_ms": found.at_ms[-1] if found.at_ms else None}  # fmt: skip
+        "live": live,
+        "pairs": pairs,
+        "pair": pair,
+        "measures": MEASURES,
+        "measure": name,
+        "spans": SPANS,
+        "span": span,
+        "found": found,
+        "table": table_of(found),
+        "line_names": list(found.lines),
+        "true_at_ms": found.at_ms[-1] if found.at_ms else None,
+    }
 
 
 def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
     """Groups with their topics: those there are, and those the result knows."""
     import pyarrow as pa
 
-    found = {(str(group["group"]), str(one["topic"])) for group in place.groups
-             for one in group.get("subscription", ()) if not str(one["topic"]).startswith("%")}
+    found = {
+        (str(group["group"]), str(one["topic"]))
+        for group in place.groups
+        for one in group.get("subscription", ())
+        if not str(one["topic"]).startswith("%")
+    }
     for table in ("fives", "tens", "seconds"):
         batches = result.batches(table, ["group", "topic"])
         if batches:
@@ -93,13 +117,27 @@ def _first(channel: str | None) -> dict[str, Any]:
     [reading] = engine.answer(engine.port().read([channel]))
     if isinstance(reading, Refusal):
         return {}
-    return {"seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
-            "data": reading.data}  # fmt: skip
+    return {
+        "seq": str(reading.seq),
+        "at_ms": reading.at_ms,
+        "rate": reading.rate,
+        "ep": reading.epoch,
+        "data": reading.data,
+    }
 
 
 def _words() -> dict[str, str]:
     """Of this page alone: what every page is given would weigh on the Board."""
-    return {"now": _("now"), "computed": _("computed"), "live": _("live"), "at": _("{time}, {ago} ago"),
-            "produced": _("in"), "consumed": _("out"), "unknown": _("unknown"),
-            "summary": _("{measure} from {begin} to {end}. Highest: {name} with {value}."),
-            "lag": _("Lag"), "age": _("Age of the oldest"), "flow": _("Throughput")}  # fmt: skip
+    return {
+        "now": _("now"),
+        "computed": _("computed"),
+        "live": _("live"),
+        "at": _("{time}, {ago} ago"),
+        "produced": _("in"),
+        "consumed": _("out"),
+        "unknown": _("unknown"),
+        "summary": _("{measure} from {begin} to {end}. Highest: {name} with {value}."),
+        "lag": _("Lag"),
+        "age": _("Age of the oldest"),
+        "flow": _("Throughput"),
+    }

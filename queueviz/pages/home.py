@@ -52,8 +52,14 @@ def _live_strip() -> dict[str, object]:
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
     seen = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
-    return {"sandbox": sandbox, "root": root_of(sandbox.slug), "snapshot": snapshot, "can": reading.HOST_CAN,
-            "tab": "home", **seen}  # fmt: skip
+    return {
+        "sandbox": sandbox,
+        "root": root_of(sandbox.slug),
+        "snapshot": snapshot,
+        "can": reading.HOST_CAN,
+        "tab": "home",
+        **seen,
+    }
 
 
 @require_POST
@@ -64,8 +70,9 @@ def new(request: HttpRequest) -> HttpResponse:
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
     given, who = form.cleaned_data, visitor.of_request(request)
     try:
-        made = owners.create(who, given["template"] or "flights", preset=given["preset"] or "sandbox",
-                             name=given["name"])  # fmt: skip
+        made = owners.create(
+            who, given["template"] or "flights", preset=given["preset"] or "sandbox", name=given["name"]
+        )
     except owners.TooManyOwned as refused:
         return errors.too_many_owned(request, who, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
@@ -86,6 +93,7 @@ def theme(request: HttpRequest) -> HttpResponse:
     chosen = request.POST.get("theme", "")
     answer = go(request, back_of(request))
     if chosen in THEMES:
-        answer.set_cookie(THEME_COOKIE, chosen, max_age=settings.LANGUAGE_COOKIE_AGE, samesite="Lax",
-                          secure=settings.BEHIND_HTTPS)  # fmt: skip
+        answer.set_cookie(
+            THEME_COOKIE, chosen, max_age=settings.LANGUAGE_COOKIE_AGE, samesite="Lax", secure=settings.BEHIND_HTTPS
+        )
     return answer

@@ -26,15 +26,22 @@ def panel(lab: LabRow) -> dict[str, Any]:
     receipts = lab["receipts"]
     return {
         **lab,
-        "title": gettext(lab["title"]), "goal": marked(lab["goal"], numbers),
-        "steps": [{**step, "number": number, "title": marked(step["title"], numbers),
-                   "met": step["met"] and _met(step["met"], _choices(lab, number))}
-                  for number, step in enumerate(lab["steps"], start=1)],
+        "title": gettext(lab["title"]),
+        "goal": marked(lab["goal"], numbers),
+        "steps": [
+            {
+                **step,
+                "number": number,
+                "title": marked(step["title"], numbers),
+                "met": step["met"] and _met(step["met"], _choices(lab, number)),
+            }
+            for number, step in enumerate(lab["steps"], start=1)
+        ],
         "open": None if found is None else _open(found, numbers, _choices(lab, found["step"])),
         "receipt": receipts[-1] if receipts else None,
         "key": secrets.token_urlsafe(KEY_BYTES),
         "next": _next(lab) if lab["finished"] else None,
-    }  # fmt: skip
+    }
 
 
 def marked(text: str, values: Mapping[str, Any]) -> SafeString:
@@ -65,8 +72,13 @@ def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
 
 
 def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
-    return {**met, "text": marked(met["text"], met["values"]), "given": choices.get(met["given"], met["given"]),
-            "truth": choices.get(met["truth"], met["truth"]), "chosen": bool(choices)}
+    return {
+        **met,
+        "text": marked(met["text"], met["values"]),
+        "given": choices.get(met["given"], met["given"]),
+        "truth": choices.get(met["truth"], met["truth"]),
+        "chosen": bool(choices),
+    }
 
 
 def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:
@@ -75,15 +87,23 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
     now = there.index(step["phase"])
     return {
         **step,
-        "prediction": choices.get(step["prediction"], step["prediction"]), "chosen": bool(choices),
-        "do": marked(step["do"], numbers), "watch": marked(step["watch"], numbers),
+        "prediction": choices.get(step["prediction"], step["prediction"]),
+        "chosen": bool(choices),
+        "do": marked(step["do"], numbers),
+        "watch": marked(step["watch"], numbers),
         "hints": [marked(hint, numbers) for hint in step["hints"]],
         "verdict": _verdict(step["verdict"]),
-        "phases": [{"name": name, "title": PHASES[name], "number": number + 1,
-                    "asked": _asked(questions.get(name), numbers),
-                    "state": "past" if number < now else "now" if number == now else "later"}
-                   for number, name in enumerate(there)],
-    }  # fmt: skip
+        "phases": [
+            {
+                "name": name,
+                "title": PHASES[name],
+                "number": number + 1,
+                "asked": _asked(questions.get(name), numbers),
+                "state": "past" if number < now else "now" if number == now else "later",
+            }
+            for number, name in enumerate(there)
+        ],
+    }
 
 
 def _verdict(verdict: VerdictRow) -> dict[str, Any]:
@@ -93,5 +113,9 @@ def _verdict(verdict: VerdictRow) -> dict[str, Any]:
 def _asked(asked: AskedRow | None, numbers: Mapping[str, Any]) -> dict[str, Any] | None:
     if asked is None:
         return None
-    return {**asked, "text": marked(asked["text"], numbers), "unit": marked(asked["unit"], {}),
-            "options": [(value, marked(text, numbers)) for value, text in asked["options"]]}  # fmt: skip
+    return {
+        **asked,
+        "text": marked(asked["text"], numbers),
+        "unit": marked(asked["unit"], {}),
+        "options": [(value, marked(text, numbers)) for value, text in asked["options"]],
+    }

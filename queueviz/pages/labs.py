@@ -41,14 +41,33 @@ def index(request: HttpRequest) -> HttpResponse:
     """Packs, and every lab: how far the visitor's own sandboxes are with it, as their journals say."""
     found, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
-    labs = [{"lab": lab, "title": gettext(lab.title), "goal": gettext(lab.goal), "mine": found.get(lab.slug, ()),
-             "best": best.get(lab.slug)} for lab in LABS.values()]  # fmt: skip
-    packs = [{"title": gettext(pack.title), "minutes": sum(lab.minutes for lab in pack.labs),
-              "labs": [{"lab": lab, "title": gettext(lab.title),
-                        "done": lab.slug in best or any(mine["finished"] for mine in found.get(lab.slug, ()))}
-                       for lab in pack.labs],
-              "slug": pack.slug, "exam": None if seed is None else _exam(pack, seed, found)}
-             for pack in PACKS]  # fmt: skip
+    labs = [
+        {
+            "lab": lab,
+            "title": gettext(lab.title),
+            "goal": gettext(lab.goal),
+            "mine": found.get(lab.slug, ()),
+            "best": best.get(lab.slug),
+        }
+        for lab in LABS.values()
+    ]
+    packs = [
+        {
+            "title": gettext(pack.title),
+            "minutes": sum(lab.minutes for lab in pack.labs),
+            "labs": [
+                {
+                    "lab": lab,
+                    "title": gettext(lab.title),
+                    "done": lab.slug in best or any(mine["finished"] for mine in found.get(lab.slug, ())),
+                }
+                for lab in pack.labs
+            ],
+            "slug": pack.slug,
+            "exam": None if seed is None else _exam(pack, seed, found),
+        }
+        for pack in PACKS
+    ]
     return render(request, "queueviz/pages/labs.html", {"labs": labs, "packs": packs})
 
 
@@ -87,8 +106,14 @@ def _begin(request: HttpRequest, who: visitor.Visitor, lab: Lab, *, exam: bool) 
 
 def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
-    made = owners.create(who, lab.template, preset=lab.preset, name=f"{lab.number} · {gettext(lab.title)}",
-                         history=False, changes=dict(lab.changes) or None)  # fmt: skip
+    made = owners.create(
+        who,
+        lab.template,
+        preset=lab.preset,
+        name=f"{lab.number} · {gettext(lab.title)}",
+        history=False,
+        changes=dict(lab.changes) or None,
+    )
     try:  # a part of the start, which is counted: a browser that is new has no session yet, and a class one address
         acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False)
     except SandboxError:  # the next try makes another one
@@ -99,16 +124,21 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
 
 def _taken(pack: Pack, seed: str, found: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
     """The labs of an exam, and how far each is; None: it has not begun."""
-    return [(lab, next((mine for mine in found.get(lab.slug, ()) if mine["exam"]), None))
-            for lab in exam_of(pack, seed)]  # fmt: skip
+    return [
+        (lab, next((mine for mine in found.get(lab.slug, ()) if mine["exam"]), None)) for lab in exam_of(pack, seed)
+    ]
 
 
 def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
     """`score`: of 100, over all of its labs."""
     taken = _taken(pack, seed, found)
     done = [mine for _, mine in taken if mine is not None and mine["finished"]]
-    return {"done": len(done), "labs": len(taken), "finished": len(done) == len(taken),
-            "score": round(sum(mine["score"] for mine in done) / len(taken))}  # fmt: skip
+    return {
+        "done": len(done),
+        "labs": len(taken),
+        "finished": len(done) == len(taken),
+        "score": round(sum(mine["score"] for mine in done) / len(taken)),
+    }
 
 
 @require_GET
@@ -120,10 +150,18 @@ def example(request: HttpRequest, lab: str) -> HttpResponse:
         lab_recordings.make(chosen)
     notes = [] if found is None else [{"seq": seq, "text": filled(text, values)} for seq, text, values in found.notes]
     player = {"url": reverse("lab-recording", args=[lab]), "notes": notes}
-    return render(request, "queueviz/pages/lab_example.html", {
-        "lab": chosen, "title": gettext(chosen.title), "state": "making" if found is None else "ready",
-        "player": player, "texts": texts(PLAYER_WORDS),
-        "lasts_s": None if found is None else round(found.lasts_ms / 1000)})  # fmt: skip
+    return render(
+        request,
+        "queueviz/pages/lab_example.html",
+        {
+            "lab": chosen,
+            "title": gettext(chosen.title),
+            "state": "making" if found is None else "ready",
+            "player": player,
+            "texts": texts(PLAYER_WORDS),
+            "lasts_s": None if found is None else round(found.lasts_ms / 1000),
+        },
+    )
 
 
 @require_GET
@@ -150,8 +188,11 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
                 return redirect(_address(slug, lab))
     access.note_visit(visit)
     # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
-    context: dict[str, Any] = shell(request, visit, "board") if not alone else {
-        "sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
+    context: dict[str, Any] = (
+        shell(request, visit, "board")
+        if not alone
+        else {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
+    )
     row = _row(slug, lab)
     if (course := access.ours(visit).course) is not None:
         submissions.note(access.ours(visit), row)
@@ -160,8 +201,13 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
             context |= _paced(course, row)
     elif row["finished"] and access.owns(who, access.ours(visit)):
         _note_score(request, row)
-    context |= {"lab": panel(row), "shows_score": visit.sees_scores, "here": _address(slug, lab), "refused": refused,
-                "status": status}
+    context |= {
+        "lab": panel(row),
+        "shows_score": visit.sees_scores,
+        "here": _address(slug, lab),
+        "refused": refused,
+        "status": status,
+    }
     if alone:
         return render(request, "queueviz/partials/lab.html", context, status=status)
     numbers = row["numbers"]
@@ -176,8 +222,10 @@ def _paced(course: Course, row: LabRow) -> dict[str, Any]:
     """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
     found = row["open"]
     closed = found is not None and pacing.is_closed(course, row["lab"], found["step"])
-    return {"teacher_opens": found["step"] if found is not None and closed else None,
-            "class_poll": polling.newest(course)}
+    return {
+        "teacher_opens": found["step"] if found is not None and closed else None,
+        "class_poll": polling.newest(course),
+    }
 
 
 def _note_score(request: HttpRequest, row: LabRow) -> None:
@@ -221,8 +269,15 @@ def _in_progress(who: visitor.Visitor) -> Found:
             continue
         if row is not None:
             met = sum(step["met"] is not None for step in row["steps"])
-            found.setdefault(row["lab"], []).append({
-                "address": _address(sandbox.slug, row["lab"]), "met": met, "steps": len(row["steps"]),
-                "finished": row["finished"], "score": row["score"], "attempt": row["attempt"],
-                "exam": row["exam"]})  # fmt: skip
+            found.setdefault(row["lab"], []).append(
+                {
+                    "address": _address(sandbox.slug, row["lab"]),
+                    "met": met,
+                    "steps": len(row["steps"]),
+                    "finished": row["finished"],
+                    "score": row["score"],
+                    "attempt": row["attempt"],
+                    "exam": row["exam"],
+                }
+            )
     return found

@@ -74,8 +74,7 @@ def login(request: HttpRequest) -> HttpResponse:
     """An LMS says that it is about to launch.  In a frame a new window comes first: sandboxes are shown in none."""
     given = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
     if any(len(value) > HINT_CHARS for value in given.values()):
-        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.",
-                            "Open the link in your LMS again.")
+        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", "Open the link in your LMS again.")
     launch_url = request.build_absolute_uri(reverse("lti-launch"))
     chooses = given.get("target_link_uri") == deep_link_uri(launch_url)
     if request.headers.get("Sec-Fetch-Dest") in FRAMES and not chooses:

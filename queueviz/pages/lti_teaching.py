@@ -31,8 +31,11 @@ def link(request: HttpRequest, state: str) -> HttpResponse:
     if request.method == "POST":
         return redirect("course-lti", launches.link(who, found, request.POST.get("course", "")).slug)
     courses = Course.objects.filter(teacher=who.user).order_by("-created_at")
-    return render(request, "queueviz/pages/lti_link.html", {"title": found.claims.get("title", ""),
-                                                            "platform": found.platform, "courses": courses})
+    return render(
+        request,
+        "queueviz/pages/lti_link.html",
+        {"title": found.claims.get("title", ""), "platform": found.platform, "courses": courses},
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -77,8 +80,9 @@ def platforms(request: HttpRequest) -> HttpResponse:
             _change(request, get_object_or_404(LtiPlatform, owner=who.user, pk=number))
             return redirect("lti-platforms")
     mine = who.user.lti_platforms.order_by("pk")
-    return render(request, "queueviz/pages/lti_platforms.html", {"platforms": mine, "address": address,
-                                                                 "ours": _ours(request)})
+    return render(
+        request, "queueviz/pages/lti_platforms.html", {"platforms": mine, "address": address, "ours": _ours(request)}
+    )
 
 
 @never_cache
@@ -91,8 +95,11 @@ def register(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "queueviz/pages/lti_registered.html", {"platform": None})
     made = registering.register(secret, configuration, request.GET.get("registration_token", ""), _ours(request))
     origin = urlsplit(configuration)
-    answer = render(request, "queueviz/pages/lti_registered.html",
-                    {"platform": made, "origin": f"{origin.scheme}://{origin.netloc}"})
+    answer = render(
+        request,
+        "queueviz/pages/lti_registered.html",
+        {"platform": made, "origin": f"{origin.scheme}://{origin.netloc}"},
+    )
     return framed(answer, made)
 
 

@@ -72,14 +72,19 @@ def _may_know_clusters(request: HttpRequest) -> bool:
 def _of_server(now: Load) -> Iterator[Sample]:
     live = now.live
     figures = {
-        "queueviz_busy": int(now.busy is not None), "queueviz_sandboxes_limit": now.status["cap"],
-        "queueviz_descriptors": now.status["fds"], "queueviz_engine_answer_seconds": now.engine_ms / 1000,
+        "queueviz_busy": int(now.busy is not None),
+        "queueviz_sandboxes_limit": now.status["cap"],
+        "queueviz_descriptors": now.status["fds"],
+        "queueviz_engine_answer_seconds": now.engine_ms / 1000,
         "queueviz_frame_late_seconds": live["late_ms"] / 1000,
         "queueviz_frame_unacknowledged_seconds": live["oldest_unacknowledged_ms"] / 1000,
-        "queueviz_sockets": live["sockets"], "queueviz_channels": live["channels"],
-        "queueviz_frames_total": live.get("frames", 0), "queueviz_frame_bytes_total": live.get("bytes", 0),
+        "queueviz_sockets": live["sockets"],
+        "queueviz_channels": live["channels"],
+        "queueviz_frames_total": live.get("frames", 0),
+        "queueviz_frame_bytes_total": live.get("bytes", 0),
         "queueviz_read_turns_total": live.get("reads", 0),
-        "queueviz_slow_sockets_closed_total": live.get("closed_slow", 0)}
+        "queueviz_slow_sockets_closed_total": live.get("closed_slow", 0),
+    }
     yield from (Sample(name, {}, value) for name, value in figures.items())
     yield from (Sample("queueviz_sandboxes", {"state": state}, count) for state, count in now.states.items())
     runs = PipelineRun.objects.order_by("state").values_list("state").annotate(Count("run"))

@@ -63,15 +63,26 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     return answer
 
 
-def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Readings | None = None,
-                 channels: Mapping[str, str | None] | None = None, **more: Any) -> dict[str, Any]:
+def page_context(
+    request: HttpRequest,
+    slug: str,
+    tab: str,
+    *,
+    readings: Readings | None = None,
+    channels: Mapping[str, str | None] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     """What the three pages share: the shell, and what its modules start from."""
     visit = access.visit_at(visitor.of_request(request), slug, "see")
     access.note_visit(visit)
     context = shell(request, visit, tab)
     place = Place(slug, context["snapshot"], request.GET)
-    return context | {"place": place, "texts": texts(), "visit": visit,
-                      "live": live_config(place, readings or {}, channels or {}, tab=tab, **more)}  # fmt: skip
+    return context | {
+        "place": place,
+        "texts": texts(),
+        "visit": visit,
+        "live": live_config(place, readings or {}, channels or {}, tab=tab, **more),
+    }
 
 
 def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
@@ -82,9 +93,15 @@ def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
     if run is not None and run.ended_at and made_ms is not None and run.ended_at.timestamp() * 1_000 < made_ms:
         run = None
     version = f"{result.manifest.run}-{made_ms}" if result.manifest is not None else ""
-    return {"job": job, "result": result, "version": version, "true_to": result.true_to,
-            "age_ms": None if made_ms is None else max(0, _now_ms() - made_ms), "run": run and _shown_run(run),
-            "worker": asking.is_worker_alive()}  # fmt: skip
+    return {
+        "job": job,
+        "result": result,
+        "version": version,
+        "true_to": result.true_to,
+        "age_ms": None if made_ms is None else max(0, _now_ms() - made_ms),
+        "run": run and _shown_run(run),
+        "worker": asking.is_worker_alive(),
+    }
 
 
 def _do(request: HttpRequest, slug: str) -> HttpResponse:
@@ -111,11 +128,18 @@ def _list(sandbox: Sandbox) -> dict[str, Any]:
 def _shown_run(run: PipelineRun) -> dict[str, Any]:
     now = timezone.now()
     begin, end = run.started_at, run.ended_at or now
-    return {"row": run, "title": title_of(run.job), "why": sentence(run), "page": PAGES.get(run.job),
-            "is_on": not run.is_over, "is_starting": run.state == State.RUNNING and run.stage is None,
-            "took_ms": (end - begin).total_seconds() * 1_000 if begin else None,
-            "age_ms": (now - run.asked_at).total_seconds() * 1_000, "options": sorted(run.options.items()),
-            "share": round(100 * run.tasks_done / run.tasks) if run.tasks else 0}  # fmt: skip
+    return {
+        "row": run,
+        "title": title_of(run.job),
+        "why": sentence(run),
+        "page": PAGES.get(run.job),
+        "is_on": not run.is_over,
+        "is_starting": run.state == State.RUNNING and run.stage is None,
+        "took_ms": (end - begin).total_seconds() * 1_000 if begin else None,
+        "age_ms": (now - run.asked_at).total_seconds() * 1_000,
+        "options": sorted(run.options.items()),
+        "share": round(100 * run.tasks_done / run.tasks) if run.tasks else 0,
+    }
 
 
 def _found(request: HttpRequest, visit: access.Visit) -> dict[str, Any]:
@@ -131,9 +155,19 @@ def _found(request: HttpRequest, visit: access.Visit) -> dict[str, Any]:
     columns, rows = result.columns(chosen), result.rows(chosen, most=SHOWN_ROWS)
     cells = shown(columns, rows.rows)
     heads = [(name, any(row[at].is_number for row in cells)) for at, name in enumerate(columns[1:])]
-    return {"found": {"offer": offer, "tables": tables, "table": chosen, "rows": cells,
-                      "columns": heads, "is_cut": rows.is_cut, "most": SHOWN_ROWS,
-                      "all": tables[chosen].rows if chosen else 0, "true_to": result.true_to}}  # fmt: skip
+    return {
+        "found": {
+            "offer": offer,
+            "tables": tables,
+            "table": chosen,
+            "rows": cells,
+            "columns": heads,
+            "is_cut": rows.is_cut,
+            "most": SHOWN_ROWS,
+            "all": tables[chosen].rows if chosen else 0,
+            "true_to": result.true_to,
+        }
+    }
 
 
 def _now_ms() -> int:

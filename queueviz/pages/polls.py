@@ -20,9 +20,12 @@ from sandbox.kernel.errors import ActionRefused
 
 WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it once more.")}
 BUTTONS: dict[str, Any] = {
-    "vote": _("Close the vote"), "hidden": _("Start the discussion"), "discuss": _("Vote again"),
-    "again": _("Close the second vote"), "run": _("Reveal"),
-}  # fmt: skip
+    "vote": _("Close the vote"),
+    "hidden": _("Start the discussion"),
+    "discuss": _("Vote again"),
+    "again": _("Close the second vote"),
+    "run": _("Reveal"),
+}
 """What takes a poll on from each of its states."""
 
 
@@ -96,17 +99,23 @@ def _here(request: HttpRequest, slug: str) -> str:
     return reverse("course-poll", args=[slug]) + ("?projector=1" if is_projector(request) else "")
 
 
-def _page(request: HttpRequest, visit: CourseVisit, why: ActionRefused | None = None,
-          draft: poll_drafts.Draft | None = None) -> HttpResponse:  # fmt: skip
+def _page(
+    request: HttpRequest, visit: CourseVisit, why: ActionRefused | None = None, draft: poll_drafts.Draft | None = None
+) -> HttpResponse:
     """For the teacher or the student, with what was refused in it."""
     status, refused = (HTTPStatus.OK, None) if why is None else refusals.describe(why)
     course, found = visit.course, polling.newest(visit.course)
     context: dict[str, Any] = {
-        "course": course, "poll": found, "refused": refused, "status": status, "projector": is_projector(request),
-        "here": _here(request, course.slug), "texts": texts(WORDS),
+        "course": course,
+        "poll": found,
+        "refused": refused,
+        "status": status,
+        "projector": is_projector(request),
+        "here": _here(request, course.slug),
+        "texts": texts(WORDS),
         "live": {"channels": {"class": f"class/{course.slug}"}, "first": {}, "seq": "0", "root": request.path},
         "results": polling.results(found) if found is not None and found.is_revealed else None,
-    }  # fmt: skip
+    }
     if visit.teaches:
         asks = found is None or draft is not None or "new" in request.GET or "from" in request.GET
         context |= _asked(request, visit, draft) if asks else {}
@@ -114,8 +123,11 @@ def _page(request: HttpRequest, visit: CourseVisit, why: ActionRefused | None = 
         return render(request, "queueviz/pages/poll_teach.html", context, status=status)
     assert visit.enrolment is not None
     mine = {} if found is None else polling.own(found, visit.enrolment)
-    context |= {"enrolment": visit.enrolment, "mine": None if found is None else mine.get(found.round),
-                "given": [] if found is None else [(round_, found.choices[mine[round_]]) for round_ in sorted(mine)]}
+    context |= {
+        "enrolment": visit.enrolment,
+        "mine": None if found is None else mine.get(found.round),
+        "given": [] if found is None else [(round_, found.choices[mine[round_]]) for round_ in sorted(mine)],
+    }
     return render(request, "queueviz/pages/poll.html", context, status=status)
 
 
@@ -123,14 +135,25 @@ def _taught(found: Poll) -> dict[str, Any]:
     """Nothing of it says who voted, or what."""
     at, of = polling.ORDER.index(Poll.State(found.state)), polling.students(found.course)
     voted = polling.voted(found)
-    states = [{"label": state.label, "is": "now" if number == at else "done" if number < at else "later"}
-              for number, state in enumerate(polling.ORDER)]  # fmt: skip
-    return {"states": states, "voted": voted, "of": of, "seats": [number < voted for number in range(of)],
-            "next": None if found.is_revealed else polling.ORDER[at + 1].value, "button": BUTTONS.get(found.state)}
+    states = [
+        {"label": state.label, "is": "now" if number == at else "done" if number < at else "later"}
+        for number, state in enumerate(polling.ORDER)
+    ]
+    return {
+        "states": states,
+        "voted": voted,
+        "of": of,
+        "seats": [number < voted for number in range(of)],
+        "next": None if found.is_revealed else polling.ORDER[at + 1].value,
+        "button": BUTTONS.get(found.state),
+    }
 
 
 def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | None) -> dict[str, Any]:
     name = request.GET.get("from", "")
-    return {"draft": draft or poll_drafts.draft(visit.course, name), "chosen": name,
-            "steps": poll_drafts.offered(visit.course),
-            "most": {"question": QUESTION_CHARS, "value": VALUE_CHARS, "sentence": SENTENCE_CHARS}}  # fmt: skip
+    return {
+        "draft": draft or poll_drafts.draft(visit.course, name),
+        "chosen": name,
+        "steps": poll_drafts.offered(visit.course),
+        "most": {"question": QUESTION_CHARS, "value": VALUE_CHARS, "sentence": SENTENCE_CHARS},
+    }

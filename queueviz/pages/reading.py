@@ -24,15 +24,19 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
     return _context(page, place, readings)
 
 
-def at_moment(page: BoardPage | Part, slug: str, moment: Mapping[str, Any], snapshot: Snapshot,
-              query: Mapping[str, str]) -> dict[str, Any]:
+def at_moment(
+    page: BoardPage | Part, slug: str, moment: Mapping[str, Any], snapshot: Snapshot, query: Mapping[str, str]
+) -> dict[str, Any]:
     """As `of_page`, of the channels read when the event was executed again; `snapshot`: of then."""
     place, channels = Place(slug, snapshot, query), moment["channels"]
     readings: dict[str, Reading | Refusal | None] = {}
     for name in page.channels(place):
         data = channels.get(name.replace(f"/{slug}", "", 1))
-        readings[name] = (Refusal("asleep" if moment["state"] == "asleep" else "unknown") if data is None else
-                          Reading(moment["seq"], snapshot["at_ms"], 0, snapshot["epoch"], data))
+        readings[name] = (
+            Refusal("asleep" if moment["state"] == "asleep" else "unknown")
+            if data is None
+            else Reading(moment["seq"], snapshot["at_ms"], 0, snapshot["epoch"], data)
+        )
     return _context(page, place, readings)
 
 

@@ -31,13 +31,32 @@ def recipe(request: HttpRequest) -> HttpResponse:
         status, said = refusals.describe(refused)
         context = {"text": text[:4_000], "refused": {"status": status, "message": said.pop("error"), **said}}
         return render(request, PAGE, context, status=status)
-    return render(request, PAGE, {"text": text, "order": order, "rows": _rows(order), "texts": texts(),
-                                  "lasts_ms": order.until_ms - order.wall_ms})  # fmt: skip
+    return render(
+        request,
+        PAGE,
+        {
+            "text": text,
+            "order": order,
+            "rows": _rows(order),
+            "texts": texts(),
+            "lasts_ms": order.until_ms - order.wall_ms,
+        },
+    )
 
 
 def _rows(order: RunOrder) -> list[dict[str, Any]]:
     """What is done, as the Journal's sentences need it; `ms`: since the beginning, or since it was woken."""
-    return [{"seq": str(number), "at_ms": one.ms, "type": "ActionTaken", "action": one.name, "fields": one.fields,
-             "by": "owner"} if one.fields is not None else
-            {"seq": str(number), "at_ms": one.ms, "type": "SandboxSlept", "reason": one.name}
-            for number, one in enumerate(order.came) if one.name is not None]  # fmt: skip
+    return [
+        {
+            "seq": str(number),
+            "at_ms": one.ms,
+            "type": "ActionTaken",
+            "action": one.name,
+            "fields": one.fields,
+            "by": "owner",
+        }
+        if one.fields is not None
+        else {"seq": str(number), "at_ms": one.ms, "type": "SandboxSlept", "reason": one.name}
+        for number, one in enumerate(order.came)
+        if one.name is not None
+    ]

@@ -36,8 +36,13 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], w
             return go_again()
         drawn = _drawn(board, shell, moment, {**request.GET.dict(), **where})
         return render(request, board.template, {**past, **drawn})
-    context = {**past, **present(shell["snapshot"], slug), "percent": int(moment.progress * 100), "moment": moment,
-               "why": _why(moment)}
+    context = {
+        **past,
+        **present(shell["snapshot"], slug),
+        "percent": int(moment.progress * 100),
+        "moment": moment,
+        "why": _why(moment),
+    }
     return render(request, "queueviz/boards/executing.html", context, status=200 if moment.is_over else 202)
 
 
@@ -70,9 +75,15 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
     replaying.STATES.demand(counted)
     kept = engine.answer(engine.port().kept(slug))
     if not 0 <= at <= kept.newest:
-        raise ActionRefused(422, "There is no event {at}: the newest is {newest}.",
-                            "Choose an event between {oldest} and {newest}.", field="at", at=at, oldest=kept.oldest,
-                            newest=kept.newest)
+        raise ActionRefused(
+            422,
+            "There is no event {at}: the newest is {newest}.",
+            "Choose an event between {oldest} and {newest}.",
+            field="at",
+            at=at,
+            oldest=kept.oldest,
+            newest=kept.newest,
+        )
     return moments.find(slug, at, lambda: moments.MOMENTS.demand(counted))
 
 
@@ -80,8 +91,12 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
     """What the view's own template needs, with the snapshot of then; its clock stands."""
     result, now = moment.result, shell["snapshot"]
     assert result is not None, "it was executed"
-    snapshot: Any = {**(result["snapshot"] or {}), "rate": 0, "reached_rate": None,
-                     "sandbox": {**now["sandbox"], "state": result["state"]}}
+    snapshot: Any = {
+        **(result["snapshot"] or {}),
+        "rate": 0,
+        "reached_rate": None,
+        "sandbox": {**now["sandbox"], "state": result["state"]},
+    }
     drawn = reading.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
     if "live" in drawn:
         drawn["live"]["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}

@@ -43,8 +43,12 @@ def _exercism(course: Course, link: Link) -> bytes:
 
 
 FILES: dict[str, tuple[str, Callable[[Course, Link], str | bytes]]] = {
-    "grades.csv": (CSV, _csv), "gradebook.csv": (CSV, _gradebook), "grades.json": (JSON, _json),
-    "gradescope.zip": (ZIP, _gradescope), "exercism.zip": (ZIP, _exercism)}  # fmt: skip
+    "grades.csv": (CSV, _csv),
+    "gradebook.csv": (CSV, _gradebook),
+    "grades.json": (JSON, _json),
+    "gradescope.zip": (ZIP, _gradescope),
+    "exercism.zip": (ZIP, _exercism),
+}
 
 
 @require_GET
@@ -54,10 +58,15 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
     rows = [] if made is None else made.differences
     students = grades.results_of(course)
     context: dict[str, Any] = _chosen(course, students, request.GET) | {
-        "course": course, "students": students, "labs": [LABS[lab] for lab in course.labs if lab in LABS],
-        "released": releases.is_released(course), "files": FILES, "regrade": made,
+        "course": course,
+        "students": students,
+        "labs": [LABS[lab] for lab in course.labs if lab in LABS],
+        "released": releases.is_released(course),
+        "files": FILES,
+        "regrade": made,
         "differences": [difference_texts.shown(row) for row in rows[:MOST_SHOWN]],
-        "left_out": max(0, len(rows) - MOST_SHOWN)}  # fmt: skip
+        "left_out": max(0, len(rows) - MOST_SHOWN),
+    }
     return render(request, "queueviz/pages/course_results.html", context)
 
 
@@ -109,8 +118,11 @@ def _chosen(course: Course, students: list[grades.StudentResult], given: QueryDi
     """What is shown step by step: all labs of a student, or one lab of all; the first where none is named."""
     student = next((one for one in students if str(one.number) == given.get("student")), None)
     if student is not None:
-        return {"chosen": [(student, result) for result in student.labs], "chosen_title": student.pseudonym,
-                "chosen_student": student.number}
+        return {
+            "chosen": [(student, result) for result in student.labs],
+            "chosen_title": student.pseudonym,
+            "chosen_student": student.number,
+        }
     lab = given.get("lab") if given.get("lab") in course.labs else next(iter(course.labs), None)
     rows = [(one, result) for one in students for result in one.labs if result.lab.slug == lab]
     return {"chosen": rows, "chosen_title": f"{rows[0][1].lab.number} {gettext(rows[0][1].lab.title)}" if rows else ""}

@@ -74,8 +74,15 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         answer = acting.ask(who, slug, name, given)
     except SandboxError as refused:
         return refusal_beside(request, refused)
-    context = {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can, "answer": answer, "asked": given,
-               "question": name, "attached": visit.is_attached}  # fmt: skip
+    context = {
+        "sandbox": visit.sandbox,
+        "root": root_of(slug),
+        "can": visit.can,
+        "answer": answer,
+        "asked": given,
+        "question": name,
+        "attached": visit.is_attached,
+    }
     try:
         return render(request, ANSWER.format(name.replace("-", "_")), context)
     except TemplateDoesNotExist:  # a question programs may ask, and no page does
@@ -104,20 +111,33 @@ def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = T
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
     expires_at = visit.sandbox.expires_at
-    row: SandboxRow = masks.shown({**snapshot["sandbox"], "slug": slug, "name": visit.sandbox.name,
-                                   "expires_at": expires_at.isoformat() if expires_at else None})
+    row: SandboxRow = masks.shown(
+        {
+            **snapshot["sandbox"],
+            "slug": slug,
+            "name": visit.sandbox.name,
+            "expires_at": expires_at.isoformat() if expires_at else None,
+        }
+    )
     if (why := row.get("trouble_why")) is not None:
         row["trouble"] = masks.shown(refusals.filled(NOTHING_MORE, {"why": why}))
     elif visit.is_attached:
         row["trouble"] = _troubles(row)
-    row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])}
-                      for one in row.get("notices", ())]
+    row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])} for one in row.get("notices", ())]
     snapshot["sandbox"] = row
-    return {"sandbox": visit.sandbox, "place_label": masks.shown(visit.sandbox.label), "root": root_of(slug),
-            "api": api_of(slug), "snapshot": snapshot,
-            "can": visit.can, "role": visit.role, "tab": tab, "attached": visit.is_attached,
-            "begun_lab": LABS.get(row.get("lab", "")),
-            "expires_at": expires_at}  # fmt: skip
+    return {
+        "sandbox": visit.sandbox,
+        "place_label": masks.shown(visit.sandbox.label),
+        "root": root_of(slug),
+        "api": api_of(slug),
+        "snapshot": snapshot,
+        "can": visit.can,
+        "role": visit.role,
+        "tab": tab,
+        "attached": visit.is_attached,
+        "begun_lab": LABS.get(row.get("lab", "")),
+        "expires_at": expires_at,
+    }
 
 
 def _troubles(row: SandboxRow) -> str:

@@ -32,10 +32,12 @@ PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what
 LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
-KINDS = (("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
-         ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
-         ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")),
-         ("recipe", _("A recipe"), _("They make the same run again, from its seed.")))  # fmt: skip
+KINDS = (
+    ("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
+    ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
+    ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")),
+    ("recipe", _("A recipe"), _("They make the same run again, from its seed.")),
+)
 WORDS: dict[str, Any] = {
     "share.first": _("First event"),
     "share.last": _("Last event"),
@@ -59,10 +61,16 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
     sandbox = access.sandbox_for(who, slug, "share")
     newest = sharing.newest(slug)
-    context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "newest": newest, "lives": sharing.LIVES_DAYS,
-                               "given": request.POST or _offered(request, newest), "kinds": KINDS,
-                               "texts": texts(WORDS | PLAYER_WORDS),
-                               "config": {"api": api_of(slug), "newest": newest}}  # fmt: skip
+    context: dict[str, Any] = {
+        "sandbox": sandbox,
+        "root": root_of(slug),
+        "newest": newest,
+        "lives": sharing.LIVES_DAYS,
+        "given": request.POST or _offered(request, newest),
+        "kinds": KINDS,
+        "texts": texts(WORDS | PLAYER_WORDS),
+        "config": {"api": api_of(slug), "newest": newest},
+    }
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
@@ -111,9 +119,14 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
     if link.kind == sharing.FORK:
         return render(request, "queueviz/pages/fork.html", {"link": link, "secret": secret})
     address = _absolute(request, "shared", secret)
-    context = {"shared": link.shown, "name": link.grant.label, "player": _player(link, "shared-recording", secret),
-               "state": making.state(link), "texts": texts(PLAYER_WORDS),
-               "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}"}  # fmt: skip
+    context = {
+        "shared": link.shown,
+        "name": link.grant.label,
+        "player": _player(link, "shared-recording", secret),
+        "state": making.state(link),
+        "texts": texts(PLAYER_WORDS),
+        "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}",
+    }
     return render(request, "queueviz/pages/shared.html", context)
 
 
@@ -137,8 +150,13 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
     link = _recorded(request, secret)
     with translation.override(link.shown.language):
         player = _player(link, "embedded-recording", secret) | {"part": part}
-        context = {"player": player, "name": link.grant.label, "texts": texts(PLAYER_WORDS),
-                   "state": making.state(link), "language": link.shown.language}  # fmt: skip
+        context = {
+            "player": player,
+            "name": link.grant.label,
+            "texts": texts(PLAYER_WORDS),
+            "state": making.state(link),
+            "language": link.shown.language,
+        }
         text = render_to_string("queueviz/pages/embedded.html", context)
     return FRAMED(lambda _: HttpResponse(text, headers={"Content-Language": link.shown.language}))(request)
 
@@ -163,16 +181,31 @@ def oembed(request: HttpRequest) -> HttpResponse:
     width, height = PARTS["board"]
     width = max(LEAST_WIDTH, min(width, _size(request, "maxwidth", width)))
     height = min(height, _size(request, "maxheight", height))
-    return JsonResponse({"version": "1.0", "type": "rich", "provider_name": "QueueViz", "cache_age": 300,
-                         "title": link.grant.label or "QueueViz", "width": width, "height": height,
-                         "html": _frame(request, secret, "board", width, height)})  # fmt: skip
+    return JsonResponse(
+        {
+            "version": "1.0",
+            "type": "rich",
+            "provider_name": "QueueViz",
+            "cache_age": 300,
+            "title": link.grant.label or "QueueViz",
+            "width": width,
+            "height": height,
+            "html": _frame(request, secret, "board", width, height),
+        }
+    )
 
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
     """Rows of the list (the link, whether it is good, how far its recording is), and whether one is being made."""
-    rows = [{"link": link, "good": link.is_good, "state": _state(link),
-             "bytes": link.file.stat().st_size if link.is_good and link.is_ready else None}
-            for link in sharing.listed(sandbox)]  # fmt: skip
+    rows = [
+        {
+            "link": link,
+            "good": link.is_good,
+            "state": _state(link),
+            "bytes": link.file.stat().st_size if link.is_good and link.is_ready else None,
+        }
+        for link in sharing.listed(sandbox)
+    ]
     return {"links": rows, "waits": any(row["state"] == "making" for row in rows)}
 
 
@@ -201,8 +234,13 @@ def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
 def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
     """What the page's script hands to the player."""
     shown = link.shown
-    return {"url": reverse(route, args=[secret]), "from": shown.first, "to": shown.last, "at": shown.at,
-            "notes": [note._asdict() for note in shown.notes]}  # fmt: skip
+    return {
+        "url": reverse(route, args=[secret]),
+        "from": shown.first,
+        "to": shown.last,
+        "at": shown.at,
+        "notes": [note._asdict() for note in shown.notes],
+    }
 
 
 def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
@@ -241,8 +279,13 @@ def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:
 def _shown(request: HttpRequest) -> Shown:
     first, last = _number(request, "first"), _number(request, "last")
     at = _number(request, "at") if request.POST.get("at") else first
-    return Shown(first, last, at, translation.get_language() or settings.LANGUAGE_CODE,
-                 sharing.notes_of(request.POST.get("notes", "")))  # fmt: skip
+    return Shown(
+        first,
+        last,
+        at,
+        translation.get_language() or settings.LANGUAGE_CODE,
+        sharing.notes_of(request.POST.get("notes", "")),
+    )
 
 
 def _number(request: HttpRequest, field: str) -> int:
@@ -288,5 +331,3 @@ def _secret_of(request: HttpRequest, url: str) -> str:
     if found is None or found.url_name not in ("shared", "embedded"):
         raise Http404("This is no address of a share link here.")
     return str(found.kwargs["secret"])
-
-

@@ -70,9 +70,16 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
     visit = visit_course(who, slug, "grade")
     if request.method == "GET":
-        return render(request, "queueviz/pages/course_delete.html", {
-            "course": visit.course, "students": visit.course.enrolments.count(),
-            "sandboxes": visit.course.sandboxes.count(), "kept_until": retention.kept_until(visit.course)})
+        return render(
+            request,
+            "queueviz/pages/course_delete.html",
+            {
+                "course": visit.course,
+                "students": visit.course.enrolments.count(),
+                "sandboxes": visit.course.sandboxes.count(),
+                "kept_until": retention.kept_until(visit.course),
+            },
+        )
     _demand_confirmed(request)
     forgetting.forget_course(who, visit.course)
     return redirect("course-new")
@@ -90,18 +97,26 @@ def _of_course(visit: CourseVisit, number: int) -> Enrolment:
 
 def _demand_confirmed(request: HttpRequest) -> None:
     if request.POST.get("confirm") != CONFIRMED:
-        raise ActionRefused(422, "This cannot be undone, and was not confirmed.", "Tick the box first.",
-                            field="confirm")
+        raise ActionRefused(
+            422, "This cannot be undone, and was not confirmed.", "Tick the box first.", field="confirm"
+        )
 
 
 def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, here: str) -> HttpResponse:
     found = belongings.of(enrolment)
     context: dict[str, Any] = {
-        "course": visit.course, "enrolment": enrolment, "teaches": visit.teaches, "here": here,
-        "labs": [{"number": LABS[one.lab].number if one.lab in LABS else one.lab, "row": one}
-                 for one in enrolment.submissions.order_by("begun_at")],
-        "sandboxes": len(found.sandboxes), "browsers": len(belongings.sessions_of([enrolment])),
-        "kept_until": retention.kept_until(visit.course)}
+        "course": visit.course,
+        "enrolment": enrolment,
+        "teaches": visit.teaches,
+        "here": here,
+        "labs": [
+            {"number": LABS[one.lab].number if one.lab in LABS else one.lab, "row": one}
+            for one in enrolment.submissions.order_by("begun_at")
+        ],
+        "sandboxes": len(found.sandboxes),
+        "browsers": len(belongings.sessions_of([enrolment])),
+        "kept_until": retention.kept_until(visit.course),
+    }
     return render(request, "queueviz/pages/course_data.html", context)
 
 

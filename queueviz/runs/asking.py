@@ -31,8 +31,9 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
         _demand_room(visitor, sandbox, job)
         old = PipelineRun.objects.filter(sandbox=sandbox).exclude(state__in=OPEN)
         old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
-        return PipelineRun.objects.create(sandbox=sandbox, job=job, options=given, who=owners.called(visitor),
-                                          visitor=_hashed(visitor))
+        return PipelineRun.objects.create(
+            sandbox=sandbox, job=job, options=given, who=owners.called(visitor), visitor=_hashed(visitor)
+        )
 
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
@@ -69,8 +70,11 @@ def is_worker_alive() -> bool:
 def _visit(visitor: Visitor, slug: str) -> access.Visit:
     visit = access.visit_at(visitor, slug, "see")
     if visit.is_attached:
-        raise ActionRefused(409, "The journal and the files of this cluster are not here, so nothing can run on them.",
-                            "Copy a broker's store to this machine and use manage.py pipeline --store DIR.")
+        raise ActionRefused(
+            409,
+            "The journal and the files of this cluster are not here, so nothing can run on them.",
+            "Copy a broker's store to this machine and use manage.py pipeline --store DIR.",
+        )
     if not visit.may(VERB):
         raise access.forbidden(visitor, visit)
     acting.ACTIONS.demand(access.counted_as(visitor))
@@ -80,16 +84,30 @@ def _visit(visitor: Visitor, slug: str) -> access.Visit:
 def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
     offer = offers().get(job)
     if offer is None:
-        raise ActionRefused(422, "There is no job {job}.", "Jobs are: {jobs}.", field="job", job=job,
-                            jobs=", ".join(offers()))
+        raise ActionRefused(
+            422, "There is no job {job}.", "Jobs are: {jobs}.", field="job", job=job, jobs=", ".join(offers())
+        )
     given = {name: str(value).strip() for name, value in options.items() if str(value).strip()}
     for name, value in given.items():
         if name not in offer.options:
-            raise ActionRefused(422, "{job} has no option {option}.", "Options are: {options}.", field=name, job=job,
-                                option=name, options=", ".join(offer.options) or "–")
+            raise ActionRefused(
+                422,
+                "{job} has no option {option}.",
+                "Options are: {options}.",
+                field=name,
+                job=job,
+                option=name,
+                options=", ".join(offer.options) or "–",
+            )
         if len(value) > MOST_OPTION_CHARACTERS:
-            raise ActionRefused(422, "The option {option} is longer than {allowed} characters.", "Shorten it.",
-                                field=name, option=name, allowed=MOST_OPTION_CHARACTERS)
+            raise ActionRefused(
+                422,
+                "The option {option} is longer than {allowed} characters.",
+                "Shorten it.",
+                field=name,
+                option=name,
+                allowed=MOST_OPTION_CHARACTERS,
+            )
     return given
 
 
@@ -99,13 +117,21 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
         raise ActionRefused(409, "This job is waiting or at work already.", "Its result comes by itself.")
     mine = now.filter(visitor=_hashed(visitor)).count()
     if mine >= limits.pipeline_runs_per_visitor:
-        raise ActionRefused(429, "You have {runs} runs waiting or at work, and {allowed} are allowed.",
-                            "Wait until one is over, or cancel one.", runs=mine,
-                            allowed=limits.pipeline_runs_per_visitor)
+        raise ActionRefused(
+            429,
+            "You have {runs} runs waiting or at work, and {allowed} are allowed.",
+            "Wait until one is over, or cancel one.",
+            runs=mine,
+            allowed=limits.pipeline_runs_per_visitor,
+        )
     waiting = now.filter(state=PipelineRun.State.QUEUED).count()
     if waiting >= limits.pipeline_runs_waiting:
-        raise ActionRefused(429, "{runs} runs are waiting on this server, and no more are taken.",
-                            "Try again in a few minutes.", runs=waiting)
+        raise ActionRefused(
+            429,
+            "{runs} runs are waiting on this server, and no more are taken.",
+            "Try again in a few minutes.",
+            runs=waiting,
+        )
 
 
 def _hashed(visitor: Visitor) -> str:

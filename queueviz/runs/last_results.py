@@ -19,8 +19,10 @@ def check_words(job: str, about: str | None) -> None:
     from sandbox.pipeline.jobs.sql import NO_QUERY
 
     if job == SHOW and (about is None or about not in JOBS):
-        raise WrongOption(("Name the job whose result it is" if about is None else f"There is no job {about}")
-                          + f". Jobs are: {', '.join(sorted(JOBS))}.")
+        raise WrongOption(
+            ("Name the job whose result it is" if about is None else f"There is no job {about}")
+            + f". Jobs are: {', '.join(sorted(JOBS))}."
+        )
     if job == SQL and not (about or "").strip():
         raise WrongOption(NO_QUERY)
     if about is not None and job not in (SHOW, SQL):
@@ -53,5 +55,11 @@ def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterato
 
 def row_of(out: Path, made: Manifest) -> dict[str, Any]:
     """For JSON: as the end of a run says it."""
-    return {"run": made.run, "state": "done", "tables": {name: table.rows for name, table in made.tables.items()},
-            "true_to": made.true_to, "made_ms": made.made_ms, "out": str(out)}
+    return {
+        "run": made.run,
+        "state": "done",
+        "tables": {name: table.rows for name, table in made.tables.items()},
+        "true_to": made.true_to,
+        "made_ms": made.made_ms,
+        "out": str(out),
+    }

@@ -35,8 +35,11 @@ def offers() -> dict[str, Offer]:
     """Those that there are, in the order of the list above."""
     from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run
 
-    return {name: Offer(name, *texts, tuple(option for option in JOBS[name].options if option not in ENDLESS))
-            for name, texts in _TEXTS.items() if name in JOBS}
+    return {
+        name: Offer(name, *texts, tuple(option for option in JOBS[name].options if option not in ENDLESS))
+        for name, texts in _TEXTS.items()
+        if name in JOBS
+    }
 
 
 def offers_to(visit: Visit) -> dict[str, Offer]:

@@ -47,8 +47,10 @@ def sources_of_class(directory: Path) -> Sources | None:
     below = sorted(directory.iterdir()) if directory.is_dir() else []
     if not (found := [sources for path in below if (sources := sources_in(path)) is not None]):
         return None
-    return Sources({name: path for each in found for name, path in each.stores.items()},
-                   {slug: path for each in found for slug, path in each.journals.items()})
+    return Sources(
+        {name: path for each in found for name, path in each.stores.items()},
+        {slug: path for each in found for slug, path in each.journals.items()},
+    )
 
 
 def result_of(job: str, slug: str) -> Path:

@@ -11,11 +11,23 @@ from queueviz.runs.tables import Result
 
 def run_row(run: PipelineRun) -> dict[str, Any]:
     """`stage` None: it waits, or Spark is only starting.  Times in milliseconds since 1970, of the wall clock."""
-    return {"run": run.run, "job": run.job, "options": run.options, "state": run.state, "stage": run.stage,
-            "tasks_done": run.tasks_done, "tasks": run.tasks, "cancelling": run.cancel_asked and not run.is_over,
-            "why": sentence(run), "tables": run.tables, "true_to": None if run.true_to is None else str(run.true_to),
-            "who": run.who, "asked_ms": _ms(run.asked_at), "started_ms": _ms(run.started_at),
-            "ended_ms": _ms(run.ended_at)}  # fmt: skip
+    return {
+        "run": run.run,
+        "job": run.job,
+        "options": run.options,
+        "state": run.state,
+        "stage": run.stage,
+        "tasks_done": run.tasks_done,
+        "tasks": run.tasks,
+        "cancelling": run.cancel_asked and not run.is_over,
+        "why": sentence(run),
+        "tables": run.tables,
+        "true_to": None if run.true_to is None else str(run.true_to),
+        "who": run.who,
+        "asked_ms": _ms(run.asked_at),
+        "started_ms": _ms(run.started_at),
+        "ended_ms": _ms(run.ended_at),
+    }
 
 
 def sentence(run: PipelineRun) -> str:
@@ -28,9 +40,13 @@ def result_row(result: Result) -> dict[str, Any] | None:
     made = result.manifest
     if made is None:
         return None
-    return {"job": made.job, "run": made.run, "made_ms": made.made_ms,
-            "true_to": None if result.true_to is None else str(result.true_to),
-            "tables": {name: table.rows for name, table in made.tables.items()}}  # fmt: skip
+    return {
+        "job": made.job,
+        "run": made.run,
+        "made_ms": made.made_ms,
+        "true_to": None if result.true_to is None else str(result.true_to),
+        "tables": {name: table.rows for name, table in made.tables.items()},
+    }
 
 
 def _ms(at: Any) -> int | None:

@@ -49,8 +49,11 @@ class Result:
 
     def batches(self, table: str, columns: Sequence[str], where: Any = None) -> list[pa.RecordBatch]:
         """Every row that fits, column by column, for arithmetic; `where` is an expression of pyarrow."""
-        return self._again(lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where,
-                                                                   batch_size=BATCH_ROWS)), table, [])
+        return self._again(
+            lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where, batch_size=BATCH_ROWS)),
+            table,
+            [],
+        )
 
     def rows(self, table: str, *, where: Any = None, most: int, after: int = 0) -> Rows:
         """In the order they lie there, `after` so many."""
@@ -134,5 +137,6 @@ def equals(**values: object) -> Any:
 def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """For JSON: numbers that a browser would round are strings."""
     for row in rows:
-        yield {name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value
-               for name, value in row.items()}
+        yield {
+            name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value for name, value in row.items()
+        }

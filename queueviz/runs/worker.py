@@ -73,8 +73,14 @@ class Current:
 class Worker:
     """`open_child` starts a process that writes its words into the file it is given; it may raise SandboxError."""
 
-    def __init__(self, directory: Path, open_child: Callable[[Path], Child], *, limits: HostLimits | None = None,
-                 now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        open_child: Callable[[Path], Child],
+        *,
+        limits: HostLimits | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.heartbeat = Heartbeat(directory)
         self._words = directory / WORDS
         self._open_child, self._limits, self._now = open_child, limits or HostLimits(), now
@@ -260,12 +266,25 @@ class Worker:
         except OSError:
             return b""
 
-    def _finish(self, state: State, why: Any = "", /, *, tables: dict[str, int] | None = None,
-                true_to: int | None = None, **values: Any) -> None:
+    def _finish(
+        self,
+        state: State,
+        why: Any = "",
+        /,
+        *,
+        tables: dict[str, int] | None = None,
+        true_to: int | None = None,
+        **values: Any,
+    ) -> None:
         self._used_s = self._now()
         if self._current is not None and self._current.outcome is None:
-            self._current.outcome = {"state": state, "why": why, "values": values, "tables": tables or {},
-                                     "true_to": true_to}
+            self._current.outcome = {
+                "state": state,
+                "why": why,
+                "values": values,
+                "tables": tables or {},
+                "true_to": true_to,
+            }
             self._settle(self._current)
 
     def _settle(self, current: Current) -> None:

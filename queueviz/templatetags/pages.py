@@ -24,8 +24,14 @@ from queueviz.templatetags.formats import number
 
 register = template.Library()
 
-OTHER_ACTIONS = {"CrashActor": _("crash it"), "StopActor": _("stop it cleanly"), "HangActor": _("let it hang"),
-                 "KillBroker": _("kill it"), "StopBroker": _("shut it down"), "PowerCut": _("cut its power")}
+OTHER_ACTIONS = {
+    "CrashActor": _("crash it"),
+    "StopActor": _("stop it cleanly"),
+    "HangActor": _("let it hang"),
+    "KillBroker": _("kill it"),
+    "StopBroker": _("shut it down"),
+    "PowerCut": _("cut its power"),
+}
 
 
 @register.simple_tag
@@ -71,7 +77,8 @@ def page_script(name: str) -> SafeString:
     links = ((static(f"queueviz/js/{module}"),) for module in imported(name))
     return format_html(
         '{}\n<script type="module" src="{}"></script>',
-        format_html_join("\n", '<link rel="modulepreload" href="{}">', links), static(f"queueviz/js/{name}"),
+        format_html_join("\n", '<link rel="modulepreload" href="{}">', links),
+        static(f"queueviz/js/{name}"),
     )
 
 
@@ -129,12 +136,22 @@ VERDICTS = {
 ENDS: dict[str, Any] = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
     "only_other_hashes": Counted(
-        lambda n: ngettext("Nothing found: the chain holds {entries} entry, with another hash",
-                           "Nothing found: the chain holds {entries} entries, all with another hash", n), "entries"),
+        lambda n: ngettext(
+            "Nothing found: the chain holds {entries} entry, with another hash",
+            "Nothing found: the chain holds {entries} entries, all with another hash",
+            n,
+        ),
+        "entries",
+    ),
     "only_collisions": _("Nothing found: the same hash, but other keys"),
     "left_window": Counted(
-        lambda n: ngettext("Nothing found: the chain left the time window after {entries} entry",
-                           "Nothing found: the chain left the time window after {entries} entries", n), "entries"),
+        lambda n: ngettext(
+            "Nothing found: the chain left the time window after {entries} entry",
+            "Nothing found: the chain left the time window after {entries} entries",
+            n,
+        ),
+        "entries",
+    ),
     "not_dispatched": _("Nothing found: a message still waits for dispatch"),
     "no_file_in_range": _("Nothing found: no index file lies in this time window"),
     "no_files": _("Nothing found: there is no index file yet"),

@@ -46,16 +46,18 @@ async def answer(cluster: "AttachedCluster", question: Question) -> Row:
 async def _route(cluster: "AttachedCluster", question: Route) -> Row:
     servers = list(cluster.picture.servers.values())
     if question.everywhere:
-        return {"topic": question.topic,
-                "servers": [{"name_server": server.name, **await _route_of(cluster, server, question.topic)}
-                            for server in servers]}
+        return {
+            "topic": question.topic,
+            "servers": [
+                {"name_server": server.name, **await _route_of(cluster, server, question.topic)} for server in servers
+            ],
+        }
     for server in servers:
         if server.name == question.name_server:
             route = await _route_of(cluster, server, question.topic)
             del route["state"]
             return {"topic": question.topic, "name_server": server.name, **route}
-    raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
-                        name=question.name_server)
+    raise ActionRefused(404, "There is no running name server {name}.", field="name_server", name=question.name_server)
 
 
 async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
@@ -76,10 +78,23 @@ async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
     for seen in cluster.picture.in_order():
         if seen.node == question.owner:
             table = await cluster.reach.all_offsets(seen.address)
-            offsets = {f"{topic}@{group}": {str(number): offset for number, offset in sorted(row.items())}
-                       for group, topics in sorted(table.items()) for topic, row in sorted(topics.items())}
+            offsets = {
+                f"{topic}@{group}": {str(number): offset for number, offset in sorted(row.items())}
+                for group, topics in sorted(table.items())
+                for topic, row in sorted(topics.items())
+            }
             content = {"offsetTable": offsets}
-            return {"owner": seen.node, "file": "config/consumerOffset.json", "content": content,
-                    "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(), "unsaved": None}
-    raise ActionRefused(404, "{owner} has no offset file.", "Only brokers of the cluster can be asked for theirs.",
-                        field="owner", owner=question.owner)
+            return {
+                "owner": seen.node,
+                "file": "config/consumerOffset.json",
+                "content": content,
+                "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),
+                "unsaved": None,
+            }
+    raise ActionRefused(
+        404,
+        "{owner} has no offset file.",
+        "Only brokers of the cluster can be asked for theirs.",
+        field="owner",
+        owner=question.owner,
+    )

@@ -24,8 +24,16 @@ Request = Callable[[], Awaitable[None]]
 class BrokerPolls:
     """Two rounds on one connection.  A slave is asked for its state only; its master has the rest."""
 
-    def __init__(self, seen: BrokerSeen, reach: Reach, picture: Picture, watch: Watch, clock: Clock,
-                 limits: AttachedLimits, changes: Changes) -> None:
+    def __init__(
+        self,
+        seen: BrokerSeen,
+        reach: Reach,
+        picture: Picture,
+        watch: Watch,
+        clock: Clock,
+        limits: AttachedLimits,
+        changes: Changes,
+    ) -> None:
         self.seen = seen
         self._reach = reach
         self._picture = picture
@@ -51,8 +59,7 @@ class BrokerPolls:
         return await self.round(spread_s=0.0)
 
     async def round(self, spread_s: float | None = None) -> bool:
-        """Everything, its requests spread over half the time until the next round, unless no viewer came for long.
-        """
+        """Everything, its requests spread over half the time until the next round, unless no viewer came for long."""
         if self._gone:
             return True
         now_s = self._clock.monotonic()
@@ -78,9 +85,12 @@ class BrokerPolls:
             return True  # the slow round detects its return
         table = self._picture.topics.get(self.seen.name, {})
         requests = [self._of_topic(topic) for topic in self._watch.topics if topic in table]
-        requests += [request for group in self._watch.groups
-                     if self.seen.name in self._picture.brokers_of_group(group)
-                     for request in (self._of_group(group), self._of_stats(group))]
+        requests += [
+            request
+            for group in self._watch.groups
+            if self.seen.name in self._picture.brokers_of_group(group)
+            for request in (self._of_group(group), self._of_stats(group))
+        ]
         if not requests:
             return True
         try:
@@ -129,8 +139,9 @@ class BrokerPolls:
         picture, name = self._picture, self.seen.name
         mine = picture.topics.get(name, {})
         topics = [topic for topic in picture.limited_topics(self._limits) if topic in mine]
-        groups = [group for group in picture.limited_groups(self._limits.groups)
-                  if name in picture.brokers_of_group(group)]
+        groups = [
+            group for group in picture.limited_groups(self._limits.groups) if name in picture.brokers_of_group(group)
+        ]
         chosen_topics, self._next_topic = in_turn(topics, self._next_topic, self._limits.topics_per_round)
         chosen_groups, self._next_group = in_turn(groups, self._next_group, self._limits.groups_per_round)
         stats = map(self._of_stats, chosen_groups) if self._watch.all_groups else ()

@@ -45,8 +45,11 @@ class Changes:
 
         While one of them does not answer, it is unknown whether a member left.
         """
-        there = {one.client_id: (one, reported) for reported in self._picture.connections(group)
-                 for one in reported.connections}
+        there = {
+            one.client_id: (one, reported)
+            for reported in self._picture.connections(group)
+            for one in reported.connections
+        }
         known = self._members.get(group)
         masters = self._picture.masters()
         names = self._picture.brokers_of_group(group)
@@ -58,8 +61,11 @@ class Changes:
             return
         for client_id in sorted(set(there) - known):
             one, reported = there[client_id]
-            self._journal.write(MemberJoined(broker, group, client_id, reported.message_model, reported.consume_type,
-                                             one.client_address))
+            self._journal.write(
+                MemberJoined(
+                    broker, group, client_id, reported.message_model, reported.consume_type, one.client_address
+                )
+            )
         for client_id in sorted(left):
             self._journal.write(MemberLeft(broker, group, client_id, UNNAMED))
 

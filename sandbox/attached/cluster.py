@@ -36,8 +36,9 @@ class AttachedCluster:
     changes: nodes without answers, members that joined and left, lag over the mark.  It is lost when the engine stops.
     """
 
-    def __init__(self, slug: str, settings: AttachedSettings, clock: Clock, limits: AttachedLimits,
-                 wires: Wires) -> None:
+    def __init__(
+        self, slug: str, settings: AttachedSettings, clock: Clock, limits: AttachedLimits, wires: Wires
+    ) -> None:
         self.slug = slug
         self.settings = settings
         self.clock = clock
@@ -53,11 +54,19 @@ class AttachedCluster:
 
     def _begin(self) -> None:
         self.picture = Picture(Rates(self.clock, self.limits.queues), CommitRates(self.clock, self.limits.queues))
-        self.picture.servers = {address: ServerSeen(f"ns-{number}", address)
-                                for number, address in enumerate(self.settings.name_servers, 1)}
+        self.picture.servers = {
+            address: ServerSeen(f"ns-{number}", address) for number, address in enumerate(self.settings.name_servers, 1)
+        }
         self.reach = Reach(self.settings, self._wire.connector, self.clock, self.limits)
-        self._polls = Polls(self.reach, self.picture, self.watch, self.clock, self.limits, name=self.slug,
-                            changes=Changes(self.journal, self.picture, self.clock, self.limits))
+        self._polls = Polls(
+            self.reach,
+            self.picture,
+            self.watch,
+            self.clock,
+            self.limits,
+            name=self.slug,
+            changes=Changes(self.journal, self.picture, self.clock, self.limits),
+        )
         self._connects += 1
         self.epoch = f"{self.clock.now_ms():x}.{self._connects}"
 
@@ -96,10 +105,20 @@ class AttachedCluster:
         """As in `status`."""
         states = [server.state for server in self.picture.servers.values()]
         states += [seen.state for seen in self.picture.brokers.values()]
-        return {"slug": self.slug, "template": TEMPLATE, "preset": None, "state": trouble.state_of(self.picture),
-                "watched": self.watch.watched, "failed": None, "epoch": self.epoch,
-                "trouble": trouble.said(self._troubles()), "name_servers": list(self.settings.name_servers),
-                "seen_ms": self.picture.seen_ms, "nodes": len(states), "answering": states.count(RUNNING)}
+        return {
+            "slug": self.slug,
+            "template": TEMPLATE,
+            "preset": None,
+            "state": trouble.state_of(self.picture),
+            "watched": self.watch.watched,
+            "failed": None,
+            "epoch": self.epoch,
+            "trouble": trouble.said(self._troubles()),
+            "name_servers": list(self.settings.name_servers),
+            "seen_ms": self.picture.seen_ms,
+            "nodes": len(states),
+            "answering": states.count(RUNNING),
+        }
 
     def snapshot(self) -> Snapshot:
         """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;
@@ -110,13 +129,27 @@ class AttachedCluster:
         found = self._troubles()
         now_ms = self.clock.now_ms()
         return {
-            "sandbox": {"slug": self.slug, "name": self.slug.removeprefix(PREFIX), "template": TEMPLATE, "preset": None,
-                        "state": trouble.state_of(self.picture), "expires_at": None, "trouble": trouble.said(found),
-                        "trouble_why": None, "seen_ms": self.picture.seen_ms,
-                        "troubles": [{"pattern": one.pattern, "values": one.values} for one in found]},
-            "epoch": self.epoch, "seq": str(self.journal.next_seq - 1), "at_ms": now_ms, "wall_ms": now_ms,
+            "sandbox": {
+                "slug": self.slug,
+                "name": self.slug.removeprefix(PREFIX),
+                "template": TEMPLATE,
+                "preset": None,
+                "state": trouble.state_of(self.picture),
+                "expires_at": None,
+                "trouble": trouble.said(found),
+                "trouble_why": None,
+                "seen_ms": self.picture.seen_ms,
+                "troubles": [{"pattern": one.pattern, "values": one.values} for one in found],
+            },
+            "epoch": self.epoch,
+            "seq": str(self.journal.next_seq - 1),
+            "at_ms": now_ms,
+            "wall_ms": now_ms,
             "machine_ms": now_ms,
-            "rate": RATE, "reached_rate": None, "rate_pinned": True, **drawn,
+            "rate": RATE,
+            "reached_rate": None,
+            "rate_pinned": True,
+            **drawn,
         }
 
     def read(self, kind: str, rest: list[str]) -> Reading:
@@ -128,8 +161,9 @@ class AttachedCluster:
         self.watch.look()
         first = self.journal.first_in_memory
         entries = self.journal.since(max(first, min(after + 1, self.journal.next_seq)))
-        return page_from_memory(entries, after, limit, first_seq=first, facts_only=facts_only,
-                                longs_as_text=longs_as_text)
+        return page_from_memory(
+            entries, after, limit, first_seq=first, facts_only=facts_only, longs_as_text=longs_as_text
+        )
 
     def tail(self) -> list[Entry]:
         """The journal's entries in memory; a cluster has no journal files."""

@@ -46,8 +46,9 @@ class Clusters:
         known = self._known.get(slug)
         if known is None:
             if len(self._known) >= self._limits.clusters:
-                raise ActionRefused(409, "{most} clusters are attached.", "Detach one first.",
-                                    most=self._limits.clusters)
+                raise ActionRefused(
+                    409, "{most} clusters are attached.", "Detach one first.", most=self._limits.clusters
+                )
             known = self._known[slug] = AttachedCluster(slug, settings, self._clock, self._limits, self._wires)
             await self._change(slug, known.connect())
         elif known.settings != settings:
@@ -95,8 +96,12 @@ class Clusters:
         """Raises ActionRefused; 503 when nodes do not answer in time."""
         found = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
         if found is None:
-            raise ActionRefused(503, "The cluster did not answer within {seconds} s.", "Try again in a moment.",
-                                seconds=round(self._limits.question_s))
+            raise ActionRefused(
+                503,
+                "The cluster did not answer within {seconds} s.",
+                "Try again in a moment.",
+                seconds=round(self._limits.question_s),
+            )
         return found
 
     async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
@@ -120,11 +125,17 @@ async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
     except ActionRefused:
         raise
     except BrokerRefused as why:
-        raise ActionRefused(502, "The cluster refused: {why}.", "The number is RocketMQ's response code.",
-                            why=str(why)[:300].removesuffix(".")) from why
+        raise ActionRefused(
+            502,
+            "The cluster refused: {why}.",
+            "The number is RocketMQ's response code.",
+            why=str(why)[:300].removesuffix("."),
+        ) from why
     except RemotingError as why:
-        raise ActionRefused(503, "The cluster did not answer: {why}.", "Try again in a moment.",
-                            why=str(why)[:300].removesuffix(".")) from why
+        raise ActionRefused(
+            503, "The cluster did not answer: {why}.", "Try again in a moment.", why=str(why)[:300].removesuffix(".")
+        ) from why
     except SandboxError as why:
-        raise ActionRefused(502, "The cluster cannot be asked that: {why}.", why=str(why)[:300].removesuffix(".")
-                            ) from why
+        raise ActionRefused(
+            502, "The cluster cannot be asked that: {why}.", why=str(why)[:300].removesuffix(".")
+        ) from why

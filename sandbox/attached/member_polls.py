@@ -26,8 +26,9 @@ class MemberPolls:
     wait for answers, and a member with an open request is not asked again.
     """
 
-    def __init__(self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits,
-                 tasks: Tasks) -> None:
+    def __init__(
+        self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits, tasks: Tasks
+    ) -> None:
         self._reach = reach
         self._picture = picture
         self._watch = watch
@@ -52,11 +53,14 @@ class MemberPolls:
             await asyncio.wait(asked)
 
     def _begin_round(self) -> list[asyncio.Task[None]]:
-        all_members = [(group, client_id) for group in self._picture.limited_groups(self._limits.groups)
-                     for client_id in self._picture.members_of(group)]
+        all_members = [
+            (group, client_id)
+            for group in self._picture.limited_groups(self._limits.groups)
+            for client_id in self._picture.members_of(group)
+        ]
         self._forget_all_but(set(all_members))
         focused = set(self._watch.groups)
-        first = [who for who in all_members if who[0] in focused][:self._limits.members_per_round]
+        first = [who for who in all_members if who[0] in focused][: self._limits.members_per_round]
         others = [who for who in all_members if who[0] not in focused]
         room = self._limits.members_per_round - len(first)
         start = self._next % len(others) if others else 0

@@ -19,7 +19,7 @@ _STRATEGIES = {
     "AllocateMessageQueueByConfig": "CONFIG",
     "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
     "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
-}  # fmt: skip
+}
 _COMPUTED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 DEFAULT_STRATEGY = "AVG"
 
@@ -40,7 +40,8 @@ class MemberSays(NamedTuple):
     @property
     def kind(self) -> str | None:
         return {"CONSUME_PASSIVELY": "push", "CONSUME_ACTIVELY": "pull"}.get(
-            self.properties.get("PROP_CONSUME_TYPE", ""))
+            self.properties.get("PROP_CONSUME_TYPE", "")
+        )
 
     @property
     def listener(self) -> str | None:
@@ -73,8 +74,11 @@ class MemberSays(NamedTuple):
         if count is None:
             return None
         size_mib = self._number("pullThresholdSizeForQueue")
-        return {"count": count, "bytes": None if size_mib is None else size_mib * MIB,
-                "span": self._number("consumeConcurrentlyMaxSpan")}
+        return {
+            "count": count,
+            "bytes": None if size_mib is None else size_mib * MIB,
+            "span": self._number("consumeConcurrentlyMaxSpan"),
+        }
 
     def held(self, topic: str | None) -> dict[MessageQueue, HeldQueue]:
         """Queues it has and has not dropped, of one topic or all."""
@@ -114,11 +118,19 @@ def position(held: HeldQueue, committed: int | None) -> Position:
     if committed is not None and 0 <= held.committed_offset < committed:
         return NOWHERE
     count = held.cached_count + held.taken_count
-    ends = [(low, high) for low, high, some in ((held.cached_min_offset, held.cached_max_offset, held.cached_count),
-                                                (held.taken_min_offset, held.taken_max_offset, held.taken_count))
-            if some]
+    ends = [
+        (low, high)
+        for low, high, some in (
+            (held.cached_min_offset, held.cached_max_offset, held.cached_count),
+            (held.taken_min_offset, held.taken_max_offset, held.taken_count),
+        )
+        if some
+    ]
     cached: CachedMessages | None = None
     if ends:
         cached = {"count": count, "min": str(min(low for low, _ in ends)), "max": str(max(high for _, high in ends))}
-    return {"in_memory": None if held.committed_offset < 0 else str(held.committed_offset),
-            "cells_from": cached["min"] if cached else None, "cached": cached}
+    return {
+        "in_memory": None if held.committed_offset < 0 else str(held.committed_offset),
+        "cells_from": cached["min"] if cached else None,
+        "cached": cached,
+    }

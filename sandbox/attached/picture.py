@@ -100,15 +100,22 @@ class Picture:
 
         A broker is removed when another process has its name and id or its address, or a day after its last answer.
         """
-        places = [(name, broker_id, address) for name, ids in sorted(reported.items())
-                  for broker_id, address in sorted(ids.items())]
+        places = [
+            (name, broker_id, address)
+            for name, ids in sorted(reported.items())
+            for broker_id, address in sorted(ids.items())
+        ]
         self._limited("brokers", len(places), most)
         keep = {address: (name, broker_id) for name, broker_id, address in places[:most]}
         named = set(keep.values())
         for address, seen in list(self.brokers.items()):
             seen.named = keep.get(address) == (seen.name, seen.broker_id)
-            if not seen.named and (address in keep or (seen.name, seen.broker_id) in named or seen.answered_ms is None
-                                   or now_ms - seen.answered_ms > GONE_MS):
+            if not seen.named and (
+                address in keep
+                or (seen.name, seen.broker_id) in named
+                or seen.answered_ms is None
+                or now_ms - seen.answered_ms > GONE_MS
+            ):
                 self._drop(address)
         for address, (name, broker_id) in keep.items():
             if address not in self.brokers:
@@ -155,8 +162,12 @@ class Picture:
 
     def is_system(self, topic: str) -> bool:
         """Each broker and cluster has a topic with its name."""
-        return (is_system(topic) or topic in self.clusters or topic in self.topics
-                or any(topic in names for names in self.system_topics.values()))
+        return (
+            is_system(topic)
+            or topic in self.clusters
+            or topic in self.topics
+            or any(topic in names for names in self.system_topics.values())
+        )
 
     def configs(self, topic: str) -> dict[str, TopicConfig]:
         """By broker name, sorted."""
@@ -164,8 +175,12 @@ class Picture:
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
         """The queues of consumers."""
-        return [MessageQueue(topic, name, queue_id) for name, config in self.configs(topic).items()
-                if config.permission & PERM_READ for queue_id in range(config.read_queues)]
+        return [
+            MessageQueue(topic, name, queue_id)
+            for name, config in self.configs(topic).items()
+            if config.permission & PERM_READ
+            for queue_id in range(config.read_queues)
+        ]
 
     def set_offsets(self, broker: str, reported: Offsets) -> None:
         """Offsets are polled more often than the ends of queues: a higher commit shows that its queue is longer."""
@@ -187,8 +202,11 @@ class Picture:
 
     def asked_ms(self, topic: str) -> int | None:
         """When the ends of its queues were reported, by the answering broker with the oldest report."""
-        reported = [at_ms for (name, other), at_ms in self.ends_ms.items()
-                if other == topic and self.silent_since_ms(name) is None]
+        reported = [
+            at_ms
+            for (name, other), at_ms in self.ends_ms.items()
+            if other == topic and self.silent_since_ms(name) is None
+        ]
         return min(reported, default=None)
 
     def end(self, mq: MessageQueue) -> TopicOffset | None:
@@ -206,8 +224,9 @@ class Picture:
     def brokers_of_group(self, group: str) -> list[str]:
         """Brokers that may know members: a member's heartbeat creates its retry topic there."""
         retry = retry_topic(group)
-        return sorted(name for name, table in self.topics.items()
-                      if retry in table or group in self.offsets.get(name, {}))
+        return sorted(
+            name for name, table in self.topics.items() if retry in table or group in self.offsets.get(name, {})
+        )
 
     def committed(self, group: str, mq: MessageQueue) -> int | None:
         return self.offsets.get(mq.broker, {}).get(group, {}).get(mq.topic, {}).get(mq.queue_id)
@@ -251,8 +270,11 @@ class Picture:
         masters = self.masters()
         for name, table in sorted(self.members.items()):
             reported = table.get(group)
-            if reported is not None and name in masters and any(
-                    one.client_id == client_id for one in reported.connections):
+            if (
+                reported is not None
+                and name in masters
+                and any(one.client_id == client_id for one in reported.connections)
+            ):
                 return masters[name].address
         return None
 
@@ -274,9 +296,12 @@ class Picture:
         names = self.topic_names()
         ordinary = [topic for topic in names if not topic.startswith("%")]
         self._limited("topics", len(ordinary), limits.topics)
-        of_groups = {topic for group in self.limited_groups(limits.groups)
-                     for topic in (retry_topic(group), dead_letter_topic(group))}
-        return [*ordinary[:limits.topics], *[topic for topic in names if topic in of_groups]]
+        of_groups = {
+            topic
+            for group in self.limited_groups(limits.groups)
+            for topic in (retry_topic(group), dead_letter_topic(group))
+        }
+        return [*ordinary[: limits.topics], *[topic for topic in names if topic in of_groups]]
 
     def limited_groups(self, most: int) -> list[str]:
         names = self.group_names()

@@ -17,12 +17,18 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     seen = GroupSeen(picture, question.group)
     now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:
-        raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
-                            topic=question.topic)
+        raise ActionRefused(
+            404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=question.topic
+        )
     name = question.strategy or (seen.strategy if seen.strategy in shared.COMPARED else shared.COMPARED[0])
     if name not in shared.COMPARED:
-        raise ActionRefused(422, "{strategy} needs lists or rooms, which a real cluster does not tell.",
-                            "Choose another strategy.", field="strategy", strategy=name)
+        raise ActionRefused(
+            422,
+            "{strategy} needs lists or rooms, which a real cluster does not tell.",
+            "Choose another strategy.",
+            field="strategy",
+            strategy=name,
+        )
     known = seen.online_members()
     labels, members = _members(question, known)
     strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, shared.Nowhere())
@@ -31,14 +37,23 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     before = seen.shares(now)
     after = shared.shares_of(strategy, question.group, then, members)
     return {
-        "group": question.group, "topic": question.topic, "strategy": name, "before": shared.rows_of(before),
-        "after": shared.rows_of(after), "moves": shared.moves_between(before, after), "of": len(then),
+        "group": question.group,
+        "topic": question.topic,
+        "strategy": name,
+        "before": shared.rows_of(before),
+        "after": shared.rows_of(after),
+        "moves": shared.moves_between(before, after),
+        "of": len(then),
         "idle": [labels.get(member, member) for member, mqs in after.items() if not mqs],
         "labels": {member: labels.get(member, member) for member in sorted({*before, *after})},
         "colours": {member: place % COLOURS for place, member in enumerate(sorted({*before, *after}))},
-        "members": members, "queues": [mq.row for mq in then], "ring": shared.ring_of(strategy, then, members),
-        "rooms": None, "compared": shared.compared(strategy, question, before, shared.Divided(now, known),
-                                                   shared.Divided(then, members)),
+        "members": members,
+        "queues": [mq.row for mq in then],
+        "ring": shared.ring_of(strategy, then, members),
+        "rooms": None,
+        "compared": shared.compared(
+            strategy, question, before, shared.Divided(now, known), shared.Divided(then, members)
+        ),
     }
 
 
@@ -46,6 +61,6 @@ def _members(question: PlanRebalance, known: list[str]) -> tuple[dict[str, str],
     """Made-up ones with their labels, and all together in the clients' order."""
     stay, add = [member for member in known if member not in question.remove], question.add
     if question.members is not None:
-        stay, add = stay[:question.members], max(0, question.members - len(stay))
+        stay, add = stay[: question.members], max(0, question.members - len(stay))
     labels = {f"~new-{number:02}": MADE_UP.format(number=number) for number in range(1, add + 1)}
     return labels, sorted([*stay, *labels])

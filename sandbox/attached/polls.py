@@ -21,8 +21,17 @@ from sandbox.kernel.errors import SandboxError
 class Polls:
     """All tasks of one cluster.  `start` makes the first round, at once and not spread; then rounds repeat."""
 
-    def __init__(self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits, *,
-                 changes: Changes, name: str) -> None:
+    def __init__(
+        self,
+        reach: Reach,
+        picture: Picture,
+        watch: Watch,
+        clock: Clock,
+        limits: AttachedLimits,
+        *,
+        changes: Changes,
+        name: str,
+    ) -> None:
         self._reach = reach
         self._picture = picture
         self._watch = watch
@@ -69,8 +78,12 @@ class Polls:
             await within(self._clock, all_done(), self._limits.attach_s)
 
     def _again(self, job: Callable[[], Awaitable[bool]], period_s: float, name: str, *, at_once: bool = False) -> None:
-        again = Again(self._clock, self._watch, period_s=period_s,
-                      backoff_s=(self._limits.first_backoff_s, self._limits.most_backoff_s))
+        again = Again(
+            self._clock,
+            self._watch,
+            period_s=period_s,
+            backoff_s=(self._limits.first_backoff_s, self._limits.most_backoff_s),
+        )
         self._tasks.spawn(again.run(job, first_wait_s=0.0 if at_once else period_s), name)
 
     # Name servers.
@@ -90,8 +103,9 @@ class Polls:
         brokers = {name: dict(sorted(data.addresses.items())) for name, data in sorted(reported.brokers.items())}
         self._changes.answered(before.name, before)
         self._picture.seen_ms = self._clock.now_ms()
-        self._picture.servers[address] = before._replace(state=RUNNING, brokers=brokers, trouble=None,
-                                                         answered_ms=self._picture.seen_ms)
+        self._picture.servers[address] = before._replace(
+            state=RUNNING, brokers=brokers, trouble=None, answered_ms=self._picture.seen_ms
+        )
         self._picture.clusters |= set(reported.clusters)
         self._learn_brokers()
         self._watch.ring()
@@ -104,13 +118,15 @@ class Polls:
             for name, ids in (server.brokers or {}).items():
                 reported.setdefault(name, {}).update(ids)
         self._picture.set_brokers(reported, self._limits.brokers, self._clock.now_ms())
-        for address in [address for address, polls in self._brokers.items()
-                        if self._picture.brokers.get(address) is not polls.seen]:
+        for address in [
+            address for address, polls in self._brokers.items() if self._picture.brokers.get(address) is not polls.seen
+        ]:
             self._brokers.pop(address).close()
         for address, seen in self._picture.brokers.items():
             if address not in self._brokers:
-                polls = BrokerPolls(seen, self._reach, self._picture, self._watch, self._clock, self._limits,
-                                    self._changes)
+                polls = BrokerPolls(
+                    seen, self._reach, self._picture, self._watch, self._clock, self._limits, self._changes
+                )
                 self._brokers[address] = polls
                 if self._started:
                     self._keep_asking(address, polls, at_once=True)

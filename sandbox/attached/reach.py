@@ -30,8 +30,14 @@ class Reach:
     """One administrator's connections to one cluster."""
 
     def __init__(self, settings: AttachedSettings, connector: Connector, clock: Clock, limits: AttachedLimits) -> None:
-        self.admin = Admin(settings.name_servers, clock=clock, connector=connector, access_key=settings.access_key,
-                           secret_key=settings.secret_key, timeout_ms=limits.request_timeout_ms)
+        self.admin = Admin(
+            settings.name_servers,
+            clock=clock,
+            connector=connector,
+            access_key=settings.access_key,
+            secret_key=settings.secret_key,
+            timeout_ms=limits.request_timeout_ms,
+        )
         self._requests = self.admin.names.requests
         self._patient = self.admin.within(limits.member_timeout_ms)
         self.lanes = Lanes(limits)
@@ -78,7 +84,8 @@ class Reach:
 
     async def reset_by_time(self, address: str, group: str, topic: str, time_ms: int) -> dict[MessageQueue, int]:
         return await self.lanes.through(
-            address, lambda: self.admin.offsets.reset_by_time(address, group, topic, time_ms))
+            address, lambda: self.admin.offsets.reset_by_time(address, group, topic, time_ms)
+        )
 
     async def reset_queue(self, address: str, group: str, mq: MessageQueue, offset: int) -> None:
         await self.lanes.through(address, lambda: self.admin.offsets.reset_queue(address, group, mq, offset))
@@ -91,7 +98,8 @@ class Reach:
 
     async def by_key(self, address: str, topic: str, key: str, from_ms: int, to_ms: int) -> tuple[StoredMessage, ...]:
         return await self.lanes.through(
-            address, lambda: self.admin.messages.by_key(address, topic, key, begin_ms=from_ms, end_ms=to_ms))
+            address, lambda: self.admin.messages.by_key(address, topic, key, begin_ms=from_ms, end_ms=to_ms)
+        )
 
     async def by_unique_key(self, address: str, topic: str, key: str) -> tuple[StoredMessage, ...]:
         return await self.lanes.through(address, lambda: self.admin.messages.by_unique_key(address, topic, key))
@@ -101,12 +109,17 @@ class Reach:
 
     async def queue_entries(self, address: str, mq: MessageQueue, first: int, count: int) -> QueueEntries:
         return await self.lanes.through(
-            address, lambda: self.admin.messages.queue_entries(address, mq, first, count=count))
+            address, lambda: self.admin.messages.queue_entries(address, mq, first, count=count)
+        )
 
     async def record(self, address: str, physical_offset: int) -> bytes | None:
         """The bytes of a record (33)."""
-        return await self.lanes.through(address, lambda: self._requests.read(
-            address, RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageHeader(physical_offset), lambda answer: answer.body))
+        return await self.lanes.through(
+            address,
+            lambda: self._requests.read(
+                address, RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageHeader(physical_offset), lambda answer: answer.body
+            ),
+        )
 
     async def route(self, address: str, topic: str) -> TopicRouteData:
         return await self.lanes.through(address, lambda: self.name_server(address).route(topic))
@@ -116,9 +129,15 @@ class Reach:
 
     async def consume_stats(self, address: str, group: str) -> ConsumeStats:
         """With its pulled messages per second."""
-        return await self.lanes.through(address, lambda: self._requests.read(
-            address, RequestCode.GET_CONSUME_STATS, ConsumeStatsHeader(group),
-            lambda answer: ConsumeStats.decode(answer.body)))
+        return await self.lanes.through(
+            address,
+            lambda: self._requests.read(
+                address,
+                RequestCode.GET_CONSUME_STATS,
+                ConsumeStatsHeader(group),
+                lambda answer: ConsumeStats.decode(answer.body),
+            ),
+        )
 
     async def running_info(self, address: str, group: str, client_id: str) -> RunningInfo:
         """Outside the limits: a broker waits ten seconds for a member that does not answer."""
@@ -126,14 +145,26 @@ class Reach:
 
     async def producers(self, address: str) -> dict[str, dict[str, Connection]]:
         """By group and client id (328; 4.9 from its later releases on)."""
-        return await self.lanes.through(address, lambda: self._requests.read(
-            address, RequestCode.GET_ALL_PRODUCER_INFO, None, lambda answer: _producers(answer.body)))
+        return await self.lanes.through(
+            address,
+            lambda: self._requests.read(
+                address, RequestCode.GET_ALL_PRODUCER_INFO, None, lambda answer: _producers(answer.body)
+            ),
+        )
 
 
 def _producers(body: bytes | None) -> dict[str, dict[str, Connection]]:
     """RocketMQ: `ProducerTableInfo`."""
     with reading("table of producers"):
-        return {group: {text(row["clientId"]): Connection(text(row["clientId"]), str(row.get("remoteIP") or ""),
-                                                          str(row.get("language") or "OTHER"),
-                                                          number(row.get("version") or 0)) for row in rows(found)}
-                for group, found in table(loads(body).get("data")).items()}
+        return {
+            group: {
+                text(row["clientId"]): Connection(
+                    text(row["clientId"]),
+                    str(row.get("remoteIP") or ""),
+                    str(row.get("language") or "OTHER"),
+                    number(row.get("version") or 0),
+                )
+                for row in rows(found)
+            }
+            for group, found in table(loads(body).get("data")).items()
+        }

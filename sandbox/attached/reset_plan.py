@@ -46,8 +46,9 @@ Facts = dict[str, BrokerFacts]
 async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[ResetPlan, Facts]:
     """Raises ActionRefused (404, 409, 422, 503), or the errors of requests."""
     check_wish(wish)
-    facts = await ask_brokers(reach, picture, wish.group, wish.topic,
-                              time_ms=wish.value if wish.target == "time" else None)
+    facts = await ask_brokers(
+        reach, picture, wish.group, wish.topic, time_ms=wish.value if wish.target == "time" else None
+    )
     return make_plan(AttachedOffsets(GroupSeen(picture, wish.group), wish.topic, facts), wish), facts
 
 
@@ -56,27 +57,31 @@ def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Fac
     return reset_plan.draw_plan(seq, at_ms, wish, plan) | {
         "asked_method": wish.method,
         "instead": None if plan.instead is None else reset_plan.draw_refusal(plan.instead),
-        "brokers": {name: {"version": version_of(current.seen), "writes_itself": current.writes_itself}
-                    for name, current in facts.items()},
+        "brokers": {
+            name: {"version": version_of(current.seen), "writes_itself": current.writes_itself}
+            for name, current in facts.items()
+        },
     }
 
 
-async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
-                      time_ms: int | None = None) -> Facts:
+async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *, time_ms: int | None = None) -> Facts:
     """Every master that has the topic, in parallel.  One that does not answer raises: half a plan is useless."""
     configs = await brokers_with(reach, picture, topic)
     masters = picture.masters()
     missing = [name for name in configs if name not in masters or masters[name].lost]
     if missing:
-        raise ActionRefused(503, "Broker {name} has no master now.", "Only a master knows offsets; wait for it.",
-                            name=missing[0])
-    found = await asyncio.gather(*(_ask(reach, masters[name], config, group, topic, time_ms)
-                                   for name, config in configs.items()))
+        raise ActionRefused(
+            503, "Broker {name} has no master now.", "Only a master knows offsets; wait for it.", name=missing[0]
+        )
+    found = await asyncio.gather(
+        *(_ask(reach, masters[name], config, group, topic, time_ms) for name, config in configs.items())
+    )
     return dict(zip(configs, found, strict=True))
 
 
-async def _ask(reach: Reach, seen: BrokerSeen, config: TopicConfig, group: str, topic: str,
-               time_ms: int | None) -> BrokerFacts:
+async def _ask(
+    reach: Reach, seen: BrokerSeen, config: TopicConfig, group: str, topic: str, time_ms: int | None
+) -> BrokerFacts:
     address = seen.address
     ends = await reach.topic_ends(address, topic)
     offsets = await reach.all_offsets(address)
@@ -110,8 +115,11 @@ class AttachedOffsets:
         self._facts = facts
         self._notifying = {name: current for name, current in facts.items() if not current.writes_itself}
         self._members = [current.members for current in facts.values() if current.members is not None]
-        self.queues = [MessageQueue(topic, name, queue_id) for name, current in facts.items()
-                       for queue_id in range(current.config.read_queues)]
+        self.queues = [
+            MessageQueue(topic, name, queue_id)
+            for name, current in facts.items()
+            for queue_id in range(current.config.read_queues)
+        ]
         self.online_members = tuple(sorted({one.client_id for each in self._members for one in each.connections}))
         self.members = len(self.online_members)
 
@@ -133,8 +141,12 @@ class AttachedOffsets:
         owner, held = self._seen.holder(mq)
         if held is None:
             return Holding(owner, None, 0, None)
-        return Holding(owner, None if held.committed_offset < 0 else held.committed_offset,
-                       held.cached_count + held.taken_count, None if lock_row(self._seen, mq) is None else owner)
+        return Holding(
+            owner,
+            None if held.committed_offset < 0 else held.committed_offset,
+            held.cached_count + held.taken_count,
+            None if lock_row(self._seen, mq) is None else owner,
+        )
 
     def notes(self, mq: MessageQueue, target: int, method: str) -> list[Note]:
         current, (owner, _) = self._facts[mq.broker], self._seen.holder(mq)
@@ -154,25 +166,39 @@ class AttachedOffsets:
         name, current = next(iter(self._notifying.items()))
         values = {"broker": name, "version": version_of(current.seen) or "4.9"}
         if wish.target not in KNOWN_LIVE:
-            return "offline", Refusal("Live, broker {broker} ({version}) can tell members a point in time or the "
-                                      "latest only, so this is done offline.",
-                                      "Every member must be stopped for that.", values)
+            return "offline", Refusal(
+                "Live, broker {broker} ({version}) can tell members a point in time or the "
+                "latest only, so this is done offline.",
+                "Every member must be stopped for that.",
+                values,
+            )
         if not of_all:
-            return "offline", Refusal("Live, broker {broker} ({version}) resets all queues of a topic at once, so this "
-                                      "is done offline.", "Choose all queues, or stop every member.", values)
+            return "offline", Refusal(
+                "Live, broker {broker} ({version}) resets all queues of a topic at once, so this is done offline.",
+                "Choose all queues, or stop every member.",
+                values,
+            )
         return "online", None
 
     def obstacle(self, method: str) -> Refusal | None:
         if any(each.message_model == "BROADCASTING" for each in self._members):
-            return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
-                           "Nothing can be reset from here.")
+            return Refusal(
+                "A broadcasting group keeps its offsets with each member; the broker has none.",
+                "Nothing can be reset from here.",
+            )
         alone = next((name for name, current in self._notifying.items() if current.members is None), None)
         if method == "offline" or not self.online_members or alone is None:
             return None
-        return Refusal("Nobody of the group is online at broker {broker} to be told (code 206).",
-                       "Wait for a heartbeat, or stop the group and choose the offline method.", {"broker": alone})
+        return Refusal(
+            "Nobody of the group is online at broker {broker} to be told (code 206).",
+            "Wait for a heartbeat, or stop the group and choose the offline method.",
+            {"broker": alone},
+        )
 
     def without_offset(self, selected: list[MessageQueue]) -> list[str]:
-        mqs = [MessageQueue(self._topic, name, queue_id) for name, current in self._notifying.items()
-               for queue_id in range(current.config.write_queues)]
+        mqs = [
+            MessageQueue(self._topic, name, queue_id)
+            for name, current in self._notifying.items()
+            for queue_id in range(current.config.write_queues)
+        ]
         return [mq.row for mq in mqs if self.committed(self._seen.group, mq) is None]

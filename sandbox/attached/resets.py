@@ -56,8 +56,11 @@ class Resets:
         Raises ActionRefused: 403 for every other action, else as a sandbox does.
         """
         if not isinstance(action, ResetOffsets | UndoReset):
-            raise ActionRefused(403, "A real cluster is only looked at; nothing but offsets is changed there.",
-                                "Use its own tools, or a sandbox.")
+            raise ActionRefused(
+                403,
+                "A real cluster is only looked at; nothing but offsets is changed there.",
+                "Use its own tools, or a sandbox.",
+            )
         async with self._one_at_a_time:
             if isinstance(action, UndoReset):
                 return await self._undo(reach, picture, action, by, undo)
@@ -66,13 +69,17 @@ class Resets:
     async def _reset(self, reach: Reach, picture: Picture, action: ResetOffsets, by: str) -> int:
         confirmed(action.confirm, action.group)
         plan, facts = await plan_reset(reach, picture, action)
-        targets = targets_of(plan, action, lambda fresh: draw_plan(
-            self._journal.next_seq - 1, self._clock.now_ms(), action, fresh, facts))
+        targets = targets_of(
+            plan,
+            action,
+            lambda fresh: draw_plan(self._journal.next_seq - 1, self._clock.now_ms(), action, fresh, facts),
+        )
         by_members = plan.method == "online" and not _write_themselves(facts)
         method = plan.method if by_members or plan.method == "offline" else "server"
         requests = _by_members(reach, facts, action) if by_members else _by_queue(reach, facts, action.group, targets)
-        seq, before, after = await self._carry_out(action, by, action.group, method, facts, requests,
-                                                   reason=action.reason)
+        seq, before, after = await self._carry_out(
+            action, by, action.group, method, facts, requests, reason=action.reason
+        )
         if by_members:
             for client_id in plan.online_members:
                 self._journal.write(ResetStepDone(self._id(seq), client_id, "told"))
@@ -88,19 +95,27 @@ class Resets:
         targets = undo_targets(point, lambda mq: facts[mq.broker].ends_of(mq)[0] if mq.broker in facts else None)
         online = any(current.members is not None for current in facts.values())
         if online and not _write_themselves(facts):
-            raise ActionRefused(409, "Members of the group are online and would overwrite it.",
-                                "Stop them, and undo it then.")
-        seq, _, _ = await self._carry_out(action, by, point.group, "undo", facts,
-                                          _by_queue(reach, facts, point.group, targets),
-                                          reason=f"undo of {action.reset_id}")
+            raise ActionRefused(
+                409, "Members of the group are online and would overwrite it.", "Stop them, and undo it then."
+            )
+        seq, _, _ = await self._carry_out(
+            action,
+            by,
+            point.group,
+            "undo",
+            facts,
+            _by_queue(reach, facts, point.group, targets),
+            reason=f"undo of {action.reset_id}",
+        )
         return seq
 
     def _id(self, seq: int) -> str:
         """Id of the reset with this ActionTaken, distinct from those of other runs of the engine."""
         return f"r{self._began_ms:x}-{seq}"
 
-    async def _carry_out(self, action: Action, by: str, group: str, method: str, facts: Facts, requests: Requests, *,
-                         reason: str) -> tuple[int, Befores, Targets]:
+    async def _carry_out(
+        self, action: Action, by: str, group: str, method: str, facts: Facts, requests: Requests, *, reason: str
+    ) -> tuple[int, Befores, Targets]:
         """ActionTaken before any request, OffsetsReset with the brokers' answers.
 
         Raises ActionRefused (502) when a broker failed; the others' changes are in the journal then, after `seq`.
@@ -110,14 +125,20 @@ class Resets:
         before = {mq: facts[mq.broker].committed(group, mq) for mq in targets}
         if targets:
             with self._journal.caused_by(seq):
-                at = self._journal.write(reset_fact(self._id(seq), group, method, before, targets, reason=reason,
-                                                    by=by))
+                at = self._journal.write(
+                    reset_fact(self._id(seq), group, method, before, targets, reason=reason, by=by)
+                )
             self._remember(group, before, at)
         if failures:
             broker, why = sorted(failures.items())[0]
-            raise ActionRefused(502, "Broker {broker} did not reset its queues: {why}.",
-                                "Look at the offsets; other brokers may have done it.", details={"began": str(seq)},
-                                broker=broker, why=why.removesuffix("."))
+            raise ActionRefused(
+                502,
+                "Broker {broker} did not reset its queues: {why}.",
+                "Look at the offsets; other brokers may have done it.",
+                details={"began": str(seq)},
+                broker=broker,
+                why=why.removesuffix("."),
+            )
         return seq, before, targets
 
     def _remember(self, group: str, before: Befores, seq: int) -> None:
@@ -127,8 +148,17 @@ class Resets:
         while len(self.causes) > CAUSES_KEPT:
             del self.causes[next(iter(self.causes))]
 
-    def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, before: Befores,
-               targets: Targets, members: tuple[str, ...]) -> None:
+    def _watch(
+        self,
+        reach: Reach,
+        picture: Picture,
+        reset_id: str,
+        group: str,
+        topic: str,
+        before: Befores,
+        targets: Targets,
+        members: tuple[str, ...],
+    ) -> None:
         """A minute later the targets are compared with the state, member by member.
 
         Reported: a late commit before the target; or one beyond messages its member has not finished: then a Java
@@ -139,6 +169,7 @@ class Resets:
         the reset did not reach its member.  A 5.x broker sends it with one pull only, which may have been the held pull
         of a member that has left.
         """
+
         async def compare() -> None:
             await self._clock.sleep(WATCH_S)
             try:
@@ -169,8 +200,11 @@ async def _says(reach: Reach, picture: Picture, group: str, client_id: str) -> d
 
 def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool:
     """`held` was reported after `committed`, so its unfinished offsets cannot have been committed correctly."""
-    unfinished = [low for low, count in ((held.cached_min_offset, held.cached_count),
-                                         (held.taken_min_offset, held.taken_count)) if count]
+    unfinished = [
+        low
+        for low, count in ((held.cached_min_offset, held.cached_count), (held.taken_min_offset, held.taken_count))
+        if count
+    ]
     return or_never(committed) < target or any(low < or_never(committed) for low in unfinished)
 
 
@@ -181,8 +215,10 @@ def _write_themselves(facts: Facts) -> bool:
 def _by_members(reach: Reach, facts: Facts, action: ResetOffsets) -> Requests:
     """Each broker computes its targets again as for the plan, and sends them to its members (222)."""
     time_ms = TO_THE_END if action.target == "latest" else action.value or 0
-    return {name: reach.reset_by_time(current.seen.address, action.group, action.topic, time_ms)
-            for name, current in facts.items()}
+    return {
+        name: reach.reset_by_time(current.seen.address, action.group, action.topic, time_ms)
+        for name, current in facts.items()
+    }
 
 
 def _by_queue(reach: Reach, facts: Facts, group: str, targets: Targets) -> Requests:
@@ -194,8 +230,10 @@ def _by_queue(reach: Reach, facts: Facts, group: str, targets: Targets) -> Reque
             await request(current.seen.address, group, mq, offset)
         return mine
 
-    return {name: one(facts[name], {mq: offset for mq, offset in targets.items() if mq.broker == name})
-            for name in sorted({mq.broker for mq in targets})}
+    return {
+        name: one(facts[name], {mq: offset for mq, offset in targets.items() if mq.broker == name})
+        for name in sorted({mq.broker for mq in targets})
+    }
 
 
 async def _send(requests: Requests) -> tuple[Targets, dict[str, str]]:

@@ -38,8 +38,12 @@ class Search:
         if not question.topic:
             raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
         if question.key:
-            found = await self._with_key(question.topic, question.key, question.from_ms or 0,
-                                         FOREVER_MS if question.to_ms is None else question.to_ms)
+            found = await self._with_key(
+                question.topic,
+                question.key,
+                question.from_ms or 0,
+                FOREVER_MS if question.to_ms is None else question.to_ms,
+            )
             return self._all("key", [message_row(message, broker) for broker, message in found])
         if question.offset is not None:
             return await self._by_place(question)
@@ -58,20 +62,30 @@ class Search:
                 if message is not None:
                     return self._all("id", [full_row(message, known.name)])
         if not topic:
-            raise ActionRefused(422, "Which topic?", "A unique key is looked for in the index of one topic.",
-                                field="topic")
-        found = [(name, message) for name, address in (await self._masters(topic)).items()
-                 for message in await self._reach.by_unique_key(address, topic, text)]
+            raise ActionRefused(
+                422, "Which topic?", "A unique key is looked for in the index of one topic.", field="topic"
+            )
+        found = [
+            (name, message)
+            for name, address in (await self._masters(topic)).items()
+            for message in await self._reach.by_unique_key(address, topic, text)
+        ]
         return self._all("id", [full_row(message, broker) for broker, message in _in_order(found)])
 
     async def _with_key(self, topic: str, key: str, from_ms: int, to_ms: int) -> list[tuple[str, StoredMessage]]:
-        return _in_order([(name, message) for name, address in (await self._masters(topic)).items()
-                          for message in await self._reach.by_key(address, topic, key, from_ms, to_ms)])
+        return _in_order(
+            [
+                (name, message)
+                for name, address in (await self._masters(topic)).items()
+                for message in await self._reach.by_key(address, topic, key, from_ms, to_ms)
+            ]
+        )
 
     async def _by_place(self, question: FindMessages) -> Row:
         if question.queue is None:
-            raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
-                                field="queue")
+            raise ActionRefused(
+                422, "Which queue?", "An offset counts within one queue: choose broker and number.", field="queue"
+            )
         assert question.topic is not None
         assert question.offset is not None
         broker, queue_id = row_parts("queue", question.queue)
@@ -79,9 +93,16 @@ class Search:
         pulled = await self._reach.pull(self._address(broker), mq, question.offset, 1)
         found = [message for message in pulled.records if message.queue_offset == question.offset]
         if not found:
-            raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.",
-                                field="offset", queue=mq.row, offset=question.offset, low=max(0, pulled.min_offset),
-                                high=pulled.max_offset - 1)
+            raise ActionRefused(
+                404,
+                "{queue} has no entry {offset}.",
+                "It has entries {low} to {high}.",
+                field="offset",
+                queue=mq.row,
+                offset=question.offset,
+                low=max(0, pulled.min_offset),
+                high=pulled.max_offset - 1,
+            )
         return self._all("place", [full_row(found[0], broker)])
 
     async def _by_time(self, question: FindMessages) -> Row:
@@ -94,9 +115,16 @@ class Search:
         scanned = 0
 
         def answer(going_on: Cursor | None) -> Row:
-            return {"by": "time", "rows": rows, "scanned": scanned, "scanned_in_all": cursor.scanned + scanned,
-                    "found_in_all": cursor.found + len(rows), "of": None, "more": False,
-                    "cursor": None if going_on is None else str(going_on)}
+            return {
+                "by": "time",
+                "rows": rows,
+                "scanned": scanned,
+                "scanned_in_all": cursor.scanned + scanned,
+                "found_in_all": cursor.found + len(rows),
+                "of": None,
+                "more": False,
+                "cursor": None if going_on is None else str(going_on),
+            }
 
         for place in range(cursor.place, len(queues)):
             mq = queues[place]
@@ -132,30 +160,69 @@ class Search:
         raw = await self._raw(self._address(question.broker), question.physical_offset)
         message = _decoded(raw)
         if raw is None or message is None:
-            raise ActionRefused(404, "No record begins at {offset}.", "Choose a position from a queue entry.",
-                                field="physical_offset", offset=question.physical_offset)
-        life = {"chain": None, "linked": message.properties.get(properties.UNIQ_KEY) is not None, "groups": None,
-                "known_from_ms": None, "known_from_seq": None, "complete": False, "skipped": None}
-        return {"broker": question.broker, "physical_offset": str(question.physical_offset), "bytes": len(raw),
-                "hex": raw.hex(), "message": full_row(message, question.broker), "fields": record_fields(message),
-                "parts": record_parts(raw), "position": None, "entry": None, "index": None, "life": life}
+            raise ActionRefused(
+                404,
+                "No record begins at {offset}.",
+                "Choose a position from a queue entry.",
+                field="physical_offset",
+                offset=question.physical_offset,
+            )
+        life = {
+            "chain": None,
+            "linked": message.properties.get(properties.UNIQ_KEY) is not None,
+            "groups": None,
+            "known_from_ms": None,
+            "known_from_seq": None,
+            "complete": False,
+            "skipped": None,
+        }
+        return {
+            "broker": question.broker,
+            "physical_offset": str(question.physical_offset),
+            "bytes": len(raw),
+            "hex": raw.hex(),
+            "message": full_row(message, question.broker),
+            "fields": record_fields(message),
+            "parts": record_parts(raw),
+            "position": None,
+            "entry": None,
+            "index": None,
+            "life": life,
+        }
 
     async def read_entry(self, question: ReadEntry) -> Row:
         """The 20 bytes of a queue entry (321)."""
         mq = MessageQueue(question.topic, question.broker, question.queue_id)
         reported = await self._reach.queue_entries(self._address(question.broker), mq, question.offset, 1)
         if not reported.entries:
-            raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.",
-                                field="offset", queue=mq.row, offset=question.offset, low=reported.min_offset,
-                                high=reported.max_offset - 1)
+            raise ActionRefused(
+                404,
+                "{queue} has no entry {offset}.",
+                "It has entries {low} to {high}.",
+                field="offset",
+                queue=mq.row,
+                offset=question.offset,
+                low=reported.min_offset,
+                high=reported.max_offset - 1,
+            )
         unit = reported.entries[0]
-        raw = unit.physical_offset.to_bytes(8, "big") + unit.store_bytes.to_bytes(4, "big") + unit.tags_code.to_bytes(
-            8, "big", signed=True)
+        raw = (
+            unit.physical_offset.to_bytes(8, "big")
+            + unit.store_bytes.to_bytes(4, "big")
+            + unit.tags_code.to_bytes(8, "big", signed=True)
+        )
         message = _decoded(await self._raw(self._address(question.broker), unit.physical_offset))
-        return {"topic": mq.topic, "broker": mq.broker, "queue_id": mq.queue_id, "offset": str(question.offset),
-                "hex": raw.hex(), "physical_offset": str(unit.physical_offset), "bytes": unit.store_bytes,
-                "tags_code": str(unit.tags_code),
-                "message": None if message is None else message_row(message, mq.broker)}
+        return {
+            "topic": mq.topic,
+            "broker": mq.broker,
+            "queue_id": mq.queue_id,
+            "offset": str(question.offset),
+            "hex": raw.hex(),
+            "physical_offset": str(unit.physical_offset),
+            "bytes": unit.store_bytes,
+            "tags_code": str(unit.tags_code),
+            "message": None if message is None else message_row(message, mq.broker),
+        }
 
     async def walk(self, question: WalkIndex) -> Row:
         """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
@@ -166,11 +233,19 @@ class Search:
             found = [one for one in found if one[0] == question.broker]
         text = f"{question.topic}#{question.key}"
         return {
-            "broker": found[0][0] if found else question.broker, "topic": question.topic, "key": question.key,
-            "text": text, "hash_signed": java_hash(text), "hash": index_key_hash(text),
-            "from_ms": question.from_ms, "to_ms": question.to_ms, "files": [], "told": False,
+            "broker": found[0][0] if found else question.broker,
+            "topic": question.topic,
+            "key": question.key,
+            "text": text,
+            "hash_signed": java_hash(text),
+            "hash": index_key_hash(text),
+            "from_ms": question.from_ms,
+            "to_ms": question.to_ms,
+            "files": [],
+            "told": False,
             "found": [message_row(message, broker) for broker, message in found],
-            "ended": {"code": "found" if found else "not_told", "values": {}}, "scanned_instead": None,
+            "ended": {"code": "found" if found else "not_told", "values": {}},
+            "scanned_instead": None,
         }
 
     async def _masters(self, topic: str) -> dict[str, str]:
@@ -183,8 +258,9 @@ class Search:
         for seen in self._picture.in_order():
             if seen.node == broker:
                 return seen.address
-        raise ActionRefused(404, "There is no broker {name}.", "Choose one of the cluster's.", field="broker",
-                            name=broker)
+        raise ActionRefused(
+            404, "There is no broker {name}.", "Choose one of the cluster's.", field="broker", name=broker
+        )
 
     async def _raw(self, address: str, physical_offset: int) -> bytes | None:
         """The record that begins there; None: there is none."""
@@ -196,9 +272,17 @@ class Search:
             return None
 
     def _all(self, by: str, rows: list[Row]) -> Row:
-        shown = rows[:self._most]
-        return {"by": by, "rows": shown, "scanned": len(rows), "scanned_in_all": len(rows), "found_in_all": len(shown),
-                "of": len(rows), "cursor": None, "more": len(rows) > len(shown)}
+        shown = rows[: self._most]
+        return {
+            "by": by,
+            "rows": shown,
+            "scanned": len(rows),
+            "scanned_in_all": len(rows),
+            "found_in_all": len(shown),
+            "of": len(rows),
+            "cursor": None,
+            "more": len(rows) > len(shown),
+        }
 
 
 def _decoded(raw: bytes | None) -> StoredMessage | None:

@@ -22,12 +22,19 @@ from sandbox.remoting.signature import ACCESS_KEY, is_signed
 
 EXCEPTION = "org.apache.rocketmq.acl.common.AclException"
 
-ADMIN_CODES = frozenset({
-    RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_BROKER_CONFIG, RequestCode.DELETE_TOPIC_IN_BROKER,
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, RequestCode.DELETE_SUBSCRIPTIONGROUP,
-    # RocketMQ 4.9.8 lets every account do these, and so become an administrator; here it does not.
-    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, RequestCode.DELETE_ACL_CONFIG,
-    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG})  # fmt: skip
+ADMIN_CODES = frozenset(
+    {
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        RequestCode.UPDATE_BROKER_CONFIG,
+        RequestCode.DELETE_TOPIC_IN_BROKER,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+        RequestCode.DELETE_SUBSCRIPTIONGROUP,
+        # RocketMQ 4.9.8 lets every account do these, and so become an administrator; here it does not.
+        RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
+        RequestCode.DELETE_ACL_CONFIG,
+        RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+    }
+)
 
 
 class AccessControl:
@@ -110,8 +117,9 @@ class AccessControl:
             return
         account = rules.account
         if c.code in ADMIN_CODES and not account.admin:
-            raise _refused(f"Need admin permission for request code={int(c.code)}, "
-                           f"but accessKey={account.access_key} is not")
+            raise _refused(
+                f"Need admin permission for request code={int(c.code)}, but accessKey={account.access_key} is not"
+            )
         if account.admin and not rules.permissions:
             return
         for resource, bits in needed.items():

@@ -39,14 +39,23 @@ class Account(NamedTuple):
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> "Account":
         """From RocketMQ's own names; a missing value is empty."""
+
         def text(key: str) -> str:
             return str(value.get(key) or "")
 
         def texts(key: str) -> tuple[str, ...]:
             return tuple(map(str, value.get(key) or ()))
 
-        return cls(text("accessKey"), text("secretKey"), text("whiteRemoteAddress"), value.get("admin") is True,
-                   text("defaultTopicPerm"), text("defaultGroupPerm"), texts("topicPerms"), texts("groupPerms"))
+        return cls(
+            text("accessKey"),
+            text("secretKey"),
+            text("whiteRemoteAddress"),
+            value.get("admin") is True,
+            text("defaultTopicPerm"),
+            text("defaultGroupPerm"),
+            texts("topicPerms"),
+            texts("groupPerms"),
+        )
 
 
 class AclConfig(NamedTuple):
@@ -58,8 +67,10 @@ class AclConfig(NamedTuple):
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> "AclConfig":
         """From the file's content as a map."""
-        return cls(tuple(Account.from_plain(row) for row in value.get("accounts") or ()),
-                   tuple(map(str, value.get("globalWhiteRemoteAddresses") or ())))
+        return cls(
+            tuple(Account.from_plain(row) for row in value.get("accounts") or ()),
+            tuple(map(str, value.get("globalWhiteRemoteAddresses") or ())),
+        )
 
 
 class Rules(NamedTuple):
@@ -76,14 +87,21 @@ class Rules(NamedTuple):
         """Raises AclError."""
         for key in (account.access_key, account.secret_key):
             if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
-                raise AclError(f"The accessKey={account.access_key} and its secretKey cannot be null and length should "
-                               f"longer than 6 (and at most {MAX_KEY_CHARS})")
+                raise AclError(
+                    f"The accessKey={account.access_key} and its secretKey cannot be null and length should "
+                    f"longer than 6 (and at most {MAX_KEY_CHARS})"
+                )
         if len(account.topic_perms) + len(account.group_perms) > MAX_PERMISSIONS:
             raise AclError(f"an account has at most {MAX_PERMISSIONS} permissions")
         permissions = dict(map(_resource, account.topic_perms))
         permissions |= {names.retry_topic(name): bits for name, bits in map(_resource, account.group_perms)}
-        return cls(account, white_address(account.white_remote_address), permissions,
-                   bits_of(account.default_topic_perm), bits_of(account.default_group_perm))
+        return cls(
+            account,
+            white_address(account.white_remote_address),
+            permissions,
+            bits_of(account.default_topic_perm),
+            bits_of(account.default_group_perm),
+        )
 
     def may(self, resource: str, needed: int) -> bool:
         """RocketMQ: `checkPerm`, `Permission.checkPermission`."""
@@ -108,10 +126,14 @@ def white_address(text: str) -> Matches:
 def _resource(text: str) -> tuple[str, int]:
     parts = [part for part in text.split("=") if part]
     if len(parts) != 2:
-        raise AclError(f"Parse Resource format error for {text}.\n"
-                       "The expected resource format is 'Res=Perm'. For example: topicA=SUB")
+        raise AclError(
+            f"Parse Resource format error for {text}.\n"
+            "The expected resource format is 'Res=Perm'. For example: topicA=SUB"
+        )
     name, word = parts[0].strip(), parts[1].strip()
     if word not in _WORDS:
-        raise AclError(f"Parse resource permission error for {text}.\n"
-                       "The expected permissions are 'SUB' or 'PUB' or 'SUB|PUB' or 'PUB|SUB'.")
+        raise AclError(
+            f"Parse resource permission error for {text}.\n"
+            "The expected permissions are 'SUB' or 'PUB' or 'SUB|PUB' or 'PUB|SUB'."
+        )
     return name, bits_of(word)

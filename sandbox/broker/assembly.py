@@ -49,9 +49,17 @@ from sandbox.remoting.body_limits import limited
 from sandbox.store.message_store import MessageStore
 
 
-def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Chance, journal: Journal, *,
-             name_servers: Sequence[str], topic_changed: Callable[[TopicConfig | None], None],
-             groups_changed: Callable[[], None]) -> BrokerParts:
+def assemble(
+    config: BrokerConfig,
+    store: MessageStore,
+    clock: Clock,
+    chance: Chance,
+    journal: Journal,
+    *,
+    name_servers: Sequence[str],
+    topic_changed: Callable[[TopicConfig | None], None],
+    groups_changed: Callable[[], None],
+) -> BrokerParts:
     """Make every manager once.  The two callbacks are called after each change of their table."""
     connections = Connections(clock, journal, config.channel_idle_ms)
     broker_to_client = BrokerToClient(connections, clock)
@@ -67,7 +75,12 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         stats.settle()
 
     return BrokerParts(
-        config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
+        config=config,
+        store=store,
+        clock=clock,
+        chance=chance,
+        journal=journal,
+        connections=connections,
         topics=topics,
         subscription_groups=SubscriptionGroupManager(config, clock, journal, groups_changed),
         consumer_offsets=consumer_offsets,
@@ -79,10 +92,14 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         pulls=PullTable(),
         delay=ScheduleMessageService(config, store, clock, journal, stats, end_turn),
         stats=stats,
-        broker_to_client=broker_to_client, transactions=transactions,
-        transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers,
-                                                  broker_to_client, transactions, stats),
-        name_servers=name_servers, access=AccessControl(config.acl, clock) if config.acl is not None else None)
+        broker_to_client=broker_to_client,
+        transactions=transactions,
+        transaction_check=TransactionCheckService(
+            config, store, clock, topics, consumer_offsets, producers, broker_to_client, transactions, stats
+        ),
+        name_servers=name_servers,
+        access=AccessControl(config.acl, clock) if config.acl is not None else None,
+    )
 
 
 class Processors(NamedTuple):
@@ -103,12 +120,27 @@ def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], Non
         send.settings_changed()
         settings_changed(names)
 
-    all_of_them = (send, SettingsProcessor(parts, changed), ReplyProcessor(parts, checks), PullProcessor(parts),
-                   QueryProcessor(parts), SendBackProcessor(parts),
-                   ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
-                   OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),
-                   ThroughClientsProcessor(parts), EndTransactionProcessor(parts), StatisticsProcessor(parts),
-                   ResumeCheckProcessor(parts), DetailsProcessor(parts), AclAdminProcessor(parts))
+    all_of_them = (
+        send,
+        SettingsProcessor(parts, changed),
+        ReplyProcessor(parts, checks),
+        PullProcessor(parts),
+        QueryProcessor(parts),
+        SendBackProcessor(parts),
+        ConsumerManageProcessor(parts),
+        ClientManageProcessor(parts),
+        topics,
+        reset,
+        OffsetAdminProcessor(parts),
+        GroupAdminProcessor(parts),
+        RuntimeProcessor(parts),
+        ThroughClientsProcessor(parts),
+        EndTransactionProcessor(parts),
+        StatisticsProcessor(parts),
+        ResumeCheckProcessor(parts),
+        DetailsProcessor(parts),
+        AclAdminProcessor(parts),
+    )
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())

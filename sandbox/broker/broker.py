@@ -38,16 +38,33 @@ class Broker:
     `replica` and `slave_sync`; they change nothing.
     """
 
-    def __init__(self, config: BrokerConfig, *, store: MessageStore, clock: Clock, chance: Chance, journal: Journal,
-                 connector: Connector | None, name_servers: Sequence[str]) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        store: MessageStore,
+        clock: Clock,
+        chance: Chance,
+        journal: Journal,
+        connector: Connector | None,
+        name_servers: Sequence[str],
+    ) -> None:
         self.config = config
         self.store = store
         self._clock = clock = clock if isinstance(clock, ProcessClock) else ProcessClock(clock)
         self._queued: list[tuple[list[RemotingCommand], Channel]] = []  # while hung; no commands: it closed
         self._journal = journal
         self._files = ConfigFiles(store, clock, journal, config.node)
-        parts = assemble(config, store, clock, chance, journal, name_servers=name_servers,
-                         topic_changed=self._topic_changed, groups_changed=self._groups_changed)
+        parts = assemble(
+            config,
+            store,
+            clock,
+            chance,
+            journal,
+            name_servers=name_servers,
+            topic_changed=self._topic_changed,
+            groups_changed=self._groups_changed,
+        )
         self.topics = parts.topics
         self.subscription_groups = parts.subscription_groups
         self.consumer_offsets = parts.consumer_offsets
@@ -65,8 +82,9 @@ class Broker:
         self._broker_to_client = parts.broker_to_client
         self.access = parts.access
         self.connections.on_gone = self._forget
-        self._registration = Registration(config, clock, connector, name_servers,
-                                          lambda: (self.topics.version, self.topics.table))
+        self._registration = Registration(
+            config, clock, connector, name_servers, lambda: (self.topics.version, self.topics.table)
+        )
         self._registration.on_orders = self.topics.mark_orders
         self._follower = Follower(config, parts, self._files, store, clock, connector, self._registration)
         self.replica = self._follower.replica
@@ -85,8 +103,9 @@ class Broker:
         Raises TablesDamaged, Locked or StoreError when a table or the store cannot be opened.  The tables are first,
         as in RocketMQ: a broker that cannot read them leaves its log as it is.
         """
-        self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay, self.filters,
-                         accepting)
+        self._files.load(
+            self.topics, self.subscription_groups, self.consumer_offsets, self.delay, self.filters, accepting
+        )
         self.store.load()
         try:
             self.store.start()
@@ -101,15 +120,28 @@ class Broker:
         if config.is_master:
             self.delay.start()
             self._transaction_check.start()
-        self._every("offsets", config.flush_consumer_offset_first_ms, config.flush_consumer_offset_ms,
-                    lambda: self._files.save_offsets(self.consumer_offsets))
-        self._every("delay offsets", config.flush_delay_offset_ms, config.flush_delay_offset_ms,
-                    lambda: self._files.save_delay(self.delay))
-        self._every("filters", config.flush_consumer_filter_ms, config.flush_consumer_filter_ms,
-                    lambda: self._files.save_filters(self.filters))
+        self._every(
+            "offsets",
+            config.flush_consumer_offset_first_ms,
+            config.flush_consumer_offset_ms,
+            lambda: self._files.save_offsets(self.consumer_offsets),
+        )
+        self._every(
+            "delay offsets",
+            config.flush_delay_offset_ms,
+            config.flush_delay_offset_ms,
+            lambda: self._files.save_delay(self.delay),
+        )
+        self._every(
+            "filters",
+            config.flush_consumer_filter_ms,
+            config.flush_consumer_filter_ms,
+            lambda: self._files.save_filters(self.filters),
+        )
         self._every("channels", config.channel_scan_ms, config.channel_scan_ms, self._scan_channels)
-        self._journal.write(BrokerStarted(broker=config.name, broker_id=config.broker_id, address=config.address,
-                                          role=self.store.role))
+        self._journal.write(
+            BrokerStarted(broker=config.name, broker_id=config.broker_id, address=config.address, role=self.store.role)
+        )
         self._follower.start()
         self._registration.start()
 
@@ -222,15 +254,17 @@ class Broker:
             if handler is not None:
                 answer = handler(c, channel)  # None: answered later (a parked pull, a flush)
             else:
-                answer = c.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-                                 remark=f" request type {int(c.code)} not supported")
+                answer = c.reply(
+                    ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {int(c.code)} not supported"
+                )
         except BrokerRefused as no:
             answer = c.reply(no.code, remark=no.remark)
         except Exception as why:
             log.exception("request %d from %s", c.code, channel.remote)
             answer = c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(why).__name__}: {why}")
-            self._journal.write(HandlerFailed(node=self.config.node, request_code=int(c.code),
-                                              remark=answer.remark or ""))
+            self._journal.write(
+                HandlerFailed(node=self.config.node, request_code=int(c.code), remark=answer.remark or "")
+            )
         return None if c.flag & FLAG_ONEWAY else answer
 
     def _forget(self, channel: Channel) -> None:
@@ -243,8 +277,15 @@ class Broker:
 
     # Callbacks and timers.
 
-    def _arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int, _store_ms: int,
-                 properties: dict[str, str] | None) -> None:
+    def _arrived(
+        self,
+        topic: str,
+        queue_id: int,
+        next_offset: int,
+        tags_code: int,
+        _store_ms: int,
+        properties: dict[str, str] | None,
+    ) -> None:
         if topic == SCHEDULE_TOPIC:
             self.delay.notify_message_arriving(queue_id, tags_code)
         if self.config.long_polling and self.config.is_master:

@@ -36,12 +36,18 @@ class BrokerToClient:
         self._send(channel, RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, body, FLAG_ONEWAY)
 
     def check_transaction(self, channel: Channel, asked: CheckTransactionHeader, body: bytes) -> None:
-        """Ask one producer for the state of a transaction; it answers, if at all, with its own END_TRANSACTION.
-        """
+        """Ask one producer for the state of a transaction; it answers, if at all, with its own END_TRANSACTION."""
         self._send(channel, RequestCode.CHECK_TRANSACTION_STATE, asked.to_ext(), body, FLAG_ONEWAY)
 
-    def call(self, channel: Channel, code: RequestCode, ext: dict[str, str], body: bytes | None, timeout_s: float,
-             heard: Heard) -> None:
+    def call(
+        self,
+        channel: Channel,
+        code: RequestCode,
+        ext: dict[str, str],
+        body: bytes | None,
+        timeout_s: float,
+        heard: Heard,
+    ) -> None:
         """Send a request to a client; `heard` is called once, with its answer or None."""
         size = len(body or b"")
         if len(self._calls) >= MAX_CALLS or self._call_bytes + size > MAX_CALL_BYTES:
@@ -70,6 +76,7 @@ class BrokerToClient:
     def _send(self, channel: Channel, code: RequestCode, ext: dict[str, str], body: bytes | None, flag: int) -> int:
         self._opaque += 1
         kind = self._connections.serialize_type(channel)
-        self._connections.send(channel, RemotingCommand(code, ext, body, flag=flag, opaque=self._opaque,
-                                                        serialize_type=kind))
+        self._connections.send(
+            channel, RemotingCommand(code, ext, body, flag=flag, opaque=self._opaque, serialize_type=kind)
+        )
         return self._opaque

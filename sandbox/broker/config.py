@@ -130,24 +130,47 @@ def _flag(text: str) -> bool:
 
 
 PROPERTIES = {
-    "brokerClusterName": "cluster", "brokerId": "broker_id", "brokerPermission": "permission",
-    "defaultTopicQueueNums": "default_topic_queues", "autoCreateTopicEnable": "auto_create_topic",
-    "autoCreateSubscriptionGroup": "auto_create_subscription_group", "longPollingEnable": "long_polling",
-    "shortPollingTimeMills": "short_polling_ms", "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed",
-    "slaveReadEnable": "slave_read", "offsetCheckInSlave": "offset_check_in_slave",
-    "flushConsumerOffsetInterval": "flush_consumer_offset_ms", "flushDelayOffsetInterval": "flush_delay_offset_ms",
+    "brokerClusterName": "cluster",
+    "brokerId": "broker_id",
+    "brokerPermission": "permission",
+    "defaultTopicQueueNums": "default_topic_queues",
+    "autoCreateTopicEnable": "auto_create_topic",
+    "autoCreateSubscriptionGroup": "auto_create_subscription_group",
+    "longPollingEnable": "long_polling",
+    "shortPollingTimeMills": "short_polling_ms",
+    "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed",
+    "slaveReadEnable": "slave_read",
+    "offsetCheckInSlave": "offset_check_in_slave",
+    "flushConsumerOffsetInterval": "flush_consumer_offset_ms",
+    "flushDelayOffsetInterval": "flush_delay_offset_ms",
     "registerNameServerPeriod": "register_period_ms",
     "enablePropertyFilter": "property_filter",
-    "rejectTransactionMessage": "reject_transaction", "transactionTimeOut": "transaction_timeout_ms",
-    "transactionCheckMax": "transaction_check_max", "transactionCheckInterval": "transaction_check_ms",
-    "storeReplyMessageEnable": "store_reply", "traceTopicEnable": "trace_topic",
-    "regionId": "region", "traceOn": "trace_on", "defaultQueryMaxNum": "query_max_messages",
+    "rejectTransactionMessage": "reject_transaction",
+    "transactionTimeOut": "transaction_timeout_ms",
+    "transactionCheckMax": "transaction_check_max",
+    "transactionCheckInterval": "transaction_check_ms",
+    "storeReplyMessageEnable": "store_reply",
+    "traceTopicEnable": "trace_topic",
+    "regionId": "region",
+    "traceOn": "trace_on",
+    "defaultQueryMaxNum": "query_max_messages",
     "startAcceptSendRequestTimeStamp": "start_accept_send_ms",
-}  # fmt: skip
+}
 
-_FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",
-          "slave_read", "offset_check_in_slave", "property_filter", "reject_transaction", "trace_on",
-          "store_reply", "trace_topic"}  # fmt: skip
+_FLAGS = {
+    "auto_create_topic",
+    "auto_create_subscription_group",
+    "long_polling",
+    "notify_consumer_ids_changed",
+    "slave_read",
+    "offset_check_in_slave",
+    "property_filter",
+    "reject_transaction",
+    "trace_on",
+    "store_reply",
+    "trace_topic",
+}
 _TEXTS = {"cluster", "region"}
-_CASTS: dict[str, Any] = {name: _flag if name in _FLAGS else str if name in _TEXTS else int
-                          for name in PROPERTIES.values()}
+_CASTS: dict[str, Any] = {
+    name: _flag if name in _FLAGS else str if name in _TEXTS else int for name in PROPERTIES.values()
+}

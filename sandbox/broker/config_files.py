@@ -44,15 +44,27 @@ class ConfigFiles:
         self._late: dict[str, tuple[TimerHandle, Callable[[], None]]] = {}  # changed, and not written yet
         self.strange: tuple[TableRead, ...] = ()  # tables that were not read from their file when the broker started
 
-    def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
-             delay: ScheduleMessageService, filters: ConsumerFilterManager, accepting: Collection[str] = ()) -> None:
+    def load(
+        self,
+        topics: TopicConfigManager,
+        groups: SubscriptionGroupManager,
+        offsets: ConsumerOffsetManager,
+        delay: ScheduleMessageService,
+        filters: ConsumerFilterManager,
+        accepting: Collection[str] = (),
+    ) -> None:
         """Raises TablesDamaged, with every table that can be read neither from its file nor from the backup.
 
         RocketMQ stops at the first of them.  `accepting`: the names of tables whose loss is accepted; their damaged
         files are put aside, and they are empty.
         """
-        takes = {TOPICS: topics.load, CONSUMER_OFFSETS: offsets.load, GROUPS: groups.load, FILTERS: filters.load,
-                 DELAY_OFFSETS: delay.load}
+        takes = {
+            TOPICS: topics.load,
+            CONSUMER_OFFSETS: offsets.load,
+            GROUPS: groups.load,
+            FILTERS: filters.load,
+            DELAY_OFFSETS: delay.load,
+        }
         reads = [self._store.config_file(name).load(takes[name]) for name in TABLES]
         damaged = tuple(read for read in reads if read.source == "damaged" and read.name not in accepting)
         for read in reads:
@@ -67,9 +79,16 @@ class ConfigFiles:
 
     def _say(self, read: TableRead) -> None:
         file, *backup = read.unread
-        self._journal.write(TableDamaged(
-            broker=self._broker, table=read.name, file=file.path, why=file.why,
-            backup_why=backup[0].why if backup else None, outcome=OUTCOMES[read.source]))
+        self._journal.write(
+            TableDamaged(
+                broker=self._broker,
+                table=read.name,
+                file=file.path,
+                why=file.why,
+                backup_why=backup[0].why if backup else None,
+                outcome=OUTCOMES[read.source],
+            )
+        )
 
     def save_topics(self, topics: TopicConfigManager) -> None:
         self._write_in_turn(TOPICS, len(topics.table), lambda: self._write(TOPICS, topics.to_json()))
@@ -93,8 +112,9 @@ class ConfigFiles:
     def save_offsets(self, offsets: ConsumerOffsetManager) -> None:
         if offsets.changed and self._write(CONSUMER_OFFSETS, offsets.to_json()):
             offsets.changed = False
-            self._journal.write(OffsetsPersisted(owner=self._broker, file=f"{CONSUMER_OFFSETS}.json",
-                                                 entries=offsets.entries()))
+            self._journal.write(
+                OffsetsPersisted(owner=self._broker, file=f"{CONSUMER_OFFSETS}.json", entries=offsets.entries())
+            )
 
     def save_delay(self, delay: ScheduleMessageService) -> None:
         if delay.changed and self._write(DELAY_OFFSETS, delay.to_json()):

@@ -64,8 +64,15 @@ class Connections:
             return
         connection.client_id, connection.language, connection.version = client_id, language, version
         connection.transport = channel.transport_kind
-        self._journal.write(ClientConnected(client_id=client_id, address=channel.remote, language=language,
-                                            transport=connection.transport, version=version))
+        self._journal.write(
+            ClientConnected(
+                client_id=client_id,
+                address=channel.remote,
+                language=language,
+                transport=connection.transport,
+                version=version,
+            )
+        )
 
     def send(self, channel: Channel, command: RemotingCommand) -> None:
         """Send a late answer, or a request of the broker itself."""
@@ -82,9 +89,16 @@ class Connections:
         """Remove it, whichever side closed it; False: it was removed before."""
         connection = self._open.pop(channel, None)
         if connection is not None and connection.client_id is not None:
-            self._journal.write(ClientDisconnected(
-                client_id=connection.client_id, address=channel.remote, transport=connection.transport,
-                language=connection.language, version=connection.version, reason=reason))
+            self._journal.write(
+                ClientDisconnected(
+                    client_id=connection.client_id,
+                    address=channel.remote,
+                    transport=connection.transport,
+                    language=connection.language,
+                    version=connection.version,
+                    reason=reason,
+                )
+            )
         return connection is not None
 
     def drop(self, channel: Channel, reason: str) -> None:

@@ -36,10 +36,17 @@ class ConsumerFilterData:
         return self.dead_ms >= self.born_ms
 
     def to_json(self) -> dict[str, Any]:
-        return {"bloomFilterData": {"bitNum": BITS, "bitPos": list(bloom_positions(self.group, self.topic))},
-                "bornTime": self.born_ms, "clientVersion": self.version, "consumerGroup": self.group,
-                "dead": self.dead, "deadTime": self.dead_ms, "expression": self.filter.expression,
-                "expressionType": SQL92, "topic": self.topic}
+        return {
+            "bloomFilterData": {"bitNum": BITS, "bitPos": list(bloom_positions(self.group, self.topic))},
+            "bornTime": self.born_ms,
+            "clientVersion": self.version,
+            "consumerGroup": self.group,
+            "dead": self.dead,
+            "deadTime": self.dead_ms,
+            "expression": self.filter.expression,
+            "expressionType": SQL92,
+            "topic": self.topic,
+        }
 
 
 class ConsumerFilterManager:
@@ -107,8 +114,14 @@ class ConsumerFilterManager:
         except BadExpression:
             return None
         born_ms, dead_ms = int(row["bornTime"]), int(row.get("deadTime", 0))
-        return ConsumerFilterData(group, topic, filtered, born_ms, int(row["clientVersion"]),
-                                  dead_ms or max(born_ms, self._clock.now_ms() - DEAD_BEFORE_LOAD_MS))
+        return ConsumerFilterData(
+            group,
+            topic,
+            filtered,
+            born_ms,
+            int(row["clientVersion"]),
+            dead_ms or max(born_ms, self._clock.now_ms() - DEAD_BEFORE_LOAD_MS),
+        )
 
     def _register(self, group: str, sub: SubscriptionData) -> None:
         old = self.table.get((sub.topic, group))
@@ -130,7 +143,8 @@ class ConsumerFilterManager:
         try:
             if sub.expression_type == SQL92:
                 self.table[sub.topic, group] = ConsumerFilterData(
-                    group, sub.topic, compiled(sub.sub_string), self._clock.now_ms(), sub.sub_version)
+                    group, sub.topic, compiled(sub.sub_string), self._clock.now_ms(), sub.sub_version
+                )
         except BadExpression:
             pass  # not kept: the pull is refused (27)
 

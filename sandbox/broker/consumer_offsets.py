@@ -37,8 +37,7 @@ class ConsumerOffsetManager:
         self.changed = False  # since the file was written last
         self._counted = 0  # offsets at the last count plus those added since
 
-    def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str,
-               client_id: str | None = None) -> None:
+    def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str, client_id: str | None = None) -> None:
         """Set `offset`; `by` is timer, pull, release, shutdown, reset or admin.
 
         A full table takes no new row and no new queue, and a name that is too long gets no row.
@@ -57,8 +56,18 @@ class ConsumerOffsetManager:
         queues[queue_id] = offset
         self.changed = True
         if self._journal.tracing:
-            self._journal.write(OffsetCommitted(group=group, topic=topic, broker=self._broker, queue_id=queue_id,
-                                                offset=offset, previous=previous, by=by, client_id=client_id))
+            self._journal.write(
+                OffsetCommitted(
+                    group=group,
+                    topic=topic,
+                    broker=self._broker,
+                    queue_id=queue_id,
+                    offset=offset,
+                    previous=previous,
+                    by=by,
+                    client_id=client_id,
+                )
+            )
 
     def get(self, group: str, topic: str, queue_id: int) -> int | None:
         """The stored offset; None: none committed yet."""
@@ -111,8 +120,12 @@ class ConsumerOffsetManager:
         return sum(len(queues) for queues in self.table.values())
 
     def to_json(self) -> dict[str, Any]:
-        return {"offsetTable": {key.text: {str(queue): offset for queue, offset in sorted(queues.items())}
-                                for key, queues in sorted(self.table.items())}}
+        return {
+            "offsetTable": {
+                key.text: {str(queue): offset for queue, offset in sorted(queues.items())}
+                for key, queues in sorted(self.table.items())
+            }
+        }
 
     def load(self, content: Any) -> None:
         """Read the content of `consumerOffset.json`; rows that name no topic and group are left out.

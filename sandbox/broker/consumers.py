@@ -69,8 +69,9 @@ class ConsumerManager:
     `filters` gets every heartbeat, and groups whose last member unregistered or lost its connection.
     """
 
-    def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal, notify: Notify,
-                 filters: ConsumerFilterManager) -> None:
+    def __init__(
+        self, config: BrokerConfig, clock: Clock, journal: Journal, notify: Notify, filters: ConsumerFilterManager
+    ) -> None:
         self._config = config
         self._clock = clock
         self._journal = journal
@@ -81,8 +82,9 @@ class ConsumerManager:
         self._weight_bytes = 0
         self._words_bytes = 0
 
-    def register(self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *,
-                 notify_group: bool) -> None:
+    def register(
+        self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *, notify_group: bool
+    ) -> None:
         """One heartbeat of one group on one connection; a new connection or another set of topics is announced.
 
         Raises BrokerRefused (1) when subscriptions are over their limit and this one adds to them.
@@ -91,7 +93,8 @@ class ConsumerManager:
         group = self.groups.get(data.group_name)
         if group is None:
             group = self.groups[data.group_name] = ConsumerGroup(
-                data.group_name, data.consume_type, data.message_model, data.consume_from_where)
+                data.group_name, data.consume_type, data.message_model, data.consume_from_where
+            )
         joined = self._update_channel(group, data, channel, client_id, language, version)
         topics = self._update_subscriptions(group, data.subscriptions, client_id)
         self._keep_words(group.channels[channel], words_of(data, group.subscriptions))
@@ -114,8 +117,7 @@ class ConsumerManager:
             self._announce(group, "member")
 
     def scan(self) -> list[Channel]:
-        """Remove members without recent heartbeats; returns their connections, to be closed.  No member is notified.
-        """
+        """Remove members without recent heartbeats; returns their connections, to be closed.  No member is notified."""
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
         expired: list[Channel] = []
         for group in list(self.groups.values()):
@@ -161,8 +163,9 @@ class ConsumerManager:
         self._weight_bytes += weight_bytes - group.weight_bytes
         group.weight_bytes = weight_bytes
 
-    def _update_channel(self, group: ConsumerGroup, data: ConsumerData, channel: Channel, client_id: str,
-                        language: str, version: int) -> bool:
+    def _update_channel(
+        self, group: ConsumerGroup, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int
+    ) -> bool:
         now_ms = self._clock.now_ms()
         group.consume_type, group.model = data.consume_type, data.message_model
         group.from_where, group.last_update_ms = data.consume_from_where, now_ms
@@ -172,8 +175,16 @@ class ConsumerManager:
             return False
         self._groups_of.setdefault(channel, {})[group.name] = None
         group.channels[channel] = MemberInfo(client_id, channel, language, version, now_ms, now_ms)
-        self._journal.write(MemberJoined(broker=self._config.node, group=group.name, client_id=client_id,
-                                         model=group.model, kind=group.consume_type, from_where=group.from_where))
+        self._journal.write(
+            MemberJoined(
+                broker=self._config.node,
+                group=group.name,
+                client_id=client_id,
+                model=group.model,
+                kind=group.consume_type,
+                from_where=group.from_where,
+            )
+        )
         return True
 
     def _update_subscriptions(self, group: ConsumerGroup, wanted: Iterable[SubscriptionData], client_id: str) -> bool:
@@ -191,16 +202,32 @@ class ConsumerManager:
             group.subscriptions[sub.topic] = sub
             group.tag_filters[sub.topic] = _tag_filter(sub)
             if old is None or old.sub_string != sub.sub_string:
-                self._journal.write(SubscriptionChanged(
-                    broker=self._config.node, group=group.name, topic=sub.topic, expression=sub.sub_string,
-                    sub_version=sub.sub_version, client_id=client_id, replaced=old.sub_string if old else None))
+                self._journal.write(
+                    SubscriptionChanged(
+                        broker=self._config.node,
+                        group=group.name,
+                        topic=sub.topic,
+                        expression=sub.sub_string,
+                        sub_version=sub.sub_version,
+                        client_id=client_id,
+                        replaced=old.sub_string if old else None,
+                    )
+                )
         for topic in [topic for topic in group.subscriptions if topic not in named]:
             gone = group.subscriptions.pop(topic)
             del group.tag_filters[topic]
             changed = True
-            self._journal.write(SubscriptionChanged(
-                broker=self._config.node, group=group.name, topic=topic, expression="", sub_version=gone.sub_version,
-                client_id=client_id, replaced=gone.sub_string))
+            self._journal.write(
+                SubscriptionChanged(
+                    broker=self._config.node,
+                    group=group.name,
+                    topic=topic,
+                    expression="",
+                    sub_version=gone.sub_version,
+                    client_id=client_id,
+                    replaced=gone.sub_string,
+                )
+            )
         if group.subscriptions != before:
             self._weigh(group, sum(map(_bytes_of, group.subscriptions.values())))
         return changed
@@ -228,15 +255,19 @@ class ConsumerManager:
         if not group.channels and self.groups.pop(group.name, None) is not None and reason != "expired":
             self._filters.unregister(group.name)
         if info is not None:
-            self._journal.write(MemberLeft(broker=self._config.node, group=group.name, client_id=info.client_id,
-                                           reason=reason))
+            self._journal.write(
+                MemberLeft(broker=self._config.node, group=group.name, client_id=info.client_id, reason=reason)
+            )
         return info is not None
 
     def _announce(self, group: ConsumerGroup, why: str) -> None:
         if not self._config.notify_consumer_ids_changed or not group.channels:
             return
-        self._journal.write(MembersNotified(broker=self._config.node, group=group.name,
-                                            members=tuple(sorted(group.client_ids())), why=why))
+        self._journal.write(
+            MembersNotified(
+                broker=self._config.node, group=group.name, members=tuple(sorted(group.client_ids())), why=why
+            )
+        )
         self._notify(group.name, list(group.channels))
 
 

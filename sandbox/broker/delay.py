@@ -48,8 +48,15 @@ class ScheduleMessageService:
     `ScheduleMessageService`, `delayOffset.json` (spec broker-behaviour 2.1).
     """
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, journal: Journal, stats: BrokerStats,
-                 end_turn: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        clock: Clock,
+        journal: Journal,
+        stats: BrokerStats,
+        end_turn: Callable[[], None],
+    ) -> None:
         self._broker = config.name
         self._store = store
         self._clock = clock
@@ -146,8 +153,7 @@ class ScheduleMessageService:
         self._end_turn()
 
     def _deliver(self, level: int, offset: int, physical_offset: int) -> bool:
-        """Store the message in its real topic.  A record that is deleted or has no destination counts as delivered.
-        """
+        """Store the message in its real topic.  A record that is deleted or has no destination counts as delivered."""
         stored = self._store.read_message(physical_offset)
         message = restored(stored) if stored is not None else None
         if message is None or message.topic == HALF_TOPIC:
@@ -162,8 +168,15 @@ class ScheduleMessageService:
             return False
         self._stats.delivered(level, message.topic, result.store_bytes)
         if self._journal.tracing:
-            self._journal.write(DelayedMessageDue(delay_level=level, delay_offset=offset, topic=message.topic,
-                                                  broker=self._broker, queue_id=message.queue_id))
+            self._journal.write(
+                DelayedMessageDue(
+                    delay_level=level,
+                    delay_offset=offset,
+                    topic=message.topic,
+                    broker=self._broker,
+                    queue_id=message.queue_id,
+                )
+            )
         return True
 
 
@@ -173,6 +186,16 @@ def restored(stored: StoredMessage) -> InboundMessage | None:
     if not topic or queue is None:
         return None
     return InboundMessage(
-        topic, int(queue), stored.body, names.encode(stored.properties).encode(),
-        0, stored.sys_flag, stored.flag, stored.born_ms,
-        host_of(stored.born_host), stored.reconsume_times, stored.prepared_offset, wait_store_ok=False)
+        topic,
+        int(queue),
+        stored.body,
+        names.encode(stored.properties).encode(),
+        0,
+        stored.sys_flag,
+        stored.flag,
+        stored.born_ms,
+        host_of(stored.born_host),
+        stored.reconsume_times,
+        stored.prepared_offset,
+        wait_store_ok=False,
+    )

@@ -12,19 +12,44 @@ from sandbox.transport.tcp_limits import TcpLimits
 
 BUILT_IN = {
     "autoDeleteUnusedStats": "true",  # with their topic or group; RocketMQ keeps them by default
-    "brokerTopicEnable": "true", "clusterTopicEnable": "true", "msgTraceTopicName": TRACE_TOPIC,
+    "brokerTopicEnable": "true",
+    "clusterTopicEnable": "true",
+    "msgTraceTopicName": TRACE_TOPIC,
     "clientCallbackExecutorThreads": "1",  # a broker has one thread; `exportMetrics` reads it as the CPUs
-    "compressedRegister": "false", "connectTimeoutMillis": str(int(TcpLimits.connect_s * 1000)),
-    "configBlackList": "configBlackList;brokerConfigPath", "forceRegister": "true",
-    "enableDetailStat": "true", "enableScheduleMessageStats": "true",
-    "filterDataCleanTimeSpan": str(KEEP_DEAD_MS), "filterServerNums": "0",
-    "flushCommitLogTimed": "true", "haTransferBatchSize": str(TRANSFER_BYTES), "maxMsgsNumBatch": str(MAX_FOUND),
+    "compressedRegister": "false",
+    "connectTimeoutMillis": str(int(TcpLimits.connect_s * 1000)),
+    "configBlackList": "configBlackList;brokerConfigPath",
+    "forceRegister": "true",
+    "enableDetailStat": "true",
+    "enableScheduleMessageStats": "true",
+    "filterDataCleanTimeSpan": str(KEEP_DEAD_MS),
+    "filterServerNums": "0",
+    "flushCommitLogTimed": "true",
+    "haTransferBatchSize": str(TRANSFER_BYTES),
+    "maxMsgsNumBatch": str(MAX_FOUND),
     "transferMsgByHeap": "true",
-}  # fmt: skip
-OFF = dict.fromkeys((
-    "brokerFastFailureEnable", "commercialEnable", "disableConsumeIfConsumerReadSlowly", "diskFallRecorded",
-    "duplicationEnable", "enableCalcFilterBitMap", "enableConsumeQueueExt", "enableDLegerCommitLog", "enableLmq",
-    "enableMultiDispatch", "enableScheduleAsyncDeliver", "fastFailIfNoBufferInStorePool",
-    "fetchNamesrvAddrByAddressServer", "filterSupportRetry", "isolateLogEnable",
-    "transientStorePoolEnable", "useTLS", "warmMapedFileEnable"), "false")  # fmt: skip
+}
+OFF = dict.fromkeys(
+    (
+        "brokerFastFailureEnable",
+        "commercialEnable",
+        "disableConsumeIfConsumerReadSlowly",
+        "diskFallRecorded",
+        "duplicationEnable",
+        "enableCalcFilterBitMap",
+        "enableConsumeQueueExt",
+        "enableDLegerCommitLog",
+        "enableLmq",
+        "enableMultiDispatch",
+        "enableScheduleAsyncDeliver",
+        "fastFailIfNoBufferInStorePool",
+        "fetchNamesrvAddrByAddressServer",
+        "filterSupportRetry",
+        "isolateLogEnable",
+        "transientStorePoolEnable",
+        "useTLS",
+        "warmMapedFileEnable",
+    ),
+    "false",
+)
 FIXED = BUILT_IN | OFF

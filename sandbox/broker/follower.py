@@ -19,8 +19,16 @@ class Follower:
     carries the log.  RocketMQ: `BrokerController.doRegisterBrokerAll`.
     """
 
-    def __init__(self, config: BrokerConfig, parts: BrokerParts, files: ConfigFiles, store: MessageStore,
-                 clock: ProcessClock, connector: Connector | None, registration: Registration) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        parts: BrokerParts,
+        files: ConfigFiles,
+        store: MessageStore,
+        clock: ProcessClock,
+        connector: Connector | None,
+        registration: Registration,
+    ) -> None:
         self.replica: HAClient | None = None
         self.slave_sync: SlaveSynchronize | None = None
         if config.is_master or connector is None:

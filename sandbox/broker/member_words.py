@@ -26,9 +26,16 @@ class MemberWords(NamedTuple):
 
 def words_of(data: ConsumerData, kept: Mapping[str, SubscriptionData]) -> MemberWords:
     """`kept`: the group's; one that differs in its version alone is the same object, and takes no memory of its own."""
-    return MemberWords(data.message_model, data.consume_type, tuple(
-        known if (known := kept.get(sub.topic)) is not None and known._replace(sub_version=sub.sub_version) == sub
-        else sub for sub in data.subscriptions))
+    return MemberWords(
+        data.message_model,
+        data.consume_type,
+        tuple(
+            known
+            if (known := kept.get(sub.topic)) is not None and known._replace(sub_version=sub.sub_version) == sub
+            else sub
+            for sub in data.subscriptions
+        ),
+    )
 
 
 @dataclass(slots=True)
@@ -63,5 +70,5 @@ def _tags(records: bytes) -> Iterator[bytes | None]:
         found = record.examine(records, at, len(records), check_crc=False)
         if not isinstance(found, record.Layout):
             return
-        yield properties.find(records[found.properties_at:found.properties_at + found.properties_bytes], TAGS)
+        yield properties.find(records[found.properties_at : found.properties_at + found.properties_bytes], TAGS)
         at += found.size

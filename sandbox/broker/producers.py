@@ -73,8 +73,12 @@ class ProducerManager:
 
     def channel_of(self, client_id: str) -> Channel | None:
         """The open connection of a client; of several the one registered last.  RocketMQ: `findChannel`."""
-        found = [info.channel for channels in self.groups.values() for info in channels.values()
-                 if info.client_id == client_id and info.channel.is_open]
+        found = [
+            info.channel
+            for channels in self.groups.values()
+            for info in channels.values()
+            if info.client_id == client_id and info.channel.is_open
+        ]
         return found[-1] if found else None
 
     def scan(self) -> list[Channel]:

@@ -23,9 +23,20 @@ class HeldPull:
 
     __slots__ = ("channel", "client_id", "due_ms", "group", "mq", "offset", "retry", "since_ms", "size_bytes", "wanted")
 
-    def __init__(self, *, group: str, mq: MessageQueue, client_id: str, offset: int, wanted: MessageFilter | None,
-                 channel: Channel, since_ms: int, due_ms: int, retry: Callable[["HeldPull"], None],
-                 size_bytes: int = PULL_BYTES) -> None:
+    def __init__(
+        self,
+        *,
+        group: str,
+        mq: MessageQueue,
+        client_id: str,
+        offset: int,
+        wanted: MessageFilter | None,
+        channel: Channel,
+        since_ms: int,
+        due_ms: int,
+        retry: Callable[["HeldPull"], None],
+        size_bytes: int = PULL_BYTES,
+    ) -> None:
         """`size_bytes`: its memory, estimated, beside `wanted`."""
         self.group = group
         self.mq = mq
@@ -96,8 +107,9 @@ class PullRequestHoldService:
             self._release([pull for pull in self._held[key] if pull.channel is channel])
             self._keep(key, [pull for pull in self._held[key] if pull.channel is not channel])
 
-    def notify_message_arriving(self, topic: str, queue_id: int, next_offset: int, tags_code: int,
-                                properties: dict[str, str] | None = None) -> None:
+    def notify_message_arriving(
+        self, topic: str, queue_id: int, next_offset: int, tags_code: int, properties: dict[str, str] | None = None
+    ) -> None:
         """A message is readable: its queue ends at `next_offset`.  Answers the pulls that waited for it."""
         now_ms = self._clock.now_ms()
 

@@ -102,16 +102,27 @@ class RebalanceLockManager:
                 del self.table[name]
         return len(self.table) >= MAX_GROUPS or sum(map(len, self.table.values())) >= MAX_LOCKS
 
-    def _try_lock(self, locks: dict[MessageQueue, LockEntry], group: str, client_id: str, mq: MessageQueue,
-                  now_ms: int) -> bool:
+    def _try_lock(
+        self, locks: dict[MessageQueue, LockEntry], group: str, client_id: str, mq: MessageQueue, now_ms: int
+    ) -> bool:
         old = locks.get(mq)
         expired = old is not None and now_ms - old.last_update_ms > self.max_live_ms
         if old is not None and not expired and old.client_id != client_id:
             left_ms = old.last_update_ms + self.max_live_ms - now_ms
-            self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=False, holder=old.client_id,
-                                         left_ms=left_ms))
-            self._journal.write(LockDenied(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
-                                           queue_id=mq.queue_id, holder=old.client_id, left_ms=left_ms))
+            self.attempts.append(
+                Attempt(now_ms, group, client_id, mq, granted=False, holder=old.client_id, left_ms=left_ms)
+            )
+            self._journal.write(
+                LockDenied(
+                    group=group,
+                    client_id=client_id,
+                    topic=mq.topic,
+                    broker=mq.broker,
+                    queue_id=mq.queue_id,
+                    holder=old.client_id,
+                    left_ms=left_ms,
+                )
+            )
             return False
         if old is None and len(locks) >= MAX_LOCKS_PER_GROUP:
             return False
@@ -119,9 +130,18 @@ class RebalanceLockManager:
         granted_ms = old.granted_ms if old is not None and not expired else now_ms
         locks[mq] = LockEntry(client_id, granted_ms, now_ms)
         self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=True, holder=client_id, left_ms=None))
-        self._journal.write(QueueLocked(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
-                                        queue_id=mq.queue_id, how=how, previous=old.client_id if old else None,
-                                        expires_at_ms=now_ms + self.max_live_ms))
+        self._journal.write(
+            QueueLocked(
+                group=group,
+                client_id=client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                how=how,
+                previous=old.client_id if old else None,
+                expires_at_ms=now_ms + self.max_live_ms,
+            )
+        )
         return True
 
     def _remove(self, group: str, mq: MessageQueue, entry: LockEntry, why: str) -> None:
@@ -129,5 +149,8 @@ class RebalanceLockManager:
         del locks[mq]
         if not locks:
             del self.table[group]
-        self._journal.write(QueueUnlocked(group=group, client_id=entry.client_id, topic=mq.topic, broker=mq.broker,
-                                          queue_id=mq.queue_id, why=why))
+        self._journal.write(
+            QueueUnlocked(
+                group=group, client_id=entry.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, why=why
+            )
+        )

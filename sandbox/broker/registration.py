@@ -75,8 +75,14 @@ class Registration:
     `BrokerOuterAPI.registerBrokerAll`, `registerIncrementBrokerData`.
     """
 
-    def __init__(self, config: BrokerConfig, clock: Clock, connector: Connector | None, addresses: Sequence[str],
-                 table: Callable[[], tuple[DataVersion, dict[str, TopicConfig]]]) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        connector: Connector | None,
+        addresses: Sequence[str],
+        table: Callable[[], tuple[DataVersion, dict[str, TopicConfig]]],
+    ) -> None:
         self._config = config
         self._clock = clock
         self._table = table
@@ -142,8 +148,14 @@ class Registration:
         if config.permission != READ_WRITE:
             topics = {name: topic._replace(permission=config.permission) for name, topic in topics.items()}
         body = RegisterBrokerBody(TopicConfigTable(version, topics)).encode()
-        header = RegisterBrokerHeader(config.name, config.address, config.cluster, config.ha_address, config.broker_id,
-                                      body_crc32=zlib.crc32(body) & 0x7FFF_FFFF)
+        header = RegisterBrokerHeader(
+            config.name,
+            config.address,
+            config.cluster,
+            config.ha_address,
+            config.broker_id,
+            body_crc32=zlib.crc32(body) & 0x7FFF_FFFF,
+        )
         return self._request(RequestCode.REGISTER_BROKER, header.to_ext(), body, flag=flag)
 
     def _request(self, code: RequestCode, ext: dict[str, str], body: bytes | None, *, flag: int = 0) -> RemotingCommand:

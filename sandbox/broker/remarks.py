@@ -34,10 +34,14 @@ def send_group_missing(group: str) -> str:
 
 
 def message_illegal(max_message_bytes: int) -> str:
-    return ("the message is illegal, maybe msg body or properties length not matched. "
-            f"msg body length limit {max_message_bytes}B, msg properties length limit 32KB.")
+    return (
+        "the message is illegal, maybe msg body or properties length not matched. "
+        f"msg body length limit {max_message_bytes}B, msg properties length limit 32KB."
+    )
 
 
 def store_unavailable(disk: str) -> str:
-    return ("service not available now. It may be caused by one of the following reasons: the broker's disk is full "
-            f"[{disk}], messages are put to the slave, message store has been shut down, etc.")
+    return (
+        "service not available now. It may be caused by one of the following reasons: the broker's disk is full "
+        f"[{disk}], messages are put to the slave, message store has been shut down, etc."
+    )

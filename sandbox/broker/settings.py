@@ -22,17 +22,31 @@ class Bounds(NamedTuple):
 
 # Settings read at each use; the rest takes effect at the broker's start.
 LIVE_NUMBERS = {
-    "brokerPermission": Bounds(0, 7), "transactionTimeOut": Bounds(0, 86_400_000),
-    "transactionCheckMax": Bounds(0, 1_000), "transactionCheckInterval": Bounds(1_000, 86_400_000),
-    "registerNameServerPeriod": Bounds(10_000, 60_000), "flushConsumerOffsetInterval": Bounds(1_000, 86_400_000),
-    "shortPollingTimeMills": Bounds(1_000, 60_000), "defaultQueryMaxNum": Bounds(1, 10_000),
+    "brokerPermission": Bounds(0, 7),
+    "transactionTimeOut": Bounds(0, 86_400_000),
+    "transactionCheckMax": Bounds(0, 1_000),
+    "transactionCheckInterval": Bounds(1_000, 86_400_000),
+    "registerNameServerPeriod": Bounds(10_000, 60_000),
+    "flushConsumerOffsetInterval": Bounds(1_000, 86_400_000),
+    "shortPollingTimeMills": Bounds(1_000, 60_000),
+    "defaultQueryMaxNum": Bounds(1, 10_000),
     "startAcceptSendRequestTimeStamp": Bounds(0, 2**62),
-    "fileReservedTime": Bounds(0, 87_600), "diskMaxUsedSpaceRatio": Bounds(10, 95),
-}  # fmt: skip
-LIVE_FLAGS = frozenset({
-    "autoCreateTopicEnable", "autoCreateSubscriptionGroup", "notifyConsumerIdsChangedEnable", "slaveReadEnable",
-    "enablePropertyFilter", "rejectTransactionMessage", "storeReplyMessageEnable", "traceOn",
-    "cleanFileForciblyEnable"})  # fmt: skip
+    "fileReservedTime": Bounds(0, 87_600),
+    "diskMaxUsedSpaceRatio": Bounds(10, 95),
+}
+LIVE_FLAGS = frozenset(
+    {
+        "autoCreateTopicEnable",
+        "autoCreateSubscriptionGroup",
+        "notifyConsumerIdsChangedEnable",
+        "slaveReadEnable",
+        "enablePropertyFilter",
+        "rejectTransactionMessage",
+        "storeReplyMessageEnable",
+        "traceOn",
+        "cleanFileForciblyEnable",
+    }
+)
 HOURS = re.compile(r"([01]?\d|2[0-3])(;([01]?\d|2[0-3])){0,23}")  # deleteWhen
 
 
@@ -42,13 +56,18 @@ def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, st
     found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
     found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
     found |= FIXED
-    found |= {"aclEnable": _text(config.acl is not None), "brokerName": config.name, "brokerIP1": ip,
-              "brokerIP2": ip, "listenPort": port,
-              "haListenPort": config.ha_address.rpartition(":")[2],
-              "brokerRole": store.replication if config.is_master else SLAVE,
-              "messageDelayLevel": delay_levels_text(store.delay_levels_ms),
-              "serverChannelMaxIdleTimeSeconds": str(config.channel_idle_ms // 1000),
-              "mappedFileSizeConsumeQueue": str(store.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES)}
+    found |= {
+        "aclEnable": _text(config.acl is not None),
+        "brokerName": config.name,
+        "brokerIP1": ip,
+        "brokerIP2": ip,
+        "listenPort": port,
+        "haListenPort": config.ha_address.rpartition(":")[2],
+        "brokerRole": store.replication if config.is_master else SLAVE,
+        "messageDelayLevel": delay_levels_text(store.delay_levels_ms),
+        "serverChannelMaxIdleTimeSeconds": str(config.channel_idle_ms // 1000),
+        "mappedFileSizeConsumeQueue": str(store.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES),
+    }
     return dict(sorted(found.items()))
 
 

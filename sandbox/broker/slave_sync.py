@@ -30,8 +30,9 @@ class SlaveSynchronize:
     it.  RocketMQ: `SlaveSynchronize` (spec broker-behaviour 12).
     """
 
-    def __init__(self, config: BrokerConfig, parts: BrokerParts, files: ConfigFiles, clock: Clock,
-                 connector: Connector) -> None:
+    def __init__(
+        self, config: BrokerConfig, parts: BrokerParts, files: ConfigFiles, clock: Clock, connector: Connector
+    ) -> None:
         self._config = config
         self._parts = parts
         self._files = files
@@ -41,7 +42,8 @@ class SlaveSynchronize:
             (RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics),
             (RequestCode.GET_ALL_CONSUMER_OFFSET, self._take_consumer_offsets),
             (RequestCode.GET_ALL_DELAY_OFFSET, self._take_delay_offsets),
-            (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._take_groups)]
+            (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._take_groups),
+        ]
         self._channel: Channel | None = None
         self._address = ""  # address of the channel
         self._step: int | None = None  # of the current round
@@ -86,9 +88,12 @@ class SlaveSynchronize:
                 self._channel, self._address = channel, master
                 self._ask()
 
-        self._connector.open(master, lambda commands, channel: self.inbox.take(lambda: self._heard(commands, channel)),
-                             lambda channel: self.inbox.take(lambda: self._lost(channel)),
-                             lambda channel: self.inbox.take(lambda: opened(channel)))
+        self._connector.open(
+            master,
+            lambda commands, channel: self.inbox.take(lambda: self._heard(commands, channel)),
+            lambda channel: self.inbox.take(lambda: self._lost(channel)),
+            lambda channel: self.inbox.take(lambda: opened(channel)),
+        )
 
     def _again(self) -> None:
         self._round_timer = self._clock.call_later(self._config.slave_sync_ms / 1000, self._again)

@@ -54,8 +54,9 @@ class BrokerStats:
         for topic, (count, size, requests) in self._turn.items():
             put = self._put.get(topic)
             if put is None:
-                put = self._put[topic] = _Put(self.items.item(items.TOPIC_PUT_NUMS, topic),
-                                              self.items.item(items.TOPIC_PUT_SIZE, topic))
+                put = self._put[topic] = _Put(
+                    self.items.item(items.TOPIC_PUT_NUMS, topic), self.items.item(items.TOPIC_PUT_SIZE, topic)
+                )
             put.nums.add(at_s, count, requests)
             put.sizes.add(at_s, size, requests)
             total += count

@@ -11,8 +11,15 @@ from sandbox.kernel.clock import Clock
 from sandbox.message.topic_names import group_complaint
 from sandbox.remoting.bodies import DataVersion, SubscriptionGroupConfig, SubscriptionGroupTable
 
-BUILT_IN = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY", "CID_ONSAPI_PULL",
-            "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER")  # fmt: skip
+BUILT_IN = (
+    "TOOLS_CONSUMER",
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+)
 SYSTEM_PREFIX = "CID_RMQ_SYS_"  # created even where groups are not created automatically
 MAX_SYSTEM_GROUPS = 64  # any client may name such a group
 
@@ -101,8 +108,7 @@ class SubscriptionGroupManager:
         return True
 
     def _totals(self) -> tuple[int, int]:
-        """Number of system groups, and of those neither system nor built in; counted again after a change.
-        """
+        """Number of system groups, and of those neither system nor built in; counted again after a change."""
         if self._counted is None or self._counted[0] is not self.version:
             system = sum(name.startswith(SYSTEM_PREFIX) for name in self.table)
             self._counted = (self.version, system, sum(name not in BUILT_IN for name in self.table) - system)
@@ -123,5 +129,3 @@ class SubscriptionGroupManager:
         self._save()
         if changes:
             self._journal.write(GroupChanged(group=group, broker=self._config.node, changes=changes))
-
-

@@ -24,8 +24,15 @@ class TopicConfigManager:
     writes the file and registers the change.
     """
 
-    def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal,
-                 changed: Callable[[TopicConfig | None], None], *, delay_levels: int) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        journal: Journal,
+        changed: Callable[[TopicConfig | None], None],
+        *,
+        delay_levels: int,
+    ) -> None:
         self._config = config
         self._clock = clock
         self._journal = journal
@@ -82,8 +89,11 @@ class TopicConfigManager:
 
         RocketMQ 4.9: `TopicConfigManager.updateOrderTopicConfig`; registered with name servers the next time.
         """
-        changed = {name: topic._replace(order=not topic.order) for name, topic in self.table.items()
-                   if topic.order != (name in names_in_order)}
+        changed = {
+            name: topic._replace(order=not topic.order)
+            for name, topic in self.table.items()
+            if topic.order != (name in names_in_order)
+        }
         if changed:
             self.table.update(changed)
             self.next_version()
@@ -107,8 +117,11 @@ class TopicConfigManager:
         if known is not None:
             topics, all_queues = topics - 1, all_queues - _queues(known)
         queues = _queues(wanted)
-        checks = (("topics", topics + 1, limits.topics), ("queues_per_topic", queues, limits.queues_per_topic),
-                  ("queues", all_queues + queues, limits.queues))
+        checks = (
+            ("topics", topics + 1, limits.topics),
+            ("queues_per_topic", queues, limits.queues_per_topic),
+            ("queues", all_queues + queues, limits.queues),
+        )
         for limit, value, allowed in checks:
             if allowed is not None and value > allowed:
                 self._limit_reached(limit, value, allowed, wanted.topic)
@@ -116,8 +129,7 @@ class TopicConfigManager:
         return None
 
     def counts(self, topic: str) -> bool:
-        """Whether this is an application's topic, whose number is limited.  Any client may use system topics.
-        """
+        """Whether this is an application's topic, whose number is limited.  Any client may use system topics."""
         return not (topic in self.system or topic.startswith(names.OF_GROUPS))
 
     def _totals(self) -> tuple[int, int]:
@@ -143,14 +155,18 @@ class TopicConfigManager:
         return topic in self.system or topic.startswith(names.SYSTEM_PREFIX)
 
     def to_json(self) -> dict[str, Any]:
-        return {"dataVersion": self.version.to_json(),
-                "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)}}
+        return {
+            "dataVersion": self.version.to_json(),
+            "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)},
+        }
 
     def load(self, content: Any) -> None:
         """Read `topics.json`; built-in topics stay if it lacks them.  Raises as `JsonFile.load` expects."""
         version = DataVersion.from_json(content.get("dataVersion", {}))
-        topics = {name: TopicConfig.from_json({"topicName": name, **values})
-                  for name, values in content.get("topicConfigTable", {}).items()}
+        topics = {
+            name: TopicConfig.from_json({"topicName": name, **values})
+            for name, values in content.get("topicConfigTable", {}).items()
+        }
         self.version = version
         self.table.update(topics)
 
@@ -164,15 +180,22 @@ class TopicConfigManager:
     def _built_in(self, delay_levels: int) -> list[TopicConfig]:
         config = self._config
         traces = [(names.TRACE_TOPIC, 1, READ_WRITE)] if config.trace_topic else []
-        rows = [(names.SELF_TEST_TOPIC, 1, READ_WRITE), (names.BENCHMARK_TOPIC, BENCHMARK_QUEUES, READ_WRITE),
-                (config.cluster, 16, READ_WRITE | PERM_INHERIT), (config.name, 1, READ_WRITE | PERM_INHERIT),
-                (names.OFFSET_MOVED_TOPIC, 1, READ_WRITE),
-                (names.SCHEDULE_TOPIC, delay_levels, READ_WRITE),
-                *traces, (config.cluster + names.REPLY_SUFFIX, 1, READ_WRITE)]
+        rows = [
+            (names.SELF_TEST_TOPIC, 1, READ_WRITE),
+            (names.BENCHMARK_TOPIC, BENCHMARK_QUEUES, READ_WRITE),
+            (config.cluster, 16, READ_WRITE | PERM_INHERIT),
+            (config.name, 1, READ_WRITE | PERM_INHERIT),
+            (names.OFFSET_MOVED_TOPIC, 1, READ_WRITE),
+            (names.SCHEDULE_TOPIC, delay_levels, READ_WRITE),
+            *traces,
+            (config.cluster + names.REPLY_SUFFIX, 1, READ_WRITE),
+        ]
         if config.auto_create_topic:
             rows.append((names.AUTO_CREATE_TOPIC, config.default_topic_queues, READ_WRITE | PERM_INHERIT))
-        return [TopicConfig(name, read_queues=queues, write_queues=queues, permission=permission)
-                for name, queues, permission in rows]
+        return [
+            TopicConfig(name, read_queues=queues, write_queues=queues, permission=permission)
+            for name, queues, permission in rows
+        ]
 
     def _put(self, topic: TopicConfig, how: str) -> None:
         topics, queues = self._totals()
@@ -187,9 +210,18 @@ class TopicConfigManager:
         self.version = self.version.next(self._clock.now_ms())
         self._changed(now)
         read, write = self.lost.pop(topic.topic, (None, None))
-        self._journal.write(TopicChanged(topic=topic.topic, broker=self._config.node, read_queues=topic.read_queues,
-                                         write_queues=topic.write_queues, permission=topic.permission, how=how,
-                                         lost_read_queues=read, lost_write_queues=write))
+        self._journal.write(
+            TopicChanged(
+                topic=topic.topic,
+                broker=self._config.node,
+                read_queues=topic.read_queues,
+                write_queues=topic.write_queues,
+                permission=topic.permission,
+                how=how,
+                lost_read_queues=read,
+                lost_write_queues=write,
+            )
+        )
 
     def _limit_reached(self, limit: str, value: int, allowed: int, who: str) -> None:
         now_ms = self._clock.now_ms()

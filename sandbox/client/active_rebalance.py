@@ -75,10 +75,18 @@ class ActiveRebalance:
         member = self._member
         pq.dropped = True
         member.process_queues.pop(mq, None)
-        member.instance.journal.write(QueueDropped(
-            group=member.group, client_id=member.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
-            reason=reason, offset=pq.released_offset, unfinished=pq.unfinished_runs(),
-        ))  # fmt: skip
+        member.instance.journal.write(
+            QueueDropped(
+                group=member.group,
+                client_id=member.client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                reason=reason,
+                offset=pq.released_offset,
+                unfinished=pq.unfinished_runs(),
+            )
+        )
 
     def drop_all(self) -> None:
         """The member stops; what it committed last is written with each queue."""
@@ -132,7 +140,15 @@ class ActiveRebalance:
 
 def write_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
     """A queue is ours and we know where we begin."""
-    member.instance.journal.write(QueueTaken(
-        group=member.group, client_id=member.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
-        start_offset=start.offset or 0, trace=start.trace, from_where=member.from_where.value,
-    ))  # fmt: skip
+    member.instance.journal.write(
+        QueueTaken(
+            group=member.group,
+            client_id=member.client_id,
+            topic=mq.topic,
+            broker=mq.broker,
+            queue_id=mq.queue_id,
+            start_offset=start.offset or 0,
+            trace=start.trace,
+            from_where=member.from_where.value,
+        )
+    )

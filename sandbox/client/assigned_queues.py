@@ -48,8 +48,13 @@ class AssignedQueues:
     def states(self) -> list[AssignedQueue]:
         return [self._table[mq] for mq in sorted(self._table)]
 
-    def update(self, queues: Iterable[MessageQueue], queue_of: Callable[[MessageQueue], ProcessQueue], *,
-               topic: str | None = None) -> None:  # fmt: skip
+    def update(
+        self,
+        queues: Iterable[MessageQueue],
+        queue_of: Callable[[MessageQueue], ProcessQueue],
+        *,
+        topic: str | None = None,
+    ) -> None:
         """From now on these, of one topic or of all: the others are dropped, known ones keep what they have."""
         wanted = sorted(queues)
         for mq in [mq for mq in self._table if topic in (None, mq.topic) and mq not in wanted]:

@@ -47,18 +47,22 @@ SYS_COMMIT = 1
 SYS_SUSPEND = 2
 SYS_SUBSCRIPTION = 4
 
-SEND_STORED = frozenset({
-    ResponseCode.SUCCESS,
-    ResponseCode.FLUSH_DISK_TIMEOUT,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE,
-})  # fmt: skip
-PULL_ANSWERED = frozenset({
-    ResponseCode.SUCCESS,
-    ResponseCode.PULL_NOT_FOUND,
-    ResponseCode.PULL_RETRY_IMMEDIATELY,
-    ResponseCode.PULL_OFFSET_MOVED,
-})  # fmt: skip
+SEND_STORED = frozenset(
+    {
+        ResponseCode.SUCCESS,
+        ResponseCode.FLUSH_DISK_TIMEOUT,
+        ResponseCode.FLUSH_SLAVE_TIMEOUT,
+        ResponseCode.SLAVE_NOT_AVAILABLE,
+    }
+)
+PULL_ANSWERED = frozenset(
+    {
+        ResponseCode.SUCCESS,
+        ResponseCode.PULL_NOT_FOUND,
+        ResponseCode.PULL_RETRY_IMMEDIATELY,
+        ResponseCode.PULL_OFFSET_MOVED,
+    }
+)
 
 
 class PullAnswer(NamedTuple):
@@ -196,7 +200,12 @@ class ClientApi:
         return OffsetResponseHeader.from_ext(answer.ext).offset
 
     async def _ask(
-        self, address: str, code: RequestCode, header: RequestHeader | None = None, *, body: bytes | None = None,
+        self,
+        address: str,
+        code: RequestCode,
+        header: RequestHeader | None = None,
+        *,
+        body: bytes | None = None,
         timeout_ms: int | None = None,
     ) -> RemotingCommand:
         return await self._requests.ask(address, code, header, body=body, timeout_ms=timeout_ms)

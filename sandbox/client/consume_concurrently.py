@@ -32,8 +32,13 @@ class ConsumeMessageConcurrentlyService:
     """
 
     def __init__(
-        self, config: PushConsumerConfig, instance: ClientInstance, tasks: Tasks, queues: OwnedQueues,
-        calls: ListenerCalls, listener: ConcurrentListener,
+        self,
+        config: PushConsumerConfig,
+        instance: ClientInstance,
+        tasks: Tasks,
+        queues: OwnedQueues,
+        calls: ListenerCalls,
+        listener: ConcurrentListener,
     ) -> None:
         self._config = config
         self._clock = instance.clock
@@ -73,7 +78,10 @@ class ConsumeMessageConcurrentlyService:
             await self._settle(messages, pq, context, status)
 
     async def _settle(
-        self, finished: list[Message], pq: ProcessQueue, context: ConsumeConcurrentlyContext,
+        self,
+        finished: list[Message],
+        pq: ProcessQueue,
+        context: ConsumeConcurrentlyContext,
         status: ConsumeConcurrentlyStatus | None,
     ) -> None:
         """Send failed messages back, forget the finished ones, note the offset."""
@@ -122,6 +130,13 @@ class ConsumeMessageConcurrentlyService:
 
 def _retried_here(group: str, mq: MessageQueue, message: Message) -> MessageRetried:
     return MessageRetried(
-        group=group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset_of(message),
-        delay_level=0, reconsume_times=message.reconsume_times, why="result", target="local",
-    )  # fmt: skip
+        group=group,
+        topic=mq.topic,
+        broker=mq.broker,
+        queue_id=mq.queue_id,
+        offset=offset_of(message),
+        delay_level=0,
+        reconsume_times=message.reconsume_times,
+        why="result",
+        target="local",
+    )

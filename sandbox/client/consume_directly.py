@@ -19,7 +19,7 @@ RESULTS = {
     ConsumeOrderlyStatus.COMMIT: "CR_COMMIT",
     ConsumeOrderlyStatus.ROLLBACK: "CR_ROLLBACK",
     ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT: "CR_LATER",
-}  # fmt: skip
+}
 
 
 @runtime_checkable
@@ -30,8 +30,13 @@ class Listeners(Protocol):
 
 
 async def consumed_directly(
-    clock: Clock, listener: Callable[[list[Message], Any], Awaitable[Any]], message: Message, context: Any, *,
-    retry_topic: str, orderly: bool,
+    clock: Clock,
+    listener: Callable[[list[Message], Any], Awaitable[Any]],
+    message: Message,
+    context: Any,
+    *,
+    retry_topic: str,
+    orderly: bool,
 ) -> bytes:
     """What the listener makes of it: the body of the answer.  Nothing is committed, retried or counted.
 
@@ -48,7 +53,9 @@ async def consumed_directly(
         log.info("the listener failed with %s", message.unique_key, exc_info=True)
         result, remark = "CR_THROW_EXCEPTION", f"{type(why).__name__}: {why}"
     answer: dict[str, object] = {
-        "autoCommit": getattr(context, "auto_commit", True), "consumeResult": result, "order": orderly,
+        "autoCommit": getattr(context, "auto_commit", True),
+        "consumeResult": result,
+        "order": orderly,
         "spentTimeMills": clock.now_ms() - began_ms,
-    }  # fmt: skip
+    }
     return dumps(answer if remark is None else {**answer, "remark": remark})

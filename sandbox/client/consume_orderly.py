@@ -37,8 +37,13 @@ class ConsumeMessageOrderlyService:
     """
 
     def __init__(
-        self, config: PushConsumerConfig, instance: ClientInstance, tasks: Tasks, queues: OwnedQueues,
-        calls: ListenerCalls, listener: OrderlyListener,
+        self,
+        config: PushConsumerConfig,
+        instance: ClientInstance,
+        tasks: Tasks,
+        queues: OwnedQueues,
+        calls: ListenerCalls,
+        listener: OrderlyListener,
     ) -> None:
         self._config = config
         self._clustering = config.model is MessageModel.CLUSTERING

@@ -125,7 +125,11 @@ class ListenerCalls:
         self._watch = watch
 
     async def call(
-        self, listener: Callable[[], Awaitable[Status | None]], messages: list[Message], pq: ProcessQueue, thread: int,
+        self,
+        listener: Callable[[], Awaitable[Status | None]],
+        messages: list[Message],
+        pq: ProcessQueue,
+        thread: int,
         successes: Collection[Status],
     ) -> Status | None:
         """What the listener says; None when it failed, which concerns the application only.
@@ -181,22 +185,48 @@ class ListenerCalls:
         return now_ms
 
     def _write(self, messages: list[Message], pq: ProcessQueue, outcome: str, started_ms: int, thread: int) -> None:
-        report_consumed(self._instance.journal, pq.mq, messages, group=self._config.group,
-                        client_id=self._instance.client_id, outcome=outcome, started_ms=started_ms, thread=thread,
-                        handler=self.handler)  # fmt: skip
+        report_consumed(
+            self._instance.journal,
+            pq.mq,
+            messages,
+            group=self._config.group,
+            client_id=self._instance.client_id,
+            outcome=outcome,
+            started_ms=started_ms,
+            thread=thread,
+            handler=self.handler,
+        )
 
 
 def report_consumed(
-    journal: Journal, mq: MessageQueue, messages: list[Message], *, group: str, client_id: str, outcome: str,
-    started_ms: int, thread: int, handler: str,
+    journal: Journal,
+    mq: MessageQueue,
+    messages: list[Message],
+    *,
+    group: str,
+    client_id: str,
+    outcome: str,
+    started_ms: int,
+    thread: int,
+    handler: str,
 ) -> None:
     """Write the outcome of messages of one queue to the journal, while it takes details."""
     if not journal.tracing:
         return
-    journal.write(MessagesConsumed(
-        group=group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
-        offsets=tuple(map(offset_of, messages)), keys=tuple(message.keys for message in messages),
-        sharding=tuple(message.properties.get(SHARDING_KEY) or message.keys for message in messages),
-        outcome=outcome, reconsume_times=messages[0].reconsume_times, started_ms=started_ms, thread=thread,
-        handler=handler,
-    ))  # fmt: skip
+    journal.write(
+        MessagesConsumed(
+            group=group,
+            client_id=client_id,
+            topic=mq.topic,
+            broker=mq.broker,
+            queue_id=mq.queue_id,
+            offsets=tuple(map(offset_of, messages)),
+            keys=tuple(message.keys for message in messages),
+            sharding=tuple(message.properties.get(SHARDING_KEY) or message.keys for message in messages),
+            outcome=outcome,
+            reconsume_times=messages[0].reconsume_times,
+            started_ms=started_ms,
+            thread=thread,
+            handler=handler,
+        )
+    )

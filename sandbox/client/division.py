@@ -101,11 +101,19 @@ class AssignmentNews:
         self._last_written[topic] = found
         member = self._member
         broadcasting = member.model is MessageModel.BROADCASTING
-        member.instance.journal.write(QueuesAssigned(
-            group=member.group, client_id=member.client_id, topic=topic, trigger=trigger,
-            strategy="" if broadcasting else member.strategy.name, members=members, queues=queues,
-            added=_keys(added), dropped=_keys(dropped),
-        ))  # fmt: skip
+        member.instance.journal.write(
+            QueuesAssigned(
+                group=member.group,
+                client_id=member.client_id,
+                topic=topic,
+                trigger=trigger,
+                strategy="" if broadcasting else member.strategy.name,
+                members=members,
+                queues=queues,
+                added=_keys(added),
+                dropped=_keys(dropped),
+            )
+        )
 
 
 def _keys(queues: list[MessageQueue]) -> tuple[str, ...]:

@@ -82,7 +82,15 @@ class FlowControl:
     def _report(self, pq: ProcessQueue, name: str | None, value: int, allowed: int) -> None:
         pq.flow_control = name
         puller = self._puller
-        puller.instance.journal.write(FlowControlChanged(
-            group=puller.group, client_id=puller.client_id, topic=pq.mq.topic, broker=pq.mq.broker,
-            queue_id=pq.mq.queue_id, limit=name, value=value, allowed=allowed,
-        ))  # fmt: skip
+        puller.instance.journal.write(
+            FlowControlChanged(
+                group=puller.group,
+                client_id=puller.client_id,
+                topic=pq.mq.topic,
+                broker=pq.mq.broker,
+                queue_id=pq.mq.queue_id,
+                limit=name,
+                value=value,
+                allowed=allowed,
+            )
+        )

@@ -42,8 +42,15 @@ class Incoming:
     """
 
     def __init__(
-        self, consumers: Mapping[str, Consumer], producers: Mapping[str, Publisher], requests: ReplyFutures, *,
-        clock: ProcessClock, tasks: Tasks, wake_rebalance: Callable[[str], None], body_bytes: int,
+        self,
+        consumers: Mapping[str, Consumer],
+        producers: Mapping[str, Publisher],
+        requests: ReplyFutures,
+        *,
+        clock: ProcessClock,
+        tasks: Tasks,
+        wake_rebalance: Callable[[str], None],
+        body_bytes: int,
     ) -> None:
         self._consumers = consumers
         self._producers = producers
@@ -145,8 +152,9 @@ class Incoming:
         self._tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
         return None
 
-    async def _directly(self, consumer: Listeners, message: Message, broker: str, command: RemotingCommand,
-                        channel: Channel) -> None:
+    async def _directly(
+        self, consumer: Listeners, message: Message, broker: str, command: RemotingCommand, channel: Channel
+    ) -> None:
         try:
             body = await consumer.consume_directly(message, broker)
             await self._clock.going_on()

@@ -42,7 +42,13 @@ class ClientInstance:
     """
 
     def __init__(
-        self, config: ClientConfig, *, clock: Clock, chance: Chance, connector: Connector, journal: Journal,
+        self,
+        config: ClientConfig,
+        *,
+        clock: Clock,
+        chance: Chance,
+        connector: Connector,
+        journal: Journal,
         files: FileStore | None = None,
     ) -> None:
         self.config = config
@@ -59,16 +65,25 @@ class ClientInstance:
         self._rebalance_alarm = Alarm(self.clock)
         self.requests = ReplyFutures(self.chance.fork("requests"))
         self.incoming = Incoming(
-            self.consumers, self.producers, self.requests, clock=self.clock, tasks=self.tasks,
-            wake_rebalance=self.wake_rebalance, body_bytes=config.body_bytes,
-        )  # fmt: skip
+            self.consumers,
+            self.producers,
+            self.requests,
+            clock=self.clock,
+            tasks=self.tasks,
+            wake_rebalance=self.wake_rebalance,
+            body_bytes=config.body_bytes,
+        )
         self.connections = Connections(connector, self.clock, config, self.incoming.handle)
         self.api = ClientApi(self.connections, config)
         self.routes = RouteTable(self.chance.fork("routes"))
         self.name_servers = NameServers(
-            config.name_servers, self.api, self.routes, self.chance.fork("name servers"), journal,
+            config.name_servers,
+            self.api,
+            self.routes,
+            self.chance.fork("name servers"),
+            journal,
             client_id=self.client_id,
-        )  # fmt: skip
+        )
         self.keys = UniqueKeys(bytes(map(int, config.ip.split("."))), config.pid, java_hash(self.client_id))
         self.inner_producer = Producer(ProducerConfig(group=INNER_PRODUCER_GROUP), self)
         self.dropped: dict[tuple[str, str], int] = {}  # (group, topic) → messages dropped by their tag's text

@@ -50,10 +50,16 @@ class Steps:
             yield
         finally:
             took_ms = round((clock.monotonic() - began_s) * 1000)
-            self._process.journal.write(LifecycleStep(
-                group=self._group, client_id=self._process.client_id, phase=self._phase, step=number, name=name,
-                took_ms=took_ms,
-            ))  # fmt: skip
+            self._process.journal.write(
+                LifecycleStep(
+                    group=self._group,
+                    client_id=self._process.client_id,
+                    phase=self._phase,
+                    step=number,
+                    name=name,
+                    took_ms=took_ms,
+                )
+            )
 
 
 class LifeCycle:
@@ -64,7 +70,12 @@ class LifeCycle:
     """
 
     def __init__(
-        self, kind: str, group: str, process: Process, queues: dict[MessageQueue, ProcessQueue], *,
+        self,
+        kind: str,
+        group: str,
+        process: Process,
+        queues: dict[MessageQueue, ProcessQueue],
+        *,
         halt: Callable[[], None],
     ) -> None:
         self.state = "created"
@@ -129,10 +140,14 @@ class LifeCycle:
         """A member that will not finish its messages, or not soon, says which they are."""
         self.state = state
         held = sorted(self._queues.items(), key=lambda item: item[0]) if state in NOT_FINISHING else ()
-        self.process.journal.write(MemberStateChanged(
-            group=self._group, client_id=self.process.client_id, state=state,
-            unfinished=tuple((mq.key, pq.unfinished_runs()) for mq, pq in held if pq.has_unfinished),
-        ))  # fmt: skip
+        self.process.journal.write(
+            MemberStateChanged(
+                group=self._group,
+                client_id=self.process.client_id,
+                state=state,
+                unfinished=tuple((mq.key, pq.unfinished_runs()) for mq, pq in held if pq.has_unfinished),
+            )
+        )
 
 
 class Startable(ABC):

@@ -33,9 +33,7 @@ class ConsumeOrderlyContext:
     suspend_ms: int = -1
 
 
-ConcurrentListener = Callable[
-    [list[Message], ConsumeConcurrentlyContext], Awaitable[ConsumeConcurrentlyStatus | None]
-]
+ConcurrentListener = Callable[[list[Message], ConsumeConcurrentlyContext], Awaitable[ConsumeConcurrentlyStatus | None]]
 """Any order, any number at once.  An exception or None counts as RECONSUME_LATER."""
 
 OrderlyListener = Callable[[list[Message], ConsumeOrderlyContext], Awaitable[ConsumeOrderlyStatus | None]]
@@ -46,7 +44,8 @@ def inside_namespace(namespace: str, listener: Callable[..., Awaitable[Any]]) ->
     """The listener, given messages with topics as the application wrote them.  RocketMQ: `resetRetryAndNamespace`."""
 
     async def heard(messages: list[Message], context: object) -> Any:
-        return await listener([replace(each, topic=without_namespace(namespace, each.topic)) for each in messages],
-                              context)
+        return await listener(
+            [replace(each, topic=without_namespace(namespace, each.topic)) for each in messages], context
+        )
 
     return heard

@@ -56,9 +56,15 @@ class LitePullConsumer(Startable):
         )
         self._by_hand: bool | None = None  # assigned, subscribed, or neither yet
         self._pulls = LitePullTasks(
-            config, instance, self.tasks, self.assigned, self.fetched, FlowControl(self),
-            subscription_of=self.subscription_of, first_offset=self._first_offset,
-        )  # fmt: skip
+            config,
+            instance,
+            self.tasks,
+            self.assigned,
+            self.fetched,
+            FlowControl(self),
+            subscription_of=self.subscription_of,
+            first_offset=self._first_offset,
+        )
         self.rebalancer = ActiveRebalance(self)
         self._commit_from_ms = 0
         self._watch = TopicWatch(self.fetch_message_queues)
@@ -234,9 +240,11 @@ class LitePullConsumer(Startable):
     def data(self) -> ConsumerData:
         """Our part of a heartbeat; with queues chosen by hand it names no topic."""
         return ConsumerData(
-            group_name=self.group, consume_type="CONSUME_ACTIVELY", message_model=self.config.model.value,
+            group_name=self.group,
+            consume_type="CONSUME_ACTIVELY",
+            message_model=self.config.model.value,
             subscriptions=tuple(subscription.data() for subscription in self.subscriptions.values()),
-        )  # fmt: skip
+        )
 
     def topics(self) -> list[str]:
         return list(self.subscriptions)
@@ -269,9 +277,13 @@ class LitePullConsumer(Startable):
     async def beginning(self, mq: MessageQueue) -> StartOffset:
         """As a push consumer would begin, but memory is asked before the store."""
         return await compute_pull_from_where(
-            mq, self.offset_store, self.instance, where=self.config.from_where, timestamp_ms=self.timestamp_ms,
+            mq,
+            self.offset_store,
+            self.instance,
+            where=self.config.from_where,
+            timestamp_ms=self.timestamp_ms,
             how=ReadOffsetType.MEMORY_FIRST_THEN_STORE,
-        )  # fmt: skip
+        )
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
         self.assigned.update(mine, self._queue_of, topic=topic)

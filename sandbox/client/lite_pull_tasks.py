@@ -33,8 +33,15 @@ class LitePullTasks:
     """
 
     def __init__(
-        self, config: LitePullConsumerConfig, instance: ClientInstance, tasks: Tasks, assigned: AssignedQueues,
-        fetched: FetchedBatches, flow_control: FlowControl, *, subscription_of: Callable[[str], Subscription],
+        self,
+        config: LitePullConsumerConfig,
+        instance: ClientInstance,
+        tasks: Tasks,
+        assigned: AssignedQueues,
+        fetched: FetchedBatches,
+        flow_control: FlowControl,
+        *,
+        subscription_of: Callable[[str], Subscription],
         first_offset: Callable[[MessageQueue], Awaitable[int | None]],
     ) -> None:
         self._config = config
@@ -108,15 +115,22 @@ class LitePullTasks:
         try:
             subscription = self._subscription_of(state.mq.topic)
             answer = await self._api.pull(
-                state.mq, sent_as(subscription), offset=offset, count=self._config.pull_batch, sys_flag=SYS_FLAG,
-                suspend_ms=BROKER_SUSPEND_MS, timeout_ms=BLOCKING_TIMEOUT_MS,
-            )  # fmt: skip
+                state.mq,
+                sent_as(subscription),
+                offset=offset,
+                count=self._config.pull_batch,
+                sys_flag=SYS_FLAG,
+                suspend_ms=BROKER_SUSPEND_MS,
+                timeout_ms=BLOCKING_TIMEOUT_MS,
+            )
         except SandboxError as why:
             log.debug("pull of %s failed: %s", state.mq.key, why)
             if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_BUSY
-            return Pause("not_subscribed" if isinstance(why, ClientError) else "pull_failed",
-                         self._instance.config.pull_delay_on_exception_ms / 1000)  # fmt: skip
+            return Pause(
+                "not_subscribed" if isinstance(why, ClientError) else "pull_failed",
+                self._instance.config.pull_delay_on_exception_ms / 1000,
+            )
         if pq.dropped:
             return DISCARD
         await self._take_over(state, subscription, answer)

@@ -66,10 +66,18 @@ class LocalFileOffsetStore(OffsetMemory):
         for mq, offset in changed.items():
             self.note_safe(mq, offset)
             if self._journal.tracing:
-                self._journal.write(OffsetCommitted(
-                    group=self._group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset,
-                    previous=before.get(mq), by=by, client_id=self._client_id,
-                ))  # fmt: skip
+                self._journal.write(
+                    OffsetCommitted(
+                        group=self._group,
+                        topic=mq.topic,
+                        broker=mq.broker,
+                        queue_id=mq.queue_id,
+                        offset=offset,
+                        previous=before.get(mq),
+                        by=by,
+                        client_id=self._client_id,
+                    )
+                )
         self._journal.write(OffsetsPersisted(owner=self._client_id, file=self.file, entries=len(after)))
 
     async def persist(self, mq: MessageQueue, *, by: str) -> None:
@@ -94,8 +102,10 @@ class LocalFileOffsetStore(OffsetMemory):
                 log.warning("skipping offset file %s: %s", name, error)
                 damage = error
         if damage is not None:
-            raise ClientError(f"the offsets in {self.file} and its backup cannot be read: put a whole file in their "
-                              "place, or move both away to start without offsets")
+            raise ClientError(
+                f"the offsets in {self.file} and its backup cannot be read: put a whole file in their "
+                "place, or move both away to start without offsets"
+            )
         return {}
 
 

@@ -17,7 +17,13 @@ class NameServers:
     """Starts at a random one, stays while it works, goes on to the next when it fails (spec remoting 1.5)."""
 
     def __init__(
-        self, addresses: tuple[str, ...], api: ClientApi, routes: RouteTable, chance: Chance, journal: Journal, *,
+        self,
+        addresses: tuple[str, ...],
+        api: ClientApi,
+        routes: RouteTable,
+        chance: Chance,
+        journal: Journal,
+        *,
         client_id: str,
     ) -> None:
         self._addresses = addresses
@@ -70,8 +76,10 @@ class NameServers:
 
 def _shrunk(route: TopicRouteData, queues: int) -> TopicRouteData:
     """The route with at most so many queues on each broker."""
-    return route._replace(queues=tuple(
-        queue._replace(read_queues=least, write_queues=least)
-        for queue in route.queues
-        for least in (min(queues, queue.read_queues),)
-    ))  # fmt: skip
+    return route._replace(
+        queues=tuple(
+            queue._replace(read_queues=least, write_queues=least)
+            for queue in route.queues
+            for least in (min(queues, queue.read_queues),)
+        )
+    )

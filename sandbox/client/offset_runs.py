@@ -55,8 +55,10 @@ class OffsetRuns:
         at = max(0, bisect_right(self._starts, offset) - 1)
         if at + 1 >= len(self._starts):  # nearly always: boards ask for each queue at each frame
             return max(0, self._ends[at] - max(self._starts[at], offset) + 1) if self._starts else 0
-        return sum(max(0, last - max(first, offset) + 1)
-                   for first, last in zip(self._starts[at:], self._ends[at:], strict=True))
+        return sum(
+            max(0, last - max(first, offset) + 1)
+            for first, last in zip(self._starts[at:], self._ends[at:], strict=True)
+        )
 
     def runs(self) -> tuple[Run, ...]:
         return tuple(zip(self._starts, self._ends, strict=True))

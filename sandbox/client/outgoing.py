@@ -12,10 +12,17 @@ from sandbox.message.sys_flag import TRANSACTION_PREPARED
 from sandbox.remoting.headers import SendHeader
 
 MAX_TOPIC_CHARS = 127
-NOT_FOR_SENDING = frozenset({
-    "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC",
-    "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT",
-})  # fmt: skip
+NOT_FOR_SENDING = frozenset(
+    {
+        "SCHEDULE_TOPIC_XXXX",
+        "RMQ_SYS_TRANS_HALF_TOPIC",
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+        "SELF_TEST_TOPIC",
+        "OFFSET_MOVED_EVENT",
+    }
+)
+
 
 class Outgoing(NamedTuple):
     """What goes on the wire; the header still lacks its queue."""
@@ -89,7 +96,13 @@ def pack_batch(messages: list[Message], config: ProducerConfig, *, born_ms: int)
 
 def _header(config: ProducerConfig, pairs: str, sys_flag: int, flag: int, born_ms: int) -> SendHeader:
     return SendHeader(
-        group=config.group, topic="", default_topic=config.create_topic_key,
-        default_topic_queues=config.default_topic_queues, queue_id=-1, sys_flag=sys_flag, born_ms=born_ms, flag=flag,
+        group=config.group,
+        topic="",
+        default_topic=config.create_topic_key,
+        default_topic_queues=config.default_topic_queues,
+        queue_id=-1,
+        sys_flag=sys_flag,
+        born_ms=born_ms,
+        flag=flag,
         properties=pairs,
-    )  # fmt: skip
+    )

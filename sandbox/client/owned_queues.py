@@ -23,8 +23,14 @@ class OwnedQueues:
     """`table` by queue; other parts of the consumer read it.  RocketMQ: `processQueueTable` of `RebalancePushImpl`."""
 
     def __init__(
-        self, config: PushConsumerConfig, instance: ClientInstance, life: LifeCycle,
-        table: dict[MessageQueue, ProcessQueue], offset_store: WatchedOffsetStore, locks: QueueLocks, *,
+        self,
+        config: PushConsumerConfig,
+        instance: ClientInstance,
+        life: LifeCycle,
+        table: dict[MessageQueue, ProcessQueue],
+        offset_store: WatchedOffsetStore,
+        locks: QueueLocks,
+        *,
         timestamp_ms: int,
     ) -> None:
         self.table = table
@@ -60,10 +66,18 @@ class OwnedQueues:
         self.offset_store.note_safe(mq, start.offset)
         pq.last_pull_ms = clock.now_ms()
         self.table[mq] = pq
-        self._instance.journal.write(QueueTaken(
-            group=config.group, client_id=self._instance.client_id, topic=mq.topic, broker=mq.broker,
-            queue_id=mq.queue_id, start_offset=start.offset, trace=start.trace, from_where=config.from_where.value,
-        ))  # fmt: skip
+        self._instance.journal.write(
+            QueueTaken(
+                group=config.group,
+                client_id=self._instance.client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                start_offset=start.offset,
+                trace=start.trace,
+                from_where=config.from_where.value,
+            )
+        )
         return True
 
     async def release(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
@@ -91,10 +105,18 @@ class OwnedQueues:
     def remove(self, mq: MessageQueue, pq: ProcessQueue, reason: str) -> None:
         """Out of the table; what it held is another owner's now."""
         self.table.pop(mq, None)
-        self._instance.journal.write(QueueDropped(
-            group=self._config.group, client_id=self._instance.client_id, topic=mq.topic, broker=mq.broker,
-            queue_id=mq.queue_id, reason=reason, offset=pq.released_offset, unfinished=pq.unfinished_runs(),
-        ))  # fmt: skip
+        self._instance.journal.write(
+            QueueDropped(
+                group=self._config.group,
+                client_id=self._instance.client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                reason=reason,
+                offset=pq.released_offset,
+                unfinished=pq.unfinished_runs(),
+            )
+        )
 
     async def _unlock_later(self, mq: MessageQueue) -> None:
         await self._instance.clock.sleep(UNLOCK_LATER_S)

@@ -45,9 +45,16 @@ class PinWatch:
             offset, key, since_ms = oldest
             if now_ms - since_ms > PINNED_AFTER_MS and pq.pinned_offset != offset:
                 pq.pinned_offset = offset
-                self._journal.write(MessagePinned(
-                    group=self._group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset,
-                    key=key, age_ms=now_ms - since_ms,
-                ))  # fmt: skip
+                self._journal.write(
+                    MessagePinned(
+                        group=self._group,
+                        topic=mq.topic,
+                        broker=mq.broker,
+                        queue_id=mq.queue_id,
+                        offset=offset,
+                        key=key,
+                        age_ms=now_ms - since_ms,
+                    )
+                )
         if at_work:
             self.begin()

@@ -42,9 +42,15 @@ class Producer(Startable):
         self.on_check: OnCheck | None = None
         self.async_sends = AsyncSends(config.group, config.async_sends, instance.tasks)
         self._sender = Sender(
-            config, self.faults, client_id=instance.client_id, clock=instance.clock, journal=instance.journal,
-            api=instance.api, routes=instance.routes, name_servers=instance.name_servers,
-        )  # fmt: skip
+            config,
+            self.faults,
+            client_id=instance.client_id,
+            clock=instance.clock,
+            journal=instance.journal,
+            api=instance.api,
+            routes=instance.routes,
+            name_servers=instance.name_servers,
+        )
 
     # Life.
 
@@ -91,7 +97,11 @@ class Producer(Startable):
     # Sending.
 
     async def send(
-        self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None,
+        self,
+        message: Message,
+        *,
+        selector: QueueSelector | None = None,
+        queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> SendResult:
         """Send and wait for the broker's answer.
@@ -140,8 +150,13 @@ class Producer(Startable):
         self._sender.sent += 1
 
     def send_async(
-        self, message: Message, *, on_done: OnSent | None = None, selector: QueueSelector | None = None,
-        queue: MessageQueue | None = None, timeout_ms: int | None = None,
+        self,
+        message: Message,
+        *,
+        on_done: OnSent | None = None,
+        selector: QueueSelector | None = None,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
     ) -> "asyncio.Future[SendResult]":
         """Send and go on at once; await the future, or have `on_done` called with the result or the error.
 
@@ -169,7 +184,11 @@ class Producer(Startable):
         return self.async_sends.begin(run, on_done)
 
     async def request(
-        self, message: Message, timeout_ms: int, *, selector: QueueSelector | None = None,
+        self,
+        message: Message,
+        timeout_ms: int,
+        *,
+        selector: QueueSelector | None = None,
         queue: MessageQueue | None = None,
     ) -> Message:
         """Send, and wait for the reply to it (`request_reply.reply_to`).
@@ -180,8 +199,11 @@ class Producer(Startable):
         instance = self.instance
         began_ms = instance.clock.now_ms()
         correlation_id, reply = instance.requests.begin()
-        message.properties |= {properties.CORRELATION_ID: correlation_id,
-                               properties.REPLY_TO_CLIENT: instance.client_id, properties.TTL: str(timeout_ms)}
+        message.properties |= {
+            properties.CORRELATION_ID: correlation_id,
+            properties.REPLY_TO_CLIENT: instance.client_id,
+            properties.TTL: str(timeout_ms),
+        }
 
         def sent(result: SendResult | SandboxError) -> None:
             if isinstance(result, SandboxError) and not reply.done():
@@ -189,8 +211,12 @@ class Producer(Startable):
 
         def give_up() -> None:
             if not reply.done():
-                reply.set_exception(SendTimeout(f"send request message to <{message.topic}> OK, but wait reply message "
-                                                f"timeout, {timeout_ms} ms."))
+                reply.set_exception(
+                    SendTimeout(
+                        f"send request message to <{message.topic}> OK, but wait reply message "
+                        f"timeout, {timeout_ms} ms."
+                    )
+                )
 
         try:
             if not instance.routes.knows(message.topic):  # so that the brokers of the topic know whom to push to

@@ -32,8 +32,17 @@ class PullApi:
         self._reported_packed_ms = -REPORT_PACKED_MS
 
     async def pull(
-        self, mq: MessageQueue, subscription: Subscription, *, offset: int, count: int, sys_flag: int,
-        suspend_ms: int, timeout_ms: int, commit_offset: int = 0, waits: bool = True,
+        self,
+        mq: MessageQueue,
+        subscription: Subscription,
+        *,
+        offset: int,
+        count: int,
+        sys_flag: int,
+        suspend_ms: int,
+        timeout_ms: int,
+        commit_offset: int = 0,
+        waits: bool = True,
     ) -> PullAnswer:
         """Ask once.  The expression goes along with SYS_SUBSCRIPTION only; a slave is given no offset to commit.
 
@@ -48,11 +57,19 @@ class PullApi:
             sys_flag &= ~SYS_COMMIT
         by_text = bool(sys_flag & SYS_SUBSCRIPTION)
         header = PullHeader(
-            group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset, max_messages=count,
-            sys_flag=sys_flag, commit_offset=commit_offset, suspend_timeout_ms=suspend_ms,
-            subscription=subscription.expression if by_text else None, sub_version=subscription.version,
-            expression_type=subscription.expression_type, broker=mq.broker,
-        )  # fmt: skip
+            group=self._group,
+            topic=mq.topic,
+            queue_id=mq.queue_id,
+            queue_offset=offset,
+            max_messages=count,
+            sys_flag=sys_flag,
+            commit_offset=commit_offset,
+            suspend_timeout_ms=suspend_ms,
+            subscription=subscription.expression if by_text else None,
+            sub_version=subscription.version,
+            expression_type=subscription.expression_type,
+            broker=mq.broker,
+        )
         answer = await self._instance.api.pull(address, header, timeout_ms, waits=waits)
         self.suggested[mq] = answer.header.suggest_broker_id
         return answer
@@ -71,8 +88,9 @@ class PullApi:
             except CorruptRecord as why:
                 body = stored.body
                 self._report_packed(mq, stored.queue_offset, str(why))
-            messages.append(received(stored, body, mq.broker, min_offset=header.min_offset,
-                                     max_offset=header.max_offset))
+            messages.append(
+                received(stored, body, mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
+            )
         wanted = subscription.wanted(messages)
         if len(wanted) < len(messages):
             place = (self._group, mq.topic)
@@ -80,11 +98,17 @@ class PullApi:
         if len(wanted) < len(messages) and instance.journal.tracing:
             kept = {offset_of(message) for message in wanted}
             refused = [message for message in messages if offset_of(message) not in kept]
-            instance.journal.write(MessagesFiltered(
-                group=self._group, client_id=instance.client_id, topic=mq.topic, broker=mq.broker,
-                queue_id=mq.queue_id, offsets=tuple(map(offset_of, refused)),
-                tags=tuple(message.tags for message in refused),
-            ))  # fmt: skip
+            instance.journal.write(
+                MessagesFiltered(
+                    group=self._group,
+                    client_id=instance.client_id,
+                    topic=mq.topic,
+                    broker=mq.broker,
+                    queue_id=mq.queue_id,
+                    offsets=tuple(map(offset_of, refused)),
+                    tags=tuple(message.tags for message in refused),
+                )
+            )
         return wanted
 
     def _report_packed(self, mq: MessageQueue, offset: int, why: str) -> None:
@@ -92,10 +116,17 @@ class PullApi:
         now_ms = instance.clock.now_ms()
         if now_ms - self._reported_packed_ms >= REPORT_PACKED_MS:
             self._reported_packed_ms = now_ms
-            instance.journal.write(BodyLeftPacked(
-                group=self._group, client_id=instance.client_id, topic=mq.topic, broker=mq.broker,
-                queue_id=mq.queue_id, offset=offset, why=why,
-            ))  # fmt: skip
+            instance.journal.write(
+                BodyLeftPacked(
+                    group=self._group,
+                    client_id=instance.client_id,
+                    topic=mq.topic,
+                    broker=mq.broker,
+                    queue_id=mq.queue_id,
+                    offset=offset,
+                    why=why,
+                )
+            )
 
     async def is_at_master(self, mq: MessageQueue) -> bool:
         """Would the next pull go to the master?  Raises ConnectFailed when no address is known."""

@@ -142,9 +142,15 @@ class PullConsumer(Startable):
     # Messages.
 
     async def pull(
-        self, mq: MessageQueue, offset: int, *, expression: str = "*", expression_type: str = TAG,
-        max_messages: int = 32, block: bool = False,
-    ) -> PullResult:  # fmt: skip
+        self,
+        mq: MessageQueue,
+        offset: int,
+        *,
+        expression: str = "*",
+        expression_type: str = TAG,
+        max_messages: int = 32,
+        block: bool = False,
+    ) -> PullResult:
         """Ask for messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
 
         RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an unreadable expression.
@@ -155,15 +161,23 @@ class PullConsumer(Startable):
         subscription = Subscription(mq.topic, expression, version=0, expression_type=expression_type)
         self._subscribe_by_itself(mq.topic)
         answer = await self._api.pull(
-            mq, subscription, offset=offset, count=max_messages, suspend_ms=BROKER_SUSPEND_MS,
+            mq,
+            subscription,
+            offset=offset,
+            count=max_messages,
+            suspend_ms=BROKER_SUSPEND_MS,
             sys_flag=SYS_SUBSCRIPTION | (SYS_SUSPEND if block else 0),
             timeout_ms=BLOCKING_TIMEOUT_MS if block else PLAIN_TIMEOUT_MS,
-        )  # fmt: skip
+        )
         header = answer.header
         return PullResult(
-            STATUS[ResponseCode(answer.code)], header.next_offset, header.min_offset, header.max_offset,
-            header.suggest_broker_id, await self._api.wanted(mq, subscription, answer),
-        )  # fmt: skip
+            STATUS[ResponseCode(answer.code)],
+            header.next_offset,
+            header.min_offset,
+            header.max_offset,
+            header.suggest_broker_id,
+            await self._api.wanted(mq, subscription, answer),
+        )
 
     async def send_message_back(self, message: Message, delay_level: int = 0) -> bool:
         """Let the group have it again later (36); it comes by the retry topic, which is pulled like any other."""
@@ -174,9 +188,11 @@ class PullConsumer(Startable):
     def data(self) -> ConsumerData:
         """In heartbeats stand registered topics only, always with `*` and version 0."""
         return ConsumerData(
-            group_name=self.group, consume_type="CONSUME_ACTIVELY", message_model=self.config.model.value,
+            group_name=self.group,
+            consume_type="CONSUME_ACTIVELY",
+            message_model=self.config.model.value,
             subscriptions=tuple(Subscription(topic, "*", version=0).data() for topic in self.registered),
-        )  # fmt: skip
+        )
 
     def topics(self) -> list[str]:
         return list(self.registered)

@@ -51,8 +51,15 @@ class PullService:
     """
 
     def __init__(
-        self, config: PushConsumerConfig, instance: ClientInstance, life: LifeCycle, tasks: Tasks,
-        subscriptions: dict[str, Subscription], queues: OwnedQueues, flow_control: FlowControl, service: ConsumeService,
+        self,
+        config: PushConsumerConfig,
+        instance: ClientInstance,
+        life: LifeCycle,
+        tasks: Tasks,
+        subscriptions: dict[str, Subscription],
+        queues: OwnedQueues,
+        flow_control: FlowControl,
+        service: ConsumeService,
     ) -> None:
         self._config = config
         self._instance = instance
@@ -136,10 +143,16 @@ class PullService:
         if self._config.post_subscription_when_pull:
             sys_flag |= SYS_SUBSCRIPTION
         return await self._api.pull(
-            mq, subscription, offset=pq.next_offset, count=self._config.pull_batch, sys_flag=sys_flag,
-            suspend_ms=SUSPEND_TIMEOUT_MS, timeout_ms=PULL_TIMEOUT_MS, commit_offset=commit_offset,
+            mq,
+            subscription,
+            offset=pq.next_offset,
+            count=self._config.pull_batch,
+            sys_flag=sys_flag,
+            suspend_ms=SUSPEND_TIMEOUT_MS,
+            timeout_ms=PULL_TIMEOUT_MS,
+            commit_offset=commit_offset,
             waits=False,
-        )  # fmt: skip
+        )
 
     async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:
         asked, pq.next_offset = pq.next_offset, answer.header.next_offset

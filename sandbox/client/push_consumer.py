@@ -172,10 +172,12 @@ class PushConsumer(Startable):
     def data(self) -> ConsumerData:
         """Our part of a heartbeat."""
         return ConsumerData(
-            group_name=self.group, consume_type="CONSUME_PASSIVELY", message_model=self.config.model.value,
+            group_name=self.group,
+            consume_type="CONSUME_PASSIVELY",
+            message_model=self.config.model.value,
             consume_from_where=self.config.from_where.value,
             subscriptions=tuple(subscription.data() for subscription in self.subscriptions.values()),
-        )  # fmt: skip
+        )
 
     def topics(self) -> list[str]:
         return list(self.subscriptions)
@@ -202,16 +204,26 @@ class PushConsumer(Startable):
 
     def running_info(self) -> bytes:
         return running_info(
-            self.config, self.data(), self._queues, name_servers=self.instance.config.name_servers,
-            since_ms=self.life.since_ms, threshold_for_queue=self.threshold_for_queue,
-        )  # fmt: skip
+            self.config,
+            self.data(),
+            self._queues,
+            name_servers=self.instance.config.name_servers,
+            since_ms=self.life.since_ms,
+            threshold_for_queue=self.threshold_for_queue,
+        )
 
     async def consume_directly(self, message: Message, broker: str) -> bytes:
         """Hand one message to the listener and say what it made of it."""
         mq = MessageQueue(message.topic, broker, message.queue_id or 0)
         context = ConsumeOrderlyContext(mq, 0) if self.config.orderly else ConsumeConcurrentlyContext(mq, 0)
-        return await consumed_directly(self.clock, self._listener, message, context,
-                                       retry_topic=self.config.retry_topic, orderly=self.config.orderly)
+        return await consumed_directly(
+            self.clock,
+            self._listener,
+            message,
+            context,
+            retry_topic=self.config.retry_topic,
+            orderly=self.config.orderly,
+        )
 
     # What boards read.
 

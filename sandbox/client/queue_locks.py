@@ -121,10 +121,16 @@ class QueueLocks:
         for mq, pq in sorted(self._queues.items(), key=itemgetter(0)):
             if pq.locked and not pq.lapse_reported and not self.trusts(pq):
                 pq.lapse_reported = True
-                self._instance.journal.write(LockLapsed(
-                    group=self._group, client_id=self._instance.client_id, topic=mq.topic, broker=mq.broker,
-                    queue_id=mq.queue_id, age_ms=self._age_ms(pq),
-                ))  # fmt: skip
+                self._instance.journal.write(
+                    LockLapsed(
+                        group=self._group,
+                        client_id=self._instance.client_id,
+                        topic=mq.topic,
+                        broker=mq.broker,
+                        queue_id=mq.queue_id,
+                        age_ms=self._age_ms(pq),
+                    )
+                )
         self._watch()
 
     def _age_ms(self, pq: ProcessQueue) -> int:
@@ -137,5 +143,3 @@ def _broker_of(mq: MessageQueue) -> str:
 
 def _broker_first(mq: MessageQueue) -> tuple[str, MessageQueue]:
     return mq.broker, mq
-
-

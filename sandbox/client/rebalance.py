@@ -21,7 +21,11 @@ class Rebalance:
     """
 
     def __init__(
-        self, member: Divider, subscriptions: dict[str, Subscription], queues: OwnedQueues, pulls: PullService,
+        self,
+        member: Divider,
+        subscriptions: dict[str, Subscription],
+        queues: OwnedQueues,
+        pulls: PullService,
         changed: Callable[[str], Awaitable[None]],
     ) -> None:
         self._member = member

@@ -60,8 +60,11 @@ def reply_to(asked: Message, body: bytes) -> Message:
     cluster = asked.properties.get(props.CLUSTER)
     if cluster is None:
         raise ClientError(f"create reply message fail, requestMessage error, property[{props.CLUSTER}] is null.")
-    taken = {name: asked.properties[name] for name in (props.CORRELATION_ID, props.REPLY_TO_CLIENT, props.TTL)
-             if name in asked.properties}
+    taken = {
+        name: asked.properties[name]
+        for name in (props.CORRELATION_ID, props.REPLY_TO_CLIENT, props.TTL)
+        if name in asked.properties
+    }
     return Message(cluster + REPLY_SUFFIX, body, {props.MSG_TYPE: REPLY, **taken})
 
 
@@ -73,8 +76,13 @@ def is_reply(text: str) -> bool:
 def pushed(header: PushReplyHeader, properties: dict[str, str], body: bytes, now_ms: int, most: int) -> Message:
     """The reply as it came from a broker (request 326).  Raises CorruptRecord when it cannot be unpacked."""
     return Message(
-        topic=header.topic, body=compression.decompress(body, header.sys_flag, most),
-        properties={**properties, props.ARRIVE_TIME: str(now_ms)}, flag=header.flag,
-        queue_id=header.queue_id, sys_flag=header.sys_flag, born_ms=header.born_ms, store_ms=header.store_ms,
+        topic=header.topic,
+        body=compression.decompress(body, header.sys_flag, most),
+        properties={**properties, props.ARRIVE_TIME: str(now_ms)},
+        flag=header.flag,
+        queue_id=header.queue_id,
+        sys_flag=header.sys_flag,
+        born_ms=header.born_ms,
+        store_ms=header.store_ms,
         reconsume_times=header.reconsume_times,
-    )  # fmt: skip
+    )

@@ -48,16 +48,30 @@ class Requests:
         self.connections = connections
         self.timeout_ms = timeout_ms
 
-    async def ask(self, address: str, code: RequestCode, header: RequestHeader | None = None, *,
-                  body: bytes | None = None, timeout_ms: int | None = None) -> RemotingCommand:
+    async def ask(
+        self,
+        address: str,
+        code: RequestCode,
+        header: RequestHeader | None = None,
+        *,
+        body: bytes | None = None,
+        timeout_ms: int | None = None,
+    ) -> RemotingCommand:
         command = RemotingCommand(code, header.to_ext() if header is not None else None, body)
         answer = await self.connections.invoke(address, command, timeout_ms or self.timeout_ms)
         if answer.code != ResponseCode.SUCCESS:
             raise refusal(answer)
         return answer
 
-    async def read(self, address: str, code: RequestCode, header: RequestHeader | None,
-                   of: Callable[[RemotingCommand], T], *, body: bytes | None = None) -> T:
+    async def read(
+        self,
+        address: str,
+        code: RequestCode,
+        header: RequestHeader | None,
+        of: Callable[[RemotingCommand], T],
+        *,
+        body: bytes | None = None,
+    ) -> T:
         """What the answer says, by way of `of`.  Raises UnreadableAnswer when it cannot make sense of it."""
         answer = await self.ask(address, code, header, body=body)
         try:

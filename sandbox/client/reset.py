@@ -11,7 +11,11 @@ LET_DRAIN_S = 10.0  # listeners that still work on dropped queues get this long
 
 
 async def reset_offsets(
-    queues: OwnedQueues, life: LifeCycle, clock: Clock, topic: str, offsets: dict[MessageQueue, int],
+    queues: OwnedQueues,
+    life: LifeCycle,
+    clock: Clock,
+    topic: str,
+    offsets: dict[MessageQueue, int],
     done: Callable[[str], None],
 ) -> None:
     """Stop, drop our queues of the topic, wait 10 s, commit the new offsets, go on from there.

@@ -84,8 +84,12 @@ class RouteTable:
 
     def drop_offline(self) -> None:
         """Forget addresses that no known route contains.  RocketMQ: `cleanOfflineBroker`."""
-        named = {address for route in self._routes.values() for broker in route.brokers
-                 for address in broker.addresses.values()}  # fmt: skip
+        named = {
+            address
+            for route in self._routes.values()
+            for broker in route.brokers
+            for address in broker.addresses.values()
+        }
         for name, nodes in list(self.brokers.items()):
             kept = {broker_id: address for broker_id, address in nodes.items() if address in named}
             if kept:

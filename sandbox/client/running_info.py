@@ -10,8 +10,13 @@ MIB = 1024 * 1024
 
 
 def running_info(
-    config: PushConsumerConfig, data: ConsumerData, queues: OwnedQueues, *, name_servers: tuple[str, ...],
-    since_ms: int | None, threshold_for_queue: int,
+    config: PushConsumerConfig,
+    data: ConsumerData,
+    queues: OwnedQueues,
+    *,
+    name_servers: tuple[str, ...],
+    since_ms: int | None,
+    threshold_for_queue: int,
 ) -> bytes:
     """The body of the answer; statistics per topic are not kept."""
     return RunningInfo(
@@ -46,15 +51,24 @@ def active_running_info(group: str, since_ms: int | None, data: ConsumerData) ->
         },
         queues={},
         subscriptions=data.subscriptions,
-    ).encode()  # fmt: skip
+    ).encode()
 
 
 def _queue_info(pq: ProcessQueue, committed: int | None) -> QueueRunningInfo:
     cached, taken = pq.ends()
     return QueueRunningInfo(
         committed_offset=-1 if committed is None else committed,
-        cached_count=pq.cached, cached_min_offset=cached[0], cached_max_offset=cached[1], cached_mib=pq.bytes // MIB,
-        taken_count=pq.count - pq.cached, taken_min_offset=taken[0], taken_max_offset=taken[1],
-        locked=pq.locked, last_lock_ms=pq.last_lock_ms, unlock_tries=pq.unlock_tries, dropped=pq.dropped,
-        last_pull_ms=pq.last_pull_ms, last_consume_ms=pq.last_consume_ms,
-    )  # fmt: skip
+        cached_count=pq.cached,
+        cached_min_offset=cached[0],
+        cached_max_offset=cached[1],
+        cached_mib=pq.bytes // MIB,
+        taken_count=pq.count - pq.cached,
+        taken_min_offset=taken[0],
+        taken_max_offset=taken[1],
+        locked=pq.locked,
+        last_lock_ms=pq.last_lock_ms,
+        unlock_tries=pq.unlock_tries,
+        dropped=pq.dropped,
+        last_pull_ms=pq.last_pull_ms,
+        last_consume_ms=pq.last_consume_ms,
+    )

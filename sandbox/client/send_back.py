@@ -35,10 +35,14 @@ class SendBack:
         """
         address = self._instance.routes.master(message.broker or "")
         header = SendBackHeader(
-            physical_offset=message.physical_offset or 0, group=self._group, delay_level=delay_level,
-            origin_msg_id=message.unique_key or message.msg_id, origin_topic=message.topic,
-            max_reconsume_times=self._most_reconsume_times, broker=message.broker,
-        )  # fmt: skip
+            physical_offset=message.physical_offset or 0,
+            group=self._group,
+            delay_level=delay_level,
+            origin_msg_id=message.unique_key or message.msg_id,
+            origin_topic=message.topic,
+            max_reconsume_times=self._most_reconsume_times,
+            broker=message.broker,
+        )
         try:
             if address is None:
                 raise ConnectFailed(f"the broker {message.broker} has no known master")

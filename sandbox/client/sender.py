@@ -17,8 +17,16 @@ class Sender:
     """Knows where the messages of a producer may go, and counts what came of its attempts."""
 
     def __init__(
-        self, config: ProducerConfig, faults: FaultStrategy, *, client_id: str, clock: Clock, journal: Journal,
-        api: ClientApi, routes: RouteTable, name_servers: NameServers,
+        self,
+        config: ProducerConfig,
+        faults: FaultStrategy,
+        *,
+        client_id: str,
+        clock: Clock,
+        journal: Journal,
+        api: ClientApi,
+        routes: RouteTable,
+        name_servers: NameServers,
     ) -> None:
         self.config = config
         self.faults = faults
@@ -78,7 +86,13 @@ class Sender:
         """An attempt was not the good one; `retried`: another follows."""
         self.retried += retried
         if self._journal.tracing:
-            self._journal.write(SendFailed(
-                client_id=self._client_id, topic=topic, broker=broker, status=status, attempt=attempt,
-                retried=retried,
-            ))  # fmt: skip
+            self._journal.write(
+                SendFailed(
+                    client_id=self._client_id,
+                    topic=topic,
+                    broker=broker,
+                    status=status,
+                    attempt=attempt,
+                    retried=retried,
+                )
+            )

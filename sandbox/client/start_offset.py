@@ -30,7 +30,12 @@ class QueueEnds(Protocol):
 
 
 async def compute_pull_from_where(
-    mq: MessageQueue, store: OffsetStore, ends: QueueEnds, *, where: ConsumeFromWhere, timestamp_ms: int,
+    mq: MessageQueue,
+    store: OffsetStore,
+    ends: QueueEnds,
+    *,
+    where: ConsumeFromWhere,
+    timestamp_ms: int,
     how: ReadOffsetType = ReadOffsetType.READ_FROM_STORE,
 ) -> StartOffset:
     """The stored offset always wins; only without one does `where` count (spec client-behaviour 4).

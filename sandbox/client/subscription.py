@@ -40,6 +40,10 @@ class Subscription:
         tags = sorted(self._filter.tags) if self._filter else []
         codes = sorted(self._filter.codes or ()) if self._filter else []
         return SubscriptionData(
-            topic=self.topic, sub_string=self.expression, tags=tuple(tags), codes=tuple(codes),
-            sub_version=self.version, expression_type=self.expression_type,
-        )  # fmt: skip
+            topic=self.topic,
+            sub_string=self.expression,
+            tags=tuple(tags),
+            codes=tuple(codes),
+            sub_version=self.version,
+            expression_type=self.expression_type,
+        )

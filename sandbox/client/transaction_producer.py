@@ -114,10 +114,15 @@ class TransactionProducer:
     async def _end(self, sent: SendResult, state: LocalTransactionState, remark: str | None) -> None:
         await self._instance.clock.going_on()
         header = EndTransactionHeader(
-            group=self.group, half_queue_offset=sent.queue_offset,
-            physical_offset=msg_id.decode(sent.msg_id).physical_offset, decision=_DECISION[state], from_check=False,
-            msg_id=sent.unique_key, transaction_id=sent.transaction_id, broker=sent.queue.broker,
-        )  # fmt: skip
+            group=self.group,
+            half_queue_offset=sent.queue_offset,
+            physical_offset=msg_id.decode(sent.msg_id).physical_offset,
+            decision=_DECISION[state],
+            from_check=False,
+            msg_id=sent.unique_key,
+            transaction_id=sent.transaction_id,
+            broker=sent.queue.broker,
+        )
         address = self._instance.routes.master(sent.queue.broker)
         if address is None:
             raise ClientError(f"The broker[{sent.queue.broker}] not exist")
@@ -158,9 +163,13 @@ class TransactionProducer:
             return
         await self._instance.clock.going_on()
         header = EndTransactionHeader(
-            group=self.group, half_queue_offset=asked.header.half_queue_offset,
-            physical_offset=asked.header.physical_offset, decision=_DECISION[state], from_check=True,
+            group=self.group,
+            half_queue_offset=asked.header.half_queue_offset,
+            physical_offset=asked.header.physical_offset,
+            decision=_DECISION[state],
+            from_check=True,
             msg_id=asked.message.unique_key or asked.message.msg_id or "",
-            transaction_id=asked.header.transaction_id, broker=asked.header.broker,
-        )  # fmt: skip
+            transaction_id=asked.header.transaction_id,
+            broker=asked.header.broker,
+        )
         await self._instance.api.end_transaction(asked.address, header, remark)

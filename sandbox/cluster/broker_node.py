@@ -99,18 +99,36 @@ class BrokerNode:
         context = self._context
         self._starts += 1
         clock = ProcessClock(self.clock)  # one for both: a hung broker hangs as a whole
-        config = replace(store_config(context.preset, context.limits, context.environment.memory_bytes),
-                         replication=self.replication or REAL.replication)
+        config = replace(
+            store_config(context.preset, context.limits, context.environment.memory_bytes),
+            replication=self.replication or REAL.replication,
+        )
         store = MessageStore(
-            config, disk=self._disk, clock=clock, journal=context.journal,
-            broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
-            flusher=context.environment.flusher)
+            config,
+            disk=self._disk,
+            clock=clock,
+            journal=context.journal,
+            broker=self.name,
+            broker_id=self.record.broker_id,
+            store_host=store_host(self.record.address),
+            flusher=context.environment.flusher,
+        )
         broker = Broker(
-            BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
-                         slave_read=context.preset.slave_read, property_filter=context.preset.property_filter,
-                         limits=broker_limits(context.limits)),
-            store=store, clock=clock, chance=context.chance.fork(f"{self.record.directory} {self._starts}"),
-            journal=context.journal, connector=context.network.connector(self.ip), name_servers=self._name_servers)
+            BrokerConfig(
+                name=self.name,
+                address=self.record.address,
+                broker_id=self.record.broker_id,
+                slave_read=context.preset.slave_read,
+                property_filter=context.preset.property_filter,
+                limits=broker_limits(context.limits),
+            ),
+            store=store,
+            clock=clock,
+            chance=context.chance.fork(f"{self.record.directory} {self._starts}"),
+            journal=context.journal,
+            connector=context.network.connector(self.ip),
+            name_servers=self._name_servers,
+        )
         store.ha.slave_id_of = self.slave_id_of
         context.network.listen(self.record.address, broker)
         context.network.listen(self.ha_address, broker.ha_listener)
@@ -219,10 +237,15 @@ class BrokerNode:
         self._context.environment.cut_power(self._disk, flushed)
         lost = lost_of(self._disk, records, check_crc=store.config.check_crc_on_recover)
         messages = [record.physical_offset for record in lost if record.is_message]
-        self._context.journal.write(UnflushedLost(
-            broker=self.node, from_offset=lost[0].physical_offset if lost else end, to_offset=end,
-            messages=len(messages),
-            answered=sum(offset not in (unanswered or store.unanswered) for offset in messages)))
+        self._context.journal.write(
+            UnflushedLost(
+                broker=self.node,
+                from_offset=lost[0].physical_offset if lost else end,
+                to_offset=end,
+                messages=len(messages),
+                answered=sum(offset not in (unanswered or store.unanswered) for offset in messages),
+            )
+        )
 
     def stay_down(self, known: LastKnown) -> None:
         """A broker that was down when the sandbox was closed stays down when it is opened."""
@@ -239,8 +262,9 @@ class BrokerNode:
         """Bytes that survive a power cut now.  A store that was just opened knows less than the one before it did."""
         before = self._flushed or {}
         self._unanswered = store.unanswered
-        self._flushed = {path: max(position, before.get(path, 0)) for path, position in
-                         flushed_positions(store).items()}
+        self._flushed = {
+            path: max(position, before.get(path, 0)) for path, position in flushed_positions(store).items()
+        }
         return self._flushed
 
     def _note_recovered(self, store: MessageStore) -> None:
@@ -250,23 +274,34 @@ class BrokerNode:
         store.unanswered.add(self._unanswered.below(store.max_physical_offset), 0)
         found = {file.path: file.wrote for file in mapped_files(store)}
         before = self._flushed
-        self._flushed = found if before is None else {
-            path: min(wrote, before.get(path, 0)) for path, wrote in found.items()}
+        self._flushed = (
+            found if before is None else {path: min(wrote, before.get(path, 0)) for path, wrote in found.items()}
+        )
 
 
 def store_config(preset: Preset, limits: SandboxLimits, memory_bytes: int) -> MessageStoreConfig:
     """RocketMQ's default store, with the sizes of the preset and the disk size of the limits."""
     return MessageStoreConfig(
         commit_log_file_bytes=preset.commit_log_file_bytes,
-        consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
-        index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
-        file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
-        memory_bytes=preset.memory_bytes or memory_bytes)
+        consume_queue_file_entries=preset.consume_queue_file_entries,
+        index_slots=preset.index_slots,
+        index_entries=preset.index_entries,
+        max_message_bytes=preset.max_message_bytes,
+        flush=preset.flush,
+        file_reserved_hours=preset.file_reserved_hours,
+        store_limit_bytes=limits.store_bytes,
+        memory_bytes=preset.memory_bytes or memory_bytes,
+    )
 
 
 def broker_limits(limits: SandboxLimits) -> BrokerLimits:
-    return BrokerLimits(topics=limits.topics, queues_per_topic=limits.queues_per_topic, queues=limits.queues,
-                        groups=limits.groups, messages_per_s=limits.stored_messages_per_s)
+    return BrokerLimits(
+        topics=limits.topics,
+        queues_per_topic=limits.queues_per_topic,
+        queues=limits.queues,
+        groups=limits.groups,
+        messages_per_s=limits.stored_messages_per_s,
+    )
 
 
 def store_host(address: str) -> bytes:

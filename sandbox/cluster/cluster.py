@@ -67,17 +67,33 @@ class Cluster:
         self.crashed = record.running  # the process before did not close it
         self.clock = ScaledClock(environment.loop, start_ms=self._start_ms())
         self.chance = Chance(record.seed)
-        self.journal_files = journal_files.JournalFiles(directory, self.clock, environment, config, self.limits,
-                                                        crashed=self.crashed)
+        self.journal_files = journal_files.JournalFiles(
+            directory, self.clock, environment, config, self.limits, crashed=self.crashed
+        )
         self.journal = self.journal_files.journal
         self.origins = TopicOrigins(record.origins)
         self.steps = Steps(self.clock, self.journal, environment.loop)
-        self.listeners = Listeners(environment, self.clock, self.journal, self.limits,
-                                   [node.at_its_own for node in record.nodes],
-                                   WireAccess(self.clock, keys_of(record)), pin=self._pin_clock)
+        self.listeners = Listeners(
+            environment,
+            self.clock,
+            self.journal,
+            self.limits,
+            [node.at_its_own for node in record.nodes],
+            WireAccess(self.clock, keys_of(record)),
+            pin=self._pin_clock,
+        )
         self.network = environment.network(self.clock)
-        self.context = context = Context(directory, environment, self.network, self.clock, self.chance, self.journal,
-                                         self.preset, self.limits, self.listeners)
+        self.context = context = Context(
+            directory,
+            environment,
+            self.network,
+            self.clock,
+            self.chance,
+            self.journal,
+            self.preset,
+            self.limits,
+            self.listeners,
+        )
         self.nodes = Nodes(record.nodes, context)
         self.actors = Actors(context, home, self.nodes.addresses, record.processes)
         self.actors.strategies = record.strategies
@@ -87,15 +103,29 @@ class Cluster:
         self.node_names = NodeNames(self.nodes, self.actors)
         self.links = Links(self.network, self.journal, self.node_names.name_of)
         self.links.restore(record.links)
-        self.frames = FrameRecorder(self.network, self.listeners, self.clock, environment.outside, self.journal,
-                                    self.limits, self.node_names.name_of, repeatable=environment.repeatable)
+        self.frames = FrameRecorder(
+            self.network,
+            self.listeners,
+            self.clock,
+            environment.outside,
+            self.journal,
+            self.limits,
+            self.node_names.name_of,
+            repeatable=environment.repeatable,
+        )
         self.nodes.skew(record.skews)
         self.nodes.keep_locks(record.lock_lives)
         self.nodes.stay_down(record.down)
         self.limit_guard = LimitGuard(environment.wall, self.journal, environment.position)
         self.console = Console(context, self.actors, self.nodes.addresses)
-        self.disk_full = DiskFull(self.clock, environment.wall, self.journal, self.steps, try_again=self._disk_takes,
-                                  stopped=lambda: self.end_stretch("disk"))
+        self.disk_full = DiskFull(
+            self.clock,
+            environment.wall,
+            self.journal,
+            self.steps,
+            try_again=self._disk_takes,
+            stopped=lambda: self.end_stretch("disk"),
+        )
         self.journal_files.refused = self.disk_full.begin
         context.disk_refused = self._disk_refused
         context.tables_read = self._note_tables
@@ -103,8 +133,9 @@ class Cluster:
         self._companions: dict[type[Companion], Any] = {}  # each of its key's type
         self._apart: dict[type[Companion], Any] = {}
         self._home_full: Notice | None = None
-        self.journal_files.on_fact(self.origins.note, self.listeners.connections.note, self.actors.note,
-                                      self.actors.repeats.note)
+        self.journal_files.on_fact(
+            self.origins.note, self.listeners.connections.note, self.actors.note, self.actors.repeats.note
+        )
         self.restored = False  # the record's actors exist again
         self.ended = False  # closed or crashed: opening makes another object
 
@@ -152,8 +183,11 @@ class Cluster:
     def connections_of(self, client: str) -> list[WireConnection]:
         """The connections of a client by its id, or the one of an `ip:port` that has not sent an id; one of several
         with the same id by `<client id> <address>`."""
-        return [one for one in self.listeners.connections.open.values()
-                if client in (one.client_id, one.address, f"{one.client_id} {one.address}")]
+        return [
+            one
+            for one in self.listeners.connections.open.values()
+            if client in (one.client_id, one.address, f"{one.client_id} {one.address}")
+        ]
 
     # Changes of several parts.
 

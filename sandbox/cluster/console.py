@@ -29,8 +29,14 @@ class Console:
         self.producer: Producer | None = None
         self._sender: MessageSender | None = None
 
-    async def send(self, messages: Iterable[Message], *, per_s: float | None, selector: QueueSelector | None,
-                   queue: MessageQueue | None) -> None:
+    async def send(
+        self,
+        messages: Iterable[Message],
+        *,
+        per_s: float | None,
+        selector: QueueSelector | None,
+        queue: MessageQueue | None,
+    ) -> None:
         """One after the other, at a rate or as fast as the limit allows."""
         sender = await self._started()
         clock = self._context.clock
@@ -84,12 +90,23 @@ class Console:
             context = self._context
             self._actors.processes += 1
             name = instance_name(4_000, self._actors.processes)
-            config = ClientConfig(name_servers=self._name_servers, ip=IP, instance_name=name, pid=4_000,
-                                  body_bytes=context.limits.body_bytes)
-            instance = ClientInstance(config, clock=context.clock, chance=context.chance.fork(LABEL),
-                                      connector=context.network.connector(IP), journal=context.journal)
+            config = ClientConfig(
+                name_servers=self._name_servers,
+                ip=IP,
+                instance_name=name,
+                pid=4_000,
+                body_bytes=context.limits.body_bytes,
+            )
+            instance = ClientInstance(
+                config,
+                clock=context.clock,
+                chance=context.chance.fork(LABEL),
+                connector=context.network.connector(IP),
+                journal=context.journal,
+            )
             self.producer = Producer(ProducerConfig(group="PG_console"), instance)
-            self._sender = MessageSender(instance.clock, context.environment.wall, self._actors.pace, self.producer,
-                                         LABEL)
+            self._sender = MessageSender(
+                instance.clock, context.environment.wall, self._actors.pace, self.producer, LABEL
+            )
             await self.producer.start()
         return self._sender

@@ -17,8 +17,18 @@ from sandbox.store.results import RecoveryReport
 class Context:
     """Given to every node and actor of one sandbox."""
 
-    def __init__(self, directory: Path, environment: Environment, network: Network, clock: Clock, chance: Chance,
-                 journal: Journal, preset: Preset, limits: SandboxLimits, listeners: Listeners) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        environment: Environment,
+        network: Network,
+        clock: Clock,
+        chance: Chance,
+        journal: Journal,
+        preset: Preset,
+        limits: SandboxLimits,
+        listeners: Listeners,
+    ) -> None:
         self.directory = directory
         self.environment = environment
         self.network = network

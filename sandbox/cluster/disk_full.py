@@ -28,8 +28,16 @@ class DiskFull:
     clock stands.  `why` is the error text of the operating system; None while the disk takes data.
     """
 
-    def __init__(self, clock: ScaledClock, wall: Clock, journal: Journal, steps: Steps, *,
-                 try_again: Callable[[], bool], stopped: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        clock: ScaledClock,
+        wall: Clock,
+        journal: Journal,
+        steps: Steps,
+        *,
+        try_again: Callable[[], bool],
+        stopped: Callable[[], None],
+    ) -> None:
         self._clock = clock
         self._wall = wall
         self._journal = journal
@@ -58,8 +66,12 @@ class DiskFull:
     def check(self) -> None:
         """Raises ActionRefused (503) while the sandbox is stopped by it."""
         if self.why is not None:
-            raise ActionRefused(503, "The sandbox stands still, because its data cannot be kept: {why}.",
-                                "Free some space on the server; it goes on by itself.", why=self.why)
+            raise ActionRefused(
+                503,
+                "The sandbox stands still, because its data cannot be kept: {why}.",
+                "Free some space on the server; it goes on by itself.",
+                why=self.why,
+            )
 
     def end(self) -> None:
         """Stop checking: the sandbox is closed."""

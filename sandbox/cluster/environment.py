@@ -99,8 +99,9 @@ class LiveEnvironment:
     repeatable = False
     share: float | None = None
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int,
-                 check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, worker_threads: int, check: Callable[[], None] = lambda: None
+    ) -> None:
         self.loop = loop
         self.check = check
         self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())

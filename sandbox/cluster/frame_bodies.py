@@ -13,8 +13,12 @@ TEXT_CHARS = 4_000
 RECORDS_SHOWN = 64
 COMPRESSED = 1  # bit of sysFlag
 
-_RECORDS = {RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, RequestCode.QUERY_MESSAGE,
-            RequestCode.VIEW_MESSAGE_BY_ID}
+_RECORDS = {
+    RequestCode.PULL_MESSAGE,
+    RequestCode.LITE_PULL_MESSAGE,
+    RequestCode.QUERY_MESSAGE,
+    RequestCode.VIEW_MESSAGE_BY_ID,
+}
 _MESSAGE = {RequestCode.SEND_MESSAGE: "sysFlag", RequestCode.SEND_MESSAGE_V2: "f"}  # and the field of its sysFlag
 
 
@@ -34,10 +38,17 @@ def _records(body: bytes) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     try:
         for message in record.decode_all(body):
-            rows.append({"topic": message.topic, "queue_id": message.queue_id, "offset": str(message.queue_offset),
-                         "keys": message.properties.get(properties.KEYS, ""),
-                         "tags": message.properties.get(properties.TAGS, ""), "bytes": len(message.body),
-                         "text": _cut(_text(message.body) or "", 200)})
+            rows.append(
+                {
+                    "topic": message.topic,
+                    "queue_id": message.queue_id,
+                    "offset": str(message.queue_offset),
+                    "keys": message.properties.get(properties.KEYS, ""),
+                    "tags": message.properties.get(properties.TAGS, ""),
+                    "bytes": len(message.body),
+                    "text": _cut(_text(message.body) or "", 200),
+                }
+            )
             if len(rows) == RECORDS_SHOWN:
                 break
     except (SandboxError, ValueError, IndexError, error):

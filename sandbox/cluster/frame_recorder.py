@@ -45,8 +45,22 @@ class Link(NamedTuple):
 class Frame:
     """One command as it was sent.  An answer sets the outcome of its request."""
 
-    __slots__ = ("answer", "answered_by", "asked_by", "at_ms", "bytes", "code", "data", "no", "oneway", "opaque",
-                 "remark", "request_code", "there", "took_ms")
+    __slots__ = (
+        "answer",
+        "answered_by",
+        "asked_by",
+        "at_ms",
+        "bytes",
+        "code",
+        "data",
+        "no",
+        "oneway",
+        "opaque",
+        "remark",
+        "request_code",
+        "there",
+        "took_ms",
+    )
 
     def __init__(self, no: int, at_ms: int, command: RemotingCommand, data: bytes, size: int, *, there: bool) -> None:
         self.no = no
@@ -119,8 +133,18 @@ class FrameRecorder:
     bytes are kept, twice that on a busy link.
     """
 
-    def __init__(self, network: Network, listeners: Listeners, clock: Clock, wall: Clock, journal: Journal,
-                 limits: SandboxLimits, name_of: Callable[[str], str | None], *, repeatable: bool = False) -> None:
+    def __init__(
+        self,
+        network: Network,
+        listeners: Listeners,
+        clock: Clock,
+        wall: Clock,
+        journal: Journal,
+        limits: SandboxLimits,
+        name_of: Callable[[str], str | None],
+        *,
+        repeatable: bool = False,
+    ) -> None:
         self._network = network
         self._listeners = listeners
         self._clock = clock
@@ -154,8 +178,12 @@ class FrameRecorder:
         rows = {}
         for link in sorted(open_now.keys() | self._watched.keys()):
             watched = self._watched.get(link)
-            rows[link.name] = {"a": link.a, "b": link.b, "connections": open_now[link],
-                               "seen": None if watched is None else watched.seen}
+            rows[link.name] = {
+                "a": link.a,
+                "b": link.b,
+                "connections": open_now[link],
+                "seen": None if watched is None else watched.seen,
+            }
         return rows
 
     def watch(self, name: str) -> Watched:
@@ -165,12 +193,17 @@ class FrameRecorder:
         watched = self._watched.get(link)
         if watched is None:
             if name not in self.links():
-                raise ActionRefused(404, "There is no link {link} now.", "Choose one of the open connections.",
-                                    field="link", link=name)
+                raise ActionRefused(
+                    404, "There is no link {link} now.", "Choose one of the open connections.", field="link", link=name
+                )
             if len(self._watched) >= self._limits.wire_links:
-                raise ActionRefused(429, "Frames of {count} links are recorded already.",
-                                    "Close another view and wait ten seconds.", field="link",
-                                    count=self._limits.wire_links)
+                raise ActionRefused(
+                    429,
+                    "Frames of {count} links are recorded already.",
+                    "Close another view and wait ten seconds.",
+                    field="link",
+                    count=self._limits.wire_links,
+                )
             watched = self._watched[link] = Watched(link, self._limits.wire_frames)
         watched.looked_s = self._wall.monotonic()
         self._names.clear()  # a label may have another address by now
@@ -234,19 +267,29 @@ class FrameRecorder:
             data = data or encode(command)
         except ProtocolViolation:
             return  # no valid frame
-        frame = Frame(self._next_no, self._clock.now_ms(), command, data[:self._limits.wire_frame_bytes], len(data),
-                      there=there)
+        frame = Frame(
+            self._next_no, self._clock.now_ms(), command, data[: self._limits.wire_frame_bytes], len(data), there=there
+        )
         self._next_no += 1
         watched.note(frame, sender, receiver, self._wall.monotonic())
         if self._repeatable:
             return
-        self._journal.write(CommandExchanged(
-            link=watched.link.name, request_code=frame.request_code, opaque=frame.opaque,
-            direction="there" if there else "back", bytes=frame.bytes, code=frame.code if frame.answer else None,
-            remark=frame.remark, took_ms=frame.took_ms if frame.answer else None))
+        self._journal.write(
+            CommandExchanged(
+                link=watched.link.name,
+                request_code=frame.request_code,
+                opaque=frame.opaque,
+                direction="there" if there else "back",
+                bytes=frame.bytes,
+                code=frame.code if frame.answer else None,
+                remark=frame.remark,
+                took_ms=frame.took_ms if frame.answer else None,
+            )
+        )
 
     def _name(self, address: str) -> str | None:
         if address not in self._names:
             self._names[address] = self._name_of(address) or next(
-                (one.name for one in self._listeners.connections.open.values() if one.address == address), None)
+                (one.name for one in self._listeners.connections.open.values() if one.address == address), None
+            )
         return self._names[address]

@@ -28,8 +28,16 @@ END = 2**63
 _HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 
 
-def look_back(memory: Sequence[Entry], files: Path | None, wanted: EventFilter, *, before: int | None, after: int,
-              most: int, newest: Sequence[Entry] = ()) -> LookedBack:
+def look_back(
+    memory: Sequence[Entry],
+    files: Path | None,
+    wanted: EventFilter,
+    *,
+    before: int | None,
+    after: int,
+    most: int,
+    newest: Sequence[Entry] = (),
+) -> LookedBack:
     """At most `most` rows with `after` < seq < `before`, newest first.
 
     `newest`: the newest facts that are no steps, also those older than `memory`; for them no file is read.

@@ -31,8 +31,16 @@ class JournalFiles:
     Timers run on the machine's clock: flushing goes on while the sandbox's clock stands.
     """
 
-    def __init__(self, directory: Path, clock: Clock, environment: Environment, config: HostConfig,
-                 limits: SandboxLimits, *, crashed: bool) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        environment: Environment,
+        config: HostConfig,
+        limits: SandboxLimits,
+        *,
+        crashed: bool,
+    ) -> None:
         path = directory / DIRECTORY
         self._wall = environment.wall
         self._config = config
@@ -46,8 +54,12 @@ class JournalFiles:
         self._keyframe_seq = -1
         self._keyframe_bytes = 0
         self._grown_bytes = 0
-        self.journal = Journal(clock, first_seq=segments.next_seq(path, crashed=crashed),
-                               flow_per_s=limits.flow_events_per_s, pace=environment.wall.monotonic)
+        self.journal = Journal(
+            clock,
+            first_seq=segments.next_seq(path, crashed=crashed),
+            flow_per_s=limits.flow_events_per_s,
+            pace=environment.wall.monotonic,
+        )
         self.journal.keep_in(self._keep)
 
     def on_fact(self, *listeners: Callable[[Entry], None]) -> None:
@@ -151,8 +163,16 @@ def last_time_ms(directory: Path) -> int:
     return max((int(row["at_ms"]) for row in rows), default=0)
 
 
-async def page_of(directory: Path, journal_files: JournalFiles | None, environment: Environment, after: int,
-                  limit: int, *, facts_only: bool, longs_as_text: bool = True) -> Entries:
+async def page_of(
+    directory: Path,
+    journal_files: JournalFiles | None,
+    environment: Environment,
+    after: int,
+    limit: int,
+    *,
+    facts_only: bool,
+    longs_as_text: bool = True,
+) -> Entries:
     """Rows after `after`: from memory if it reaches back so far, else from the files, read by a worker."""
     limit = max(1, min(limit, MAX_ROWS))
     path = directory / DIRECTORY
@@ -162,14 +182,22 @@ async def page_of(directory: Path, journal_files: JournalFiles | None, environme
         except Overrun:
             journal_files.show()
         else:
-            return page_from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0,
-                                    facts_only=facts_only, longs_as_text=longs_as_text)
-    return await environment.run_blocking(lambda: _from_files(path, after, limit, facts_only=facts_only,
-                                                 longs_as_text=longs_as_text))
+            return page_from_memory(
+                entries,
+                after,
+                limit,
+                first_seq=segments.first_seq(path) or 0,
+                facts_only=facts_only,
+                longs_as_text=longs_as_text,
+            )
+    return await environment.run_blocking(
+        lambda: _from_files(path, after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
+    )
 
 
-def page_from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool,
-                     longs_as_text: bool) -> Entries:
+def page_from_memory(
+    entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool, longs_as_text: bool
+) -> Entries:
     """At most `limit` of `entries`, as rows."""
     rows: list[dict[str, Any]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1

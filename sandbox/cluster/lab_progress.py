@@ -38,8 +38,14 @@ class LabProgress:
         if kept:
             self._cluster.journal_files.show()
             rows = rows_since(self._cluster.directory / DIRECTORY, kept["began"] + 1)
-            self._fold(kept["lab"], kept["seed"], kept["attempts"][kept["lab"]], kept["began"], map(from_row, rows),
-                       exam=kept.get("exam", False))
+            self._fold(
+                kept["lab"],
+                kept["seed"],
+                kept["attempts"][kept["lab"]],
+                kept["began"],
+                map(from_row, rows),
+                exam=kept.get("exam", False),
+            )
 
     def begin(self, lab: str, attempt: int, began: int, *, exam: bool) -> None:
         """`began`: the seq of its LabStarted, which is the journal's newest entry."""
@@ -82,20 +88,28 @@ class LabProgress:
     def check_alone(self) -> None:
         """Raises ActionRefused (409) while a lab is in progress: external clients are not for it."""
         if self.attempt is not None and not self.attempt.finished:
-            raise ActionRefused(409, "Lab {lab} is in progress, and with a client on the wire it could not be "
-                                "repeated.", "Finish it, or open the ports of another sandbox.",
-                                lab=self.attempt.lab.number)
+            raise ActionRefused(
+                409,
+                "Lab {lab} is in progress, and with a client on the wire it could not be repeated.",
+                "Finish it, or open the ports of another sandbox.",
+                lab=self.attempt.lab.number,
+            )
 
     def check_allowed(self, action: str) -> None:
         """Raises ActionRefused (403) for what the lab in progress does not allow."""
         attempt = self.attempt
         if attempt is None or attempt.finished or action in ALWAYS or action in attempt.lab.allowed:
             return
-        raise ActionRefused(403, "Lab {lab} does without {action}.", "It needs: {allowed}.", lab=attempt.lab.number,
-                            action=action, allowed=", ".join(sorted(attempt.lab.allowed)))
+        raise ActionRefused(
+            403,
+            "Lab {lab} does without {action}.",
+            "It needs: {allowed}.",
+            lab=attempt.lab.number,
+            action=action,
+            allowed=", ".join(sorted(attempt.lab.allowed)),
+        )
 
-    def _fold(self, lab: str, seed: str, attempt: int, began: int, entries: Iterable[Entry], *,
-              exam: bool) -> None:
+    def _fold(self, lab: str, seed: str, attempt: int, began: int, entries: Iterable[Entry], *, exam: bool) -> None:
         known = LABS.get(lab)
         self._cluster.journal.unsubscribe(self._news)
         if known is None:  # of another release

@@ -38,15 +38,27 @@ def last_known(broker: Broker, state: str, at_ms: int) -> LastKnown:
     """Read before the store is closed."""
     store = broker.store
     topics = {
-        name: {"permission": config.permission, "read_queues": config.read_queues, "write_queues": config.write_queues,
-               "ends": [[max(0, store.min_offset(name, number)), store.max_offset(name, number)]
-                        for number in range(max(config.read_queues, config.write_queues))]}
-        for name, config in sorted(broker.topics.table.items()) if not broker.topics.is_system(name)}
+        name: {
+            "permission": config.permission,
+            "read_queues": config.read_queues,
+            "write_queues": config.write_queues,
+            "ends": [
+                [max(0, store.min_offset(name, number)), store.max_offset(name, number)]
+                for number in range(max(config.read_queues, config.write_queues))
+            ],
+        }
+        for name, config in sorted(broker.topics.table.items())
+        if not broker.topics.is_system(name)
+    }
     groups: dict[str, dict[str, dict[str, list[int | None]]]] = {name: {} for name in sorted(broker.consumers.groups)}
     for key, queues in sorted(broker.consumer_offsets.table.items()):
         groups.setdefault(key.group, {})[key.topic] = {
-            str(number): [offset, None if offset >= store.max_offset(key.topic, number)
-                          else store.store_time(key.topic, number, offset)] for number, offset in queues.items()}
+            str(number): [
+                offset,
+                None if offset >= store.max_offset(key.topic, number) else store.store_time(key.topic, number, offset),
+            ]
+            for number, offset in queues.items()
+        }
     locking = sorted(group for group, locks in broker.locks.table.items() if locks)
     settings = {name: config.to_json() for name, config in sorted(broker.subscription_groups.table.items())}
     return LastKnown(at_ms, state, topics, groups, locking, settings, broker.delay.to_json()["offsetTable"])

@@ -37,5 +37,11 @@ class LimitGuard:
     def refuse(self, limit: str, value: int, allowed: int, who: str) -> NoReturn:
         if self._reports.take(self._wall.monotonic(), limit):
             self._journal.write(LimitReached(limit, value, allowed, who), came=self._position())
-        raise ActionRefused(422, "The limit of {limit} is {allowed}; this would make {value}.", _HINTS.get(limit, ""),
-                            limit=limit.replace("_", " "), allowed=allowed, value=value)
+        raise ActionRefused(
+            422,
+            "The limit of {limit} is {allowed}; this would make {value}.",
+            _HINTS.get(limit, ""),
+            limit=limit.replace("_", " "),
+            allowed=allowed,
+            value=value,
+        )

@@ -43,8 +43,9 @@ class Links:
     def check_room(self, a: str, b: str) -> None:
         """Raises ActionRefused (429) when too many links are not normal already."""
         if len({_pair(way) for way in self._ways} - {_pair((a, b))}) >= MAX_LINKS:
-            raise ActionRefused(429, "Something is wrong with {count} links already.", "Heal some first.",
-                                count=MAX_LINKS)
+            raise ActionRefused(
+                429, "Something is wrong with {count} links already.", "Heal some first.", count=MAX_LINKS
+            )
 
     def cut(self, a: str, b: str, *, one_way: bool) -> None:
         self._set(a, b, LinkState(cut=True), one_way=one_way)
@@ -75,8 +76,9 @@ class Links:
             if there == back:
                 rows.append(_row(a, b, there, one_way=False))
             else:
-                rows += [_row(x, y, state, one_way=True) for x, y, state in ((a, b, there), (b, a, back))
-                         if state != WHOLE]
+                rows += [
+                    _row(x, y, state, one_way=True) for x, y, state in ((a, b, there), (b, a, back)) if state != WHOLE
+                ]
         return rows
 
     def restore(self, rows: list[dict[str, Any]]) -> None:
@@ -109,5 +111,4 @@ def _pair(way: Way) -> Way:
 
 
 def _row(a: str, b: str, state: LinkState, *, one_way: bool) -> dict[str, Any]:
-    return {"a": a, "b": b, "state": "cut" if state.cut else "delayed", "one_way": one_way,
-            "delay_ms": state.delay_ms}
+    return {"a": a, "b": b, "state": "cut" if state.cut else "delayed", "one_way": one_way, "delay_ms": state.delay_ms}

@@ -47,8 +47,17 @@ class Listeners:
     `pin` is called when the ports open and with each connection: an external client's clock cannot be scaled.
     """
 
-    def __init__(self, environment: Environment, clock: Clock, journal: Journal, limits: SandboxLimits,
-                 records: list[NodeRecord], access: WireAccess, *, pin: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        clock: Clock,
+        journal: Journal,
+        limits: SandboxLimits,
+        records: list[NodeRecord],
+        access: WireAccess,
+        *,
+        pin: Callable[[bool], None],
+    ) -> None:
         self._environment = environment
         self.access = access
         self._pin = pin
@@ -60,8 +69,11 @@ class Listeners:
         self.shared = servers[0] if len(brokers) == len(servers) == 1 else None  # uses the broker's port
         self.ports = {address: Port(address) for address in (*servers, *brokers) if address != self.shared}
         self.name_servers = brokers if self.shared is not None else servers  # the addresses for external clients
-        self.limits = TcpLimits(connections=limits.wire_connections, pending_requests=limits.wire_pending_requests,
-                                unread_bytes=limits.wire_unread_bytes)
+        self.limits = TcpLimits(
+            connections=limits.wire_connections,
+            pending_requests=limits.wire_pending_requests,
+            unread_bytes=limits.wire_unread_bytes,
+        )
         self.guard = TcpGuard(self.limits, clock=environment.wall, journal=journal, check=environment.check)
         self.connections = WireConnections(clock, journal.ring)
         self.is_open = False
@@ -97,8 +109,13 @@ class Listeners:
                 trouble = port.trouble
                 if not was_open:
                     await self.close()
-                raise ActionRefused(409, TAKEN, "End that program, or start a new sandbox: it gets other ports.",
-                                    port=port.address.rpartition(":")[2], why=trouble)
+                raise ActionRefused(
+                    409,
+                    TAKEN,
+                    "End that program, or start a new sandbox: it gets other ports.",
+                    port=port.address.rpartition(":")[2],
+                    why=trouble,
+                )
         if self.is_open and not was_open:
             self._pin(True)
 
@@ -161,9 +178,11 @@ class Listeners:
         behind: NodeListener = node
         if isinstance(node, Broker) and self.shared is not None:
             behind = SharedListener(node, self._newest_name_server)
-        server = TcpServer(WatchedListener(address, behind, self.connections, self.access,
-                                           lambda: self._pin(False)), self.guard,
-                           idle=isinstance(node, NameServer))
+        server = TcpServer(
+            WatchedListener(address, behind, self.connections, self.access, lambda: self._pin(False)),
+            self.guard,
+            idle=isinstance(node, NameServer),
+        )
         ip, _, port = address.rpartition(":")
         server.open(ip, int(port))
         return server
@@ -180,9 +199,12 @@ class Listeners:
     def _check_loopback(self) -> None:
         for address in self.ports:
             if not _is_loopback(address):
-                raise ActionRefused(409, "{address} is open to other machines, and nobody has to sign.",
-                                    "Make access keys first: only 127.0.0.1 can be open without them.",
-                                    address=address)
+                raise ActionRefused(
+                    409,
+                    "{address} is open to other machines, and nobody has to sign.",
+                    "Make access keys first: only 127.0.0.1 can be open without them.",
+                    address=address,
+                )
 
 
 def _is_loopback(address: str) -> bool:

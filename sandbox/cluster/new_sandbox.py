@@ -15,8 +15,18 @@ SEED_CHARS = 16
 PORT_STEP = 4  # RocketMQ derives the fast listener (-2) and the HA port (+1) from a broker's port
 
 
-def new_record(slug: str, template: str, *, preset: str, seed: str | int | None, changes: dict[str, object] | None,
-               limits: dict[str, Any] | None, config: HostConfig, ports_taken: set[int], now_ms: int) -> SandboxRecord:
+def new_record(
+    slug: str,
+    template: str,
+    *,
+    preset: str,
+    seed: str | int | None,
+    changes: dict[str, object] | None,
+    limits: dict[str, Any] | None,
+    config: HostConfig,
+    ports_taken: set[int],
+    now_ms: int,
+) -> SandboxRecord:
     """Without a `seed` it is made from the name and the time.
 
     Raises ActionRefused (422) for an unknown template, preset or key, (503) where there are not enough ports.
@@ -26,11 +36,19 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
     preset_of(preset, all_changes)
     addresses = _free_addresses(config, ports_taken)
     nodes = [NodeRecord("broker", *_name_and_id(node), next(addresses)) for node in chosen.brokers]
-    nodes += [NodeRecord("name_server", f"ns-{number}", 0, next(addresses))
-              for number in range(1, chosen.name_servers + 1)]
-    return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
-                         seed=str(seed) if seed is not None else _seed_of(slug, now_ms), nodes=nodes,
-                         limits=dict(limits or {}), engine=ENGINE)
+    nodes += [
+        NodeRecord("name_server", f"ns-{number}", 0, next(addresses)) for number in range(1, chosen.name_servers + 1)
+    ]
+    return SandboxRecord(
+        slug=slug,
+        template=template,
+        preset=preset,
+        changes=all_changes,
+        seed=str(seed) if seed is not None else _seed_of(slug, now_ms),
+        nodes=nodes,
+        limits=dict(limits or {}),
+        engine=ENGINE,
+    )
 
 
 def with_own_addresses(nodes: list[NodeRecord], config: HostConfig, ports_taken: set[int]) -> list[NodeRecord]:
@@ -56,9 +74,13 @@ def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
         if port not in ports_taken:
             yield f"{config.node_host}:{port}"
     if ports_taken.isdisjoint(ports):  # no other sandbox has any of them
-        raise ActionRefused(503, "This server has ports {first} to {last}, too few for a sandbox.",
-                            "Ask the host for a lower QUEUEVIZ_FIRST_PORT.", first=config.first_port,
-                            last=config.last_port - 1)
+        raise ActionRefused(
+            503,
+            "This server has ports {first} to {last}, too few for a sandbox.",
+            "Ask the host for a lower QUEUEVIZ_FIRST_PORT.",
+            first=config.first_port,
+            last=config.last_port - 1,
+        )
     raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
 
 

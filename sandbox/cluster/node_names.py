@@ -32,10 +32,17 @@ class NodeNames:
         if wished in self._nodes.names() or wished == console.LABEL:
             return wished
         actor = self._actors.by_label.get(wished) or next(
-            (actor for actor in self._actors.by_label.values() if actor.client_id == wished), None)
+            (actor for actor in self._actors.by_label.values() if actor.client_id == wished), None
+        )
         if actor is None:
-            raise ActionRefused(422, "There is no node {node} inside this sandbox.", "Nodes are: {known}.", field=field,
-                                node=wished, known=", ".join(self.names()))
+            raise ActionRefused(
+                422,
+                "There is no node {node} inside this sandbox.",
+                "Nodes are: {known}.",
+                field=field,
+                node=wished,
+                known=", ".join(self.names()),
+            )
         while (host := getattr(actor.settings, "instance", None)) in self._actors.by_label:
             actor = self._actors.by_label[host]
         return actor.label

@@ -27,8 +27,9 @@ class NameServerNode:
     def start(self) -> None:
         assert self.name_server is None, "it runs already"
         context = self._context
-        self.name_server = NameServer(NameServerConfig(address=self.record.address), clock=context.clock,
-                                      journal=context.journal, name=self.name)
+        self.name_server = NameServer(
+            NameServerConfig(address=self.record.address), clock=context.clock, journal=context.journal, name=self.name
+        )
         context.network.listen(self.record.address, self.name_server)
         context.listeners.up(self.record.address, self.name_server)
         self.name_server.start()
@@ -49,8 +50,11 @@ class Nodes:
         self._records = records
         self.name_servers = [NameServerNode(record, context) for record in records if record.kind == "name_server"]
         self.addresses = [node.record.address for node in self.name_servers]
-        self.brokers = [BrokerNode(record, context, self.addresses, f"{NODE_NETWORK}.{number}")
-                        for number, record in enumerate(records, start=1) if record.kind == "broker"]
+        self.brokers = [
+            BrokerNode(record, context, self.addresses, f"{NODE_NETWORK}.{number}")
+            for number, record in enumerate(records, start=1)
+            if record.kind == "broker"
+        ]
         with_slaves = {node.name for node in self.brokers if not node.is_master}
         for node in self.brokers:
             node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
@@ -125,13 +129,17 @@ class Nodes:
 
     def masters(self) -> list[BrokerNode]:
         """Masters that run, by name."""
-        return sorted((node for node in self.brokers if node.broker is not None and node.is_master),
-                      key=lambda node: node.name)
+        return sorted(
+            (node for node in self.brokers if node.broker is not None and node.is_master), key=lambda node: node.name
+        )
 
     def down_masters(self) -> dict[str, LastKnown]:
         """The last known state of masters that are down, by name."""
-        return {node.name: node.last_known for node in sorted(self.brokers, key=lambda node: node.name)
-                if node.is_master and node.last_known is not None}
+        return {
+            node.name: node.last_known
+            for node in sorted(self.brokers, key=lambda node: node.name)
+            if node.is_master and node.last_known is not None
+        }
 
     def slave_of(self, name: str) -> BrokerNode | None:
         """A running slave of it, the lowest id first."""

@@ -6,15 +6,20 @@ from typing import Any, NamedTuple
 from sandbox.store.json_files import WHYS, TableRead
 from sandbox.store.results import RecoveryReport
 
-LOG_CUT = ("The commit log of {broker} could not be read from byte {offset} on when it was opened. It ends there now, "
-           "as RocketMQ ends it: {bytes} bytes were cut off.")
+LOG_CUT = (
+    "The commit log of {broker} could not be read from byte {offset} on when it was opened. It ends there now, "
+    "as RocketMQ ends it: {bytes} bytes were cut off."
+)
 
-TABLE_DAMAGED = ("{broker} does not start, as RocketMQ would not: {file} {why}, and no other copy of its table {table} "
-                 "can be read. Put a whole file in its place and start {broker}, or accept the loss of {table} on the "
-                 "page Topology.")
+TABLE_DAMAGED = (
+    "{broker} does not start, as RocketMQ would not: {file} {why}, and no other copy of its table {table} "
+    "can be read. Put a whole file in its place and start {broker}, or accept the loss of {table} on the "
+    "page Topology."
+)
 FROM_BACKUP = "{broker} took the backup of {file}, which {why}. Changes since the backup are lost."
-NO_BACKUP = ("{broker} started with an empty table {table}, as RocketMQ would: {file} {why}, and there is no backup of "
-             "it.")
+NO_BACKUP = (
+    "{broker} started with an empty table {table}, as RocketMQ would: {file} {why}, and there is no backup of it."
+)
 
 
 class Notice(NamedTuple):
@@ -38,8 +43,12 @@ def of_cuts(cuts: dict[str, dict[str, int]]) -> list[Notice]:
 
 def of_damaged(node: str, reads: Sequence[TableRead]) -> list[Notice]:
     """Of a broker that does not start.  `why` is translated by itself."""
-    return [Notice(TABLE_DAMAGED, {"broker": node, "table": read.name, "file": read.first.path,
-                                   "why": WHYS[read.first.why]}) for read in reads]
+    return [
+        Notice(
+            TABLE_DAMAGED, {"broker": node, "table": read.name, "file": read.first.path, "why": WHYS[read.first.why]}
+        )
+        for read in reads
+    ]
 
 
 def note_tables(kept: dict[str, dict[str, list[str]]], node: str, reads: Sequence[TableRead]) -> None:
@@ -50,6 +59,12 @@ def note_tables(kept: dict[str, dict[str, list[str]]], node: str, reads: Sequenc
 
 
 def of_tables(kept: dict[str, dict[str, list[str]]]) -> list[Notice]:
-    return [Notice(FROM_BACKUP if source == "backup" else NO_BACKUP,
-                   {"broker": node, "table": table, "file": file, "why": WHYS[why]}, dismissible=True)
-            for node, tables in sorted(kept.items()) for table, (source, file, why) in sorted(tables.items())]
+    return [
+        Notice(
+            FROM_BACKUP if source == "backup" else NO_BACKUP,
+            {"broker": node, "table": table, "file": file, "why": WHYS[why]},
+            dismissible=True,
+        )
+        for node, tables in sorted(kept.items())
+        for table, (source, file, why) in sorted(tables.items())
+    ]

@@ -34,9 +34,13 @@ def save_origin(directory: Path, config: HostConfig) -> None:
 
 
 def write_origin(directory: Path, origin: Origin) -> None:
-    values = {"format": FORMAT, "memory_bytes": origin.memory_bytes,
-              "config": {name: getattr(origin.config, name) for name in OF_THE_RUN},
-              "limits": asdict(origin.config.sandbox_limits), "record": origin.record}
+    values = {
+        "format": FORMAT,
+        "memory_bytes": origin.memory_bytes,
+        "config": {name: getattr(origin.config, name) for name in OF_THE_RUN},
+        "limits": asdict(origin.config.sandbox_limits),
+        "record": origin.record,
+    }
     replace_file(directory / ORIGIN_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
 
 
@@ -57,5 +61,6 @@ def load_origin(directory: Path) -> Origin:
 def conditions_of(config: HostConfig, host: str) -> str:
     """Of the settings that a sandbox's run depends on; `host`: of its addresses."""
     settings = {name: getattr(config, name) for name in OF_THE_RUN}
-    return sha256(orjson.dumps([host, settings, asdict(config.sandbox_limits)],
-                               option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGEST_CHARS]
+    return sha256(
+        orjson.dumps([host, settings, asdict(config.sandbox_limits)], option=orjson.OPT_SORT_KEYS)
+    ).hexdigest()[:DIGEST_CHARS]

@@ -45,8 +45,15 @@ class PacedEnvironment:
     has_sockets = False
     repeatable = True
 
-    def __init__(self, seed: str, *, wall_ms: int, memory_bytes: int, workers: Workers | None = None,
-                 outside: Clock | None = None) -> None:
+    def __init__(
+        self,
+        seed: str,
+        *,
+        wall_ms: int,
+        memory_bytes: int,
+        workers: Workers | None = None,
+        outside: Clock | None = None,
+    ) -> None:
         self.sim = SimLoop(most_at_once=NEVER_S)  # a step runs hours in one instant
         self.sim.set_exception_handler(_report)
         self.loop: Any = self.sim

@@ -39,7 +39,7 @@ class PacedDisk(MachineDisk):
         versions = list(self._versions.get(synced.path, ()))
         places = [place for place, version in enumerate(versions) if version is synced.version]
         if places:
-            self._versions[synced.path] = deque(versions[places[0]:], maxlen=VERSIONS)
+            self._versions[synced.path] = deque(versions[places[0] :], maxlen=VERSIONS)
 
     def where(self, path: str) -> str:
         return f"store/{path}"

@@ -36,11 +36,28 @@ class Preset:
 
 
 REAL = Preset()
-SANDBOX = replace(REAL, commit_log_file_bytes=MIB, consume_queue_file_entries=1_000, index_slots=1_000,
-                  index_entries=4_000, max_message_bytes=256 * KIB, memory_bytes=64 * MIB)
-TEACHING = replace(SANDBOX, commit_log_file_bytes=64 * KIB, consume_queue_file_entries=200, index_slots=97,
-                   index_entries=400, max_message_bytes=16 * KIB, memory_bytes=256 * KIB, pull_threshold_for_queue=100,
-                   pull_threshold_size_mib=1, consume_concurrently_max_span=100, file_reserved_hours=1)
+SANDBOX = replace(
+    REAL,
+    commit_log_file_bytes=MIB,
+    consume_queue_file_entries=1_000,
+    index_slots=1_000,
+    index_entries=4_000,
+    max_message_bytes=256 * KIB,
+    memory_bytes=64 * MIB,
+)
+TEACHING = replace(
+    SANDBOX,
+    commit_log_file_bytes=64 * KIB,
+    consume_queue_file_entries=200,
+    index_slots=97,
+    index_entries=400,
+    max_message_bytes=16 * KIB,
+    memory_bytes=256 * KIB,
+    pull_threshold_for_queue=100,
+    pull_threshold_size_mib=1,
+    consume_concurrently_max_span=100,
+    file_reserved_hours=1,
+)
 
 PRESETS = {"real": REAL, "sandbox": SANDBOX, "teaching": TEACHING}
 
@@ -73,8 +90,14 @@ _SWITCHED = ("slave_read", "property_filter")
 def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
     """The preset with single keys changed.  Raises ActionRefused (422) for an unknown name, key or value."""
     if name not in PRESETS:
-        raise ActionRefused(422, "There is no preset {name}.", "Choose one of: {known}.", field="preset", name=name,
-                            known=", ".join(PRESETS))
+        raise ActionRefused(
+            422,
+            "There is no preset {name}.",
+            "Choose one of: {known}.",
+            field="preset",
+            name=name,
+            known=", ".join(PRESETS),
+        )
     checked = {key: _checked(key, value) for key, value in (changes or {}).items()}
     return replace(PRESETS[name], **checked)  # type: ignore[arg-type]  # each value was checked for its key
 
@@ -82,17 +105,37 @@ def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
 def _checked(key: str, value: object) -> object:
     if key in _CHOICES:
         if value not in _CHOICES[key]:
-            raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: {choices}.", field=key, key=key,
-                                value=value, choices=", ".join(_CHOICES[key]))
+            raise ActionRefused(
+                422,
+                "{key} cannot be {value}.",
+                "Choose one of: {choices}.",
+                field=key,
+                key=key,
+                value=value,
+                choices=", ".join(_CHOICES[key]),
+            )
         return value
     if key in _SWITCHED:
         if str(value).lower() not in _SWITCHES:
-            raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: {choices}.", field=key, key=key,
-                                value=value, choices=", ".join(_SWITCHES))
+            raise ActionRefused(
+                422,
+                "{key} cannot be {value}.",
+                "Choose one of: {choices}.",
+                field=key,
+                key=key,
+                value=value,
+                choices=", ".join(_SWITCHES),
+            )
         return _SWITCHES[str(value).lower()]
     if key not in _ALLOWED:
-        raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,
-                            known=", ".join((*_CHOICES, *_SWITCHED, *_ALLOWED)))
+        raise ActionRefused(
+            422,
+            "There is no setting {key}.",
+            "Settings are: {known}.",
+            field=key,
+            key=key,
+            known=", ".join((*_CHOICES, *_SWITCHED, *_ALLOWED)),
+        )
     return whole_number(key, value, *_ALLOWED[key])
 
 
@@ -103,6 +146,14 @@ def whole_number(key: str, value: object, low: int, high: int) -> int:
     except ValueError:
         number = low - 1
     if not low <= number <= high:
-        raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", "Choose a value inside.",
-                            field=key, key=key, low=low, high=high, value=str(value)[:40])
+        raise ActionRefused(
+            422,
+            "{key} must be between {low} and {high}, not {value}.",
+            "Choose a value inside.",
+            field=key,
+            key=key,
+            low=low,
+            high=high,
+            value=str(value)[:40],
+        )
     return number

@@ -33,8 +33,11 @@ def say_reverted(known: LastKnown, broker: Broker, journal: Journal, *, was_dama
         if number == MAX_FACTS:
             break
         journal.write(event)
-    broker.topics.lost = {name: (row["read_queues"], row["write_queues"]) for name, row in known.topics.items()
-                          if name not in broker.topics.table}
+    broker.topics.lost = {
+        name: (row["read_queues"], row["write_queues"])
+        for name, row in known.topics.items()
+        if name not in broker.topics.table
+    }
 
 
 def _reverted(known: LastKnown, broker: Broker, how: str) -> Iterator[Event]:
@@ -75,13 +78,19 @@ def _settings(known: dict[str, dict[str, Any]], broker: Broker, how: str) -> Ite
 
 def _offsets(known: LastKnown, broker: Broker, how: str) -> Iterator[OffsetsReverted]:
     before: dict[str, dict[str, int]] = {
-        group: {MessageQueue(topic, broker.config.name, int(number)).key: offset for topic, queues in topics.items()
-                for number, (offset, _) in queues.items() if offset is not None}
-        for group, topics in known.groups.items()}
+        group: {
+            MessageQueue(topic, broker.config.name, int(number)).key: offset
+            for topic, queues in topics.items()
+            for number, (offset, _) in queues.items()
+            if offset is not None
+        }
+        for group, topics in known.groups.items()
+    }
     after: dict[str, dict[str, int]] = {}
     for key, queues in broker.consumer_offsets.table.items():
         after.setdefault(key.group, {}).update(
-            {MessageQueue(key.topic, broker.config.name, number).key: offset for number, offset in queues.items()})
+            {MessageQueue(key.topic, broker.config.name, number).key: offset for number, offset in queues.items()}
+        )
     for group in sorted({*before, *after}):
         queues_of = _changed(before.get(group, {}), after.get(group, {}))
         if queues_of:
@@ -89,5 +98,8 @@ def _offsets(known: LastKnown, broker: Broker, how: str) -> Iterator[OffsetsReve
 
 
 def _changed(before: Mapping[Any, int], after: Mapping[Any, int]) -> tuple[tuple[Any, int, int], ...]:
-    return tuple((key, before.get(key, NONE), after.get(key, NONE)) for key in sorted({*before, *after})
-                 if before.get(key, NONE) != after.get(key, NONE))
+    return tuple(
+        (key, before.get(key, NONE), after.get(key, NONE))
+        for key in sorted({*before, *after})
+        if before.get(key, NONE) != after.get(key, NONE)
+    )

@@ -16,12 +16,14 @@ class RoutedConnector:
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
         return await self._way(address).connect(address, on_commands, on_close)
 
-    def open(self, address: str, on_commands: Handler, on_close: OnClose,
-             opened: Callable[[Channel | None], None]) -> None:
+    def open(
+        self, address: str, on_commands: Handler, on_close: OnClose, opened: Callable[[Channel | None], None]
+    ) -> None:
         self._way(address).open(address, on_commands, on_close, opened)
 
-    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
-                   opened: Callable[[ByteChannel | None], None]) -> None:
+    def open_bytes(
+        self, address: str, on_bytes: ByteHandler, on_close: OnByteClose, opened: Callable[[ByteChannel | None], None]
+    ) -> None:
         self._way(address).open_bytes(address, on_bytes, on_close, opened)
 
     def _way(self, address: str) -> Connector:

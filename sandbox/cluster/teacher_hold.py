@@ -79,8 +79,9 @@ class TeacherHold:
     def check(self, action: str, by: str) -> None:
         """Raises ActionRefused: 409 for what a student does meanwhile, 403 for a teacher who answers for a student."""
         if is_by(by, "instructor") and action in OWN:
-            raise ActionRefused(403, "Answers and hints are the student's own.",
-                                "Act on the Board, or ask the student to.")
+            raise ActionRefused(
+                403, "Answers and hints are the student's own.", "Act on the Board, or ask the student to."
+            )
         if not is_by(by, "student") or action in OWN:
             return
         if self.acts is not None:

@@ -56,8 +56,13 @@ def _orders() -> tuple[Action, ...]:
 def _payments() -> tuple[Action, ...]:
     return (
         CreateTopic(topic="payments", write_queues=8, read_queues=8),
-        StartConsumer(group="payment-fifo", subscriptions=(Subscription("payments"),), copies=3, listener="orderly",
-                      work_ms=(50, 400)),
+        StartConsumer(
+            group="payment-fifo",
+            subscriptions=(Subscription("payments"),),
+            copies=3,
+            listener="orderly",
+            work_ms=(50, 400),
+        ),
         StartProducer(actor="till", topic="payments", rate_per_s=12, keys=CUSTOMERS, selector="hash"),
     )
 
@@ -81,8 +86,9 @@ def _shrink() -> tuple[Action, ...]:
 
 
 def _index() -> tuple[Action, ...]:
-    rows = tuple(RowToSend(key=INDEX_KEYS[n * 7 % len(INDEX_KEYS)], tag="paid", body=f"order message {n}")
-                 for n in range(200))  # 7 and 40 have no common factor: every key five times, well mixed
+    rows = tuple(
+        RowToSend(key=INDEX_KEYS[n * 7 % len(INDEX_KEYS)], tag="paid", body=f"order message {n}") for n in range(200)
+    )  # 7 and 40 have no common factor: every key five times, well mixed
     return (
         CreateTopic(topic="orders", write_queues=4, read_queues=4),
         SendMessages(topic="orders", rows=rows),
@@ -101,18 +107,26 @@ def _retries() -> tuple[Action, ...]:
     )
 
 
-TEMPLATES: dict[str, Template] = {template.name: template for template in (
-    Template("empty"),
-    Template("replicas", brokers=("broker-a", "broker-a.1", "broker-b"), changes={"slave_read": True}),
-    Template("flights", setup=_flights()),
-    Template("orders", brokers=("broker-a", "broker-b"), setup=_orders()),
-    Template("payments", setup=_payments()),
-    Template("cluster", brokers=("broker-a", "broker-a.1", "broker-b"), name_servers=2, setup=_cluster(),
-             changes={"slave_read": True}),
-    Template("shrink", setup=_shrink()),
-    Template("index", setup=_index(), changes={"index_slots": 97, "index_entries": 400}),
-    Template("retries", setup=_retries()),
-)}  # fmt: skip
+TEMPLATES: dict[str, Template] = {
+    template.name: template
+    for template in (
+        Template("empty"),
+        Template("replicas", brokers=("broker-a", "broker-a.1", "broker-b"), changes={"slave_read": True}),
+        Template("flights", setup=_flights()),
+        Template("orders", brokers=("broker-a", "broker-b"), setup=_orders()),
+        Template("payments", setup=_payments()),
+        Template(
+            "cluster",
+            brokers=("broker-a", "broker-a.1", "broker-b"),
+            name_servers=2,
+            setup=_cluster(),
+            changes={"slave_read": True},
+        ),
+        Template("shrink", setup=_shrink()),
+        Template("index", setup=_index(), changes={"index_slots": 97, "index_entries": 400}),
+        Template("retries", setup=_retries()),
+    )
+}
 
 
 BARE = "-bare"
@@ -127,8 +141,14 @@ def template_of(name: str) -> Template:
     if template is None and name.endswith(BARE) and (built := TEMPLATES.get(name.removesuffix(BARE))) is not None:
         template = built._replace(name=name, setup=())
     if template is None:
-        raise ActionRefused(422, "There is no template {name}.", "Choose one of: {known}.", field="template", name=name,
-                            known=", ".join(TEMPLATES))
+        raise ActionRefused(
+            422,
+            "There is no template {name}.",
+            "Choose one of: {known}.",
+            field="template",
+            name=name,
+            known=", ".join(TEMPLATES),
+        )
     return template
 
 

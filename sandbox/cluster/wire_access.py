@@ -4,7 +4,6 @@ RocketMQ's own check, applied to requests from real connections only: in-process
 account, an administrator.
 """
 
-
 from sandbox.broker.acl import AccessControl
 from sandbox.broker.acl_config import Account, AclConfig, AclError
 from sandbox.control.access_keys import Keys
@@ -13,12 +12,22 @@ from sandbox.kernel.errors import ActionRefused, BrokerRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 
-UNSIGNED = frozenset({
-    RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO,
-    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, RequestCode.GET_TOPICS_BY_CLUSTER,
-    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, RequestCode.QUERY_DATA_VERSION, RequestCode.GET_KV_CONFIG,
-    RequestCode.GET_KVLIST_BY_NAMESPACE, RequestCode.GET_UNIT_TOPIC_LIST, RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
-    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, RequestCode.GET_NAMESRV_CONFIG})  # fmt: skip
+UNSIGNED = frozenset(
+    {
+        RequestCode.GET_ROUTEINFO_BY_TOPIC,
+        RequestCode.GET_BROKER_CLUSTER_INFO,
+        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
+        RequestCode.GET_TOPICS_BY_CLUSTER,
+        RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,
+        RequestCode.QUERY_DATA_VERSION,
+        RequestCode.GET_KV_CONFIG,
+        RequestCode.GET_KVLIST_BY_NAMESPACE,
+        RequestCode.GET_UNIT_TOPIC_LIST,
+        RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
+        RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
+        RequestCode.GET_NAMESRV_CONFIG,
+    }
+)
 """Requests a name server answers to unauthenticated clients.  RocketMQ's also lets them change it (spec remoting 5);
 ours does not.
 """

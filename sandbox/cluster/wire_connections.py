@@ -27,8 +27,24 @@ class NodeListener(Protocol):
 class WireConnection:
     """One connection.  Times are of the sandbox's clock."""
 
-    __slots__ = ("address", "channel", "client_id", "codes", "denial", "denied", "ended_ms", "first_code", "heard_ms",
-                 "language", "no", "opened_ms", "port", "unserved", "version", "why")
+    __slots__ = (
+        "address",
+        "channel",
+        "client_id",
+        "codes",
+        "denial",
+        "denied",
+        "ended_ms",
+        "first_code",
+        "heard_ms",
+        "language",
+        "no",
+        "opened_ms",
+        "port",
+        "unserved",
+        "version",
+        "why",
+    )
 
     def __init__(self, no: int, port: str, channel: Any, now_ms: int) -> None:
         self.no = no
@@ -119,8 +135,14 @@ class WireConnections:
 class WatchedListener:
     """A node's listener that records each connection's requests and, where keys are set, requires signatures."""
 
-    def __init__(self, port: str, listener: NodeListener, connections: WireConnections, access: WireAccess,
-                 admitted: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        port: str,
+        listener: NodeListener,
+        connections: WireConnections,
+        access: WireAccess,
+        admitted: Callable[[], None],
+    ) -> None:
         """`admitted` is called for each new connection before the node gets it."""
         self._port = port
         self._listener = listener

@@ -18,8 +18,12 @@ def check_kind(action: StartConsumer) -> None:
     if action.kind == "push":
         return
     if ignored := given(action, OF_A_LISTENER):
-        raise ActionRefused(422, "Only a push consumer has a listener with threads and batches.",
-                            "Leave it out, or choose push.", field=ignored[0])
+        raise ActionRefused(
+            422,
+            "Only a push consumer has a listener with threads and batches.",
+            "Leave it out, or choose push.",
+            field=ignored[0],
+        )
     if action.kind == "lite_pull" and action.fail_percent:
         raise ActionRefused(422, LITE_REFUSES_NOTHING, CHOOSE_ANOTHER, field="fail_percent")
 

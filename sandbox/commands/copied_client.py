@@ -15,23 +15,46 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
     """
     wished = action.client_id_of or ""
     if action.instance is not None:
-        raise ActionRefused(422, "A member shares the process of another one, or has a process with its client id.",
-                            "Choose one of the two.", field=FIELD)
+        raise ActionRefused(
+            422,
+            "A member shares the process of another one, or has a process with its client id.",
+            "Choose one of the two.",
+            field=FIELD,
+        )
     if cluster.actors.find(wished) is None and cluster.actors.is_wire_client(wished):
-        raise ActionRefused(409, "{client} came over a real wire: its client id cannot be taken here.",
-                            "Choose a member of this sandbox.", field=FIELD, client=wished)
+        raise ActionRefused(
+            409,
+            "{client} came over a real wire: its client id cannot be taken here.",
+            "Choose a member of this sandbox.",
+            field=FIELD,
+            client=wished,
+        )
     other = cluster.actors.find(wished)
     if other is None:
         raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field=FIELD, actor=wished)
     if not isinstance(other, ConsumerActor) or other.group != action.group:
-        raise ActionRefused(409, "{actor} is not a member of {group}.", "Choose a member of the same group.",
-                            field=FIELD, actor=other.label, group=action.group)
+        raise ActionRefused(
+            409,
+            "{actor} is not a member of {group}.",
+            "Choose a member of the same group.",
+            field=FIELD,
+            actor=other.label,
+            group=action.group,
+        )
     if not other.client_id:
         raise ActionRefused(409, "{actor} has no client yet.", "Start it first.", field=FIELD, actor=other.label)
     if (other.settings.kind == "push") is not (action.kind == "push"):
-        raise ActionRefused(422, "A push consumer and one that pulls by itself have clients with different ids.",
-                            "Choose the same kind.", field=FIELD)
+        raise ActionRefused(
+            422,
+            "A push consumer and one that pulls by itself have clients with different ids.",
+            "Choose the same kind.",
+            field=FIELD,
+        )
     if action.model == "BROADCASTING":
-        raise ActionRefused(422, "Members of a broadcasting group read all queues, whatever their client ids.",
-                            "Choose a clustering group.", field=FIELD)
+        raise ActionRefused(
+            422,
+            "Members of a broadcasting group read all queues, whatever their client ids.",
+            "Choose a clustering group.",
+            field=FIELD,
+        )
     return other.settings.client_id_of or other.label

@@ -13,11 +13,13 @@ def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
     """All in-process members use the strategy from their next rebalance on; later members too."""
     members = cluster.actors.consumers(action.group)
     if not members:
-        raise ActionRefused(409, "The group {group} has no member here.", "Add a consumer first.", field="group",
-                            group=action.group)
+        raise ActionRefused(
+            409, "The group {group} has no member here.", "Add a consumer first.", field="group", group=action.group
+        )
     if any(member.settings.model == "BROADCASTING" for member in members):
-        raise ActionRefused(422, "In a broadcasting group everybody reads all queues.", "Choose a clustering group.",
-                            field="group")
+        raise ActionRefused(
+            422, "In a broadcasting group everybody reads all queues.", "Choose a clustering group.", field="group"
+        )
     chosen = checked_strategy(cluster, action, action.strategy)
 
     def carry_out(seq: int, by: str) -> None:

@@ -43,9 +43,13 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
     try:
         node.start(accepting=accepting)
     except TablesDamaged as error:
-        raise ActionRefused(409, "{broker} cannot start: {why}.",
-                            "Put a whole file in its place and start it, or accept the loss of the table.",
-                            broker=node.node, why=str(error)) from error
+        raise ActionRefused(
+            409,
+            "{broker} cannot start: {why}.",
+            "Put a whole file in its place and start it, or accept the loss of the table.",
+            broker=node.node,
+            why=str(error),
+        ) from error
     except StoreError as error:
         raise ActionRefused(409, "{broker} cannot start: {why}.", broker=node.node, why=str(error)) from error
 
@@ -55,11 +59,22 @@ def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     names = [read.name for read in node.damaged]
     if not names:
-        raise ActionRefused(409, "{broker} has no damaged table.", "Only a table that keeps a broker from starting "
-                            "is given up.", broker=node.node)
+        raise ActionRefused(
+            409,
+            "{broker} has no damaged table.",
+            "Only a table that keeps a broker from starting is given up.",
+            broker=node.node,
+        )
     if action.table not in names:
-        raise ActionRefused(422, "The table {table} of {broker} is not damaged.", "Damaged are: {known}.",
-                            field="table", table=action.table, broker=node.node, known=", ".join(names))
+        raise ActionRefused(
+            422,
+            "The table {table} of {broker} is not damaged.",
+            "Damaged are: {known}.",
+            field="table",
+            table=action.table,
+            broker=node.node,
+            known=", ".join(names),
+        )
 
     def carry_out(seq: int, by: str) -> None:
         try:
@@ -106,14 +121,14 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     """The dead master takes the slave's id, so that it restarts as a slave and not as a second master."""
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
-        raise ActionRefused(409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id",
-                            broker=slave.node)
+        raise ActionRefused(
+            409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id", broker=slave.node
+        )
     master = cluster.nodes.broker(action.broker)
     if master.broker is not None:
         raise ActionRefused(409, "The master {broker} is alive.", "Stop or kill it first.", broker=master.node)
     if slave.state == "hung":
-        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
-                            broker=slave.node)
+        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=slave.node)
 
     def carry_out(seq: int, by: str) -> None:
         for name in cluster.promote(slave):
@@ -126,8 +141,14 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
 def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.clock.skew_ms == action.skew_ms:
-        raise ActionRefused(409, "The clock of {broker} is wrong by {skew_ms} ms already.", "Choose another skew.",
-                            field="skew_ms", broker=node.node, skew_ms=action.skew_ms)
+        raise ActionRefused(
+            409,
+            "The clock of {broker} is wrong by {skew_ms} ms already.",
+            "Choose another skew.",
+            field="skew_ms",
+            broker=node.node,
+            skew_ms=action.skew_ms,
+        )
 
     def carry_out(seq: int, by: str) -> None:
         node.clock.skew_ms = action.skew_ms
@@ -170,8 +191,14 @@ def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
     locks = _running(cluster, action.broker, 0).running.locks
     mq = MessageQueue(action.topic, action.broker, action.queue_id)
     if mq not in locks.table.get(action.group, {}):
-        raise ActionRefused(409, "Nobody of {group} holds a lock on {queue}.", "Choose a locked queue.",
-                            field="queue_id", group=action.group, queue=mq.row)
+        raise ActionRefused(
+            409,
+            "Nobody of {group} holds a lock on {queue}.",
+            "Choose a locked queue.",
+            field="queue_id",
+            group=action.group,
+            queue=mq.row,
+        )
 
     def carry_out(seq: int, by: str) -> None:
         locks.force_unlock(action.group, mq)

@@ -105,8 +105,13 @@ def _broker(cluster: Cluster) -> str:
 
 def _topic(cluster: Cluster) -> str:
     named = _number(cluster, "topic")
-    found = [named] if named else sorted(subscription.topic for actor in cluster.actors.consumers()
-                                         for subscription in actor.settings.subscriptions)
+    found = (
+        [named]
+        if named
+        else sorted(
+            subscription.topic for actor in cluster.actors.consumers() for subscription in actor.settings.subscriptions
+        )
+    )
     if not found:
         raise ActionRefused(409, "No group reads a topic here.")
     return found[0]

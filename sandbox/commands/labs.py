@@ -30,8 +30,14 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     if cluster.actors.by_label or cluster.record.lab:
         raise ActionRefused(409, "A lab begins in an empty sandbox.", "Start lab {lab} in a new one.", lab=lab.number)
     if (cluster.record.template, cluster.record.preset) != (lab.template, lab.preset):
-        raise ActionRefused(409, "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
-                            "Start it in a new one.", lab=lab.number, template=lab.template, preset=lab.preset)
+        raise ActionRefused(
+            409,
+            "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
+            "Start it in a new one.",
+            lab=lab.number,
+            template=lab.template,
+            preset=lab.preset,
+        )
     return lambda seq, by: _begin(cluster, lab, exam=action.exam)
 
 
@@ -57,8 +63,14 @@ def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
 def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
     current = cluster.companion(LabProgress).current(action.lab)
     if action.attempt not in (0, current.attempt):
-        raise ActionRefused(409, "This answer is of attempt {attempt}, and {now} is in progress.", "Answer again.",
-                            field="attempt", attempt=action.attempt, now=current.attempt)
+        raise ActionRefused(
+            409,
+            "This answer is of attempt {attempt}, and {now} is in progress.",
+            "Answer again.",
+            field="attempt",
+            attempt=action.attempt,
+            now=current.attempt,
+        )
     current.check_answer(action.step, action.part, action.value)
 
     def carry_out(seq: int, by: str) -> None:
@@ -87,19 +99,26 @@ def known_lab(slug: str) -> Lab:
     """Raises ActionRefused (404)."""
     lab = LABS.get(slug)
     if lab is None:
-        raise ActionRefused(404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=slug,
-                            known=", ".join(LABS))
+        raise ActionRefused(
+            404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=slug, known=", ".join(LABS)
+        )
     return lab
 
 
 def _check_time(cluster: Cluster) -> None:
     """External clients cannot be repeated, and their clocks cannot be stopped for a question."""
     if cluster.wire_clients():
-        raise ActionRefused(409, "A client on the wire is connected, so a lab cannot be repeated here.",
-                            "Disconnect it, or start the lab in a new sandbox.")
+        raise ActionRefused(
+            409,
+            "A client on the wire is connected, so a lab cannot be repeated here.",
+            "Disconnect it, or start the lab in a new sandbox.",
+        )
     if cluster.listeners.is_open:  # one may come in mid-step
-        raise ActionRefused(409, "The ports of this sandbox are open, so a lab beside a client on the wire could not "
-                            "be repeated here.", "Close them, or start the lab in a new sandbox.")
+        raise ActionRefused(
+            409,
+            "The ports of this sandbox are open, so a lab beside a client on the wire could not be repeated here.",
+            "Close them, or start the lab in a new sandbox.",
+        )
 
 
 def _mend(cluster: Cluster, lab: Lab) -> None:

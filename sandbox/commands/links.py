@@ -1,6 +1,5 @@
 """Links between nodes: cut, slowed, healed."""
 
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.links import WHOLE
 from sandbox.commands.outcome import CarryOut
@@ -22,8 +21,15 @@ def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
     if any(state.cut for state in states):
         raise ActionRefused(409, "The link from {a} to {b} is cut already.", "Heal it first.", a=a, b=b)
     if all(state.delay_ms == action.delay_ms for state in states):
-        raise ActionRefused(409, "The link from {a} to {b} takes {delay_ms} ms already.", "Choose another delay.",
-                            field="delay_ms", a=a, b=b, delay_ms=action.delay_ms)
+        raise ActionRefused(
+            409,
+            "The link from {a} to {b} takes {delay_ms} ms already.",
+            "Choose another delay.",
+            field="delay_ms",
+            a=a,
+            b=b,
+            delay_ms=action.delay_ms,
+        )
     cluster.links.check_room(a, b)
     return lambda seq, by: cluster.links.slow(a, b, action.delay_ms, one_way=action.one_way)
 
@@ -31,17 +37,23 @@ def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
 def heal(cluster: Cluster, action: HealLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     if all(cluster.links.state(*way) == WHOLE for way in _ways(a, b, one_way=False)):
-        raise ActionRefused(409, "Nothing is wrong with the link from {a} to {b}.", "Choose one that is cut or slow.",
-                            a=a, b=b)
+        raise ActionRefused(
+            409, "Nothing is wrong with the link from {a} to {b}.", "Choose one that is cut or slow.", a=a, b=b
+        )
     return lambda seq, by: cluster.links.heal(a, b)
 
 
 def _ends(cluster: Cluster, a: str, b: str) -> tuple[str, str]:
     one, other = cluster.node_names.node("a", a), cluster.node_names.node("b", b)
     if not cluster.node_names.talk(one, other):
-        raise ActionRefused(422, "{a} and {b} do not talk to each other.",
-                            "Choose a broker and who talks to it, or a name server and who asks it.", field="b", a=one,
-                            b=other)
+        raise ActionRefused(
+            422,
+            "{a} and {b} do not talk to each other.",
+            "Choose a broker and who talks to it, or a name server and who asks it.",
+            field="b",
+            a=one,
+            b=other,
+        )
     return one, other
 
 

@@ -25,8 +25,11 @@ from sandbox.message.topic_names import ILLEGAL, complaint
 
 ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
 
-OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
-                     if spec.name not in ("group", "subscriptions", "actor", "copies", "instance", "client_id_of"))
+OF_ONE_S_OWN = tuple(
+    spec.name
+    for spec in fields(StartConsumer)
+    if spec.name not in ("group", "subscriptions", "actor", "copies", "instance", "client_id_of")
+)
 """Fields that may differ in a member added with the settings of the others."""
 
 
@@ -35,8 +38,14 @@ def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
     cluster.limit_guard.check("producers", len(cluster.actors.producers()) + 1, cluster.limits.producers, action.topic)
     check_producer(action)
     if action.body_bytes > cluster.preset.max_message_bytes:
-        raise ActionRefused(422, "A message may have {allowed} bytes here, not {value}.", "Choose a smaller body.",
-                            field="body_bytes", allowed=cluster.preset.max_message_bytes, value=action.body_bytes)
+        raise ActionRefused(
+            422,
+            "A message may have {allowed} bytes here, not {value}.",
+            "Choose a smaller body.",
+            field="body_bytes",
+            allowed=cluster.preset.max_message_bytes,
+            value=action.body_bytes,
+        )
     _check_label(cluster, action.actor, 1)
     return lambda seq, by: start_or_refuse(cluster.actors, cluster.actors.add_producer(action))
 
@@ -77,8 +86,7 @@ def change(cluster: Cluster, action: ChangeActor) -> CarryOut:
 def stop(cluster: Cluster, action: StopActor) -> CarryOut:
     actor = _living(cluster, action.actor)
     if actor.state == "hung":
-        raise ActionRefused(409, "{actor} hangs and cannot stop cleanly.", "Resume it, or crash it.",
-                            actor=actor.label)
+        raise ActionRefused(409, "{actor} hangs and cannot stop cleanly.", "Resume it, or crash it.", actor=actor.label)
     return lambda seq, by: cluster.actors.stop(actor)
 
 
@@ -117,16 +125,18 @@ def remove(cluster: Cluster, action: RemoveActor) -> CarryOut:
 def hang(cluster: Cluster, action: HangActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "running":
-        raise ActionRefused(409, "{actor} is {state}, not running.", "Start it first.", actor=actor.label,
-                            state=actor.state)
+        raise ActionRefused(
+            409, "{actor} is {state}, not running.", "Start it first.", actor=actor.label, state=actor.state
+        )
     return lambda seq, by: cluster.actors.hang(actor)
 
 
 def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "hung":
-        raise ActionRefused(409, "{actor} is {state}; only a hung one can go on.", "", actor=actor.label,
-                            state=actor.state)
+        raise ActionRefused(
+            409, "{actor} is {state}; only a hung one can go on.", "", actor=actor.label, state=actor.state
+        )
     return lambda seq, by: cluster.actors.resume(actor)
 
 
@@ -136,15 +146,22 @@ def check_topic_name(topic: str) -> None:
     if problem is not None:
         if problem == ILLEGAL:
             problem = ILLEGAL_IN_WORDS
-        raise ActionRefused(422, "{topic} cannot be a topic: {problem}", "Use letters, digits, dash and underscore.",
-                            field="topic", topic=topic, problem=problem)
+        raise ActionRefused(
+            422,
+            "{topic} cannot be a topic: {problem}",
+            "Use letters, digits, dash and underscore.",
+            field="topic",
+            topic=topic,
+            problem=problem,
+        )
 
 
 def _living(cluster: Cluster, label: str) -> Actor:
     actor = cluster.actors.get(label)
     if not actor.lives:
-        raise ActionRefused(409, "{actor} is {state} already.", "Restart it to use it again.", actor=actor.label,
-                            state=actor.state)
+        raise ActionRefused(
+            409, "{actor} is {state} already.", "Restart it to use it again.", actor=actor.label, state=actor.state
+        )
     return actor
 
 
@@ -152,11 +169,13 @@ def _check_label(cluster: Cluster, wished: str | None, copies: int) -> None:
     labels = [] if wished is None else [wished] if copies == 1 else [f"{wished}.{n}" for n in range(1, copies + 1)]
     for label in labels:
         if label in cluster.actors.by_label:
-            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
-                                actor=label)
+            raise ActionRefused(
+                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=label
+            )
         if "/" in label or label.startswith("."):
-            raise ActionRefused(422, "{actor} cannot be a name.", "Leave out slashes and leading dots.",
-                                field="actor", actor=label)
+            raise ActionRefused(
+                422, "{actor} cannot be a name.", "Leave out slashes and leading dots.", field="actor", actor=label
+            )
 
 
 def _check_config(cluster: Cluster, action: StartConsumer) -> None:
@@ -164,9 +183,14 @@ def _check_config(cluster: Cluster, action: StartConsumer) -> None:
         check_config(action, cluster.preset, cluster.actors.strategy_for(action))
     except ClientError as why:
         if "illegal characters" in str(why):
-            raise ActionRefused(422, "{group} cannot be a group: {problem}",
-                                "Use letters, digits, dash and underscore.", field="group", group=action.group,
-                                problem=ILLEGAL_IN_WORDS) from why
+            raise ActionRefused(
+                422,
+                "{group} cannot be a group: {problem}",
+                "Use letters, digits, dash and underscore.",
+                field="group",
+                group=action.group,
+                problem=ILLEGAL_IN_WORDS,
+            ) from why
         raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
 
 
@@ -174,21 +198,40 @@ def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
     assert action.instance is not None
     host = cluster.actors.get(action.instance)
     if host.instance is None or not host.lives:
-        raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
-                            field="instance", actor=host.label)
+        raise ActionRefused(
+            409,
+            "{actor} is not running, so its client cannot be shared.",
+            "Start it first.",
+            field="instance",
+            actor=host.label,
+        )
     if host.instance.config.stream is (action.kind == "push"):
-        raise ActionRefused(422, "A push consumer and one that pulls by itself have clients with different ids.",
-                            "Let it have a client of its own.", field="instance")
+        raise ActionRefused(
+            422,
+            "A push consumer and one that pulls by itself have clients with different ids.",
+            "Let it have a client of its own.",
+            field="instance",
+        )
     if action.group in host.instance.consumers or action.copies > 1:
-        raise ActionRefused(409, "One client holds one member of {group}.", "Let it have a client of its own.",
-                            field="instance", group=action.group)
+        raise ActionRefused(
+            409,
+            "One client holds one member of {group}.",
+            "Let it have a client of its own.",
+            field="instance",
+            group=action.group,
+        )
 
 
 def _like_the_others(cluster: Cluster, action: StartConsumer) -> StartConsumer:
     newest = cluster.actors.newest_of(action.group)
     if newest is None:
-        raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
-                            field="subscriptions")
+        raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.", field="subscriptions")
     wishes = {name: getattr(action, name) for name in given(action, OF_ONE_S_OWN)}
-    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance,
-                   client_id_of=action.client_id_of, **wishes)
+    return replace(
+        newest.settings,
+        actor=action.actor,
+        copies=action.copies,
+        instance=action.instance,
+        client_id_of=action.client_id_of,
+        **wishes,
+    )

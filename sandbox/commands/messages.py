@@ -1,6 +1,5 @@
 """Messages sent by hand."""
 
-
 from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.members import check_topic_name
@@ -26,8 +25,11 @@ def send(cluster: Cluster, action: SendMessages) -> CarryOut:
 
     def carry_out(seq: int, by: str) -> None:
         messages = messages_of(action)
-        coroutine = console.send_batches(messages, queue=queue) if action.batch else console.send(
-            messages, per_s=action.rate_per_s, selector=SELECTORS[action.selector], queue=queue)
+        coroutine = (
+            console.send_batches(messages, queue=queue)
+            if action.batch
+            else console.send(messages, per_s=action.rate_per_s, selector=SELECTORS[action.selector], queue=queue)
+        )
         cluster.actors.later(coroutine, f"send {action.topic}")
 
     return carry_out
@@ -43,16 +45,31 @@ def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:
     node = cluster.nodes.broker(queue.broker)
     config = node.broker.topics.table.get(queue.topic) if node.broker is not None else None
     if node.broker is not None and (config is None or queue.queue_id >= config.write_queues):
-        raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queue",
-                            topic=queue.topic, queue=queue.row)
+        raise ActionRefused(
+            422,
+            "{topic} has no queue {queue}.",
+            "Choose one of its queues.",
+            field="queue",
+            topic=queue.topic,
+            queue=queue.row,
+        )
 
 
 def _check_size(cluster: Cluster, action: SendMessages) -> None:
     allowed = cluster.preset.max_message_bytes
-    bodies = [len(row.body.encode()) for row in action.rows] if action.rows else [
-        len(action.body.encode()) if action.body is not None else action.body_bytes]
+    bodies = (
+        [len(row.body.encode()) for row in action.rows]
+        if action.rows
+        else [len(action.body.encode()) if action.body is not None else action.body_bytes]
+    )
     if max(bodies) > allowed:
-        raise ActionRefused(422, "A message may have {allowed} bytes here, not {value}.", "Choose a smaller body.",
-                            field="body_bytes", allowed=allowed, value=max(bodies))
+        raise ActionRefused(
+            422,
+            "A message may have {allowed} bytes here, not {value}.",
+            "Choose a smaller body.",
+            field="body_bytes",
+            allowed=allowed,
+            value=max(bodies),
+        )
     if min(bodies) == 0:
         raise ActionRefused(422, "A message needs a body.", "Write at least one character.", field="body")

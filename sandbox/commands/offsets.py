@@ -17,14 +17,24 @@ def reset(cluster: Cluster, action: ResetOffsets) -> CarryOut:
     timestamp_ms = (action.value or 0) if action.target == "time" else -1
 
     def carry_out(seq: int, by: str) -> None:
-        apply_targets(cluster, action.group, action.topic, action.method, targets, reset_id=f"r{seq}",
-                      reason=action.reason, by=by, timestamp_ms=timestamp_ms)
+        apply_targets(
+            cluster,
+            action.group,
+            action.topic,
+            action.method,
+            targets,
+            reset_id=f"r{seq}",
+            reason=action.reason,
+            by=by,
+            timestamp_ms=timestamp_ms,
+        )
 
     return carry_out
 
 
 def undo(cluster: Cluster, action: UndoReset) -> CarryOut:
     """Back to each queue's offset before the reset, by the method that fits the group now."""
+
     def min_offset(mq: MessageQueue) -> int:
         return cluster.nodes.broker(mq.broker).running.store.min_offset(mq.topic, mq.queue_id)
 
@@ -33,12 +43,25 @@ def undo(cluster: Cluster, action: UndoReset) -> CarryOut:
     targets = undo_targets(point, min_offset)
 
     def carry_out(seq: int, by: str) -> None:
-        apply_targets(cluster, point.group, point.topic, "undo", targets, reset_id=f"r{seq}",
-                      reason=f"undo of {action.reset_id}", by=by)
+        apply_targets(
+            cluster,
+            point.group,
+            point.topic,
+            "undo",
+            targets,
+            reset_id=f"r{seq}",
+            reason=f"undo of {action.reset_id}",
+            by=by,
+        )
 
     return carry_out
 
 
 def _point(row: dict[str, Any]) -> UndoPoint:
-    return UndoPoint(row["id"], row["group"], row["topic"], row["at_ms"],
-                     {(broker, queue_id): before for broker, queue_id, before, _ in row["rows"]})
+    return UndoPoint(
+        row["id"],
+        row["group"],
+        row["topic"],
+        row["at_ms"],
+        {(broker, queue_id): before for broker, queue_id, before, _ in row["rows"]},
+    )

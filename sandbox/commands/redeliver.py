@@ -1,6 +1,5 @@
 """Delivers one stored message again: a copy to its topic, or the message itself to one listener."""
 
-
 import orjson
 
 from sandbox.client.push_consumer import PushConsumer
@@ -34,8 +33,9 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     _, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     topic = origin_topic(stored)
     if topic in NOT_FOR_SENDING:
-        raise ActionRefused(409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic",
-                            topic=topic)
+        raise ActionRefused(
+            409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic", topic=topic
+        )
     try:
         body = decompress(stored.body, stored.sys_flag, cluster.limits.body_bytes)
     except CorruptRecord as why:
@@ -64,21 +64,44 @@ def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
 
 def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[str, str]:
     """Client id and group.  Raises ActionRefused: 409 offline, without a listener or in several groups."""
-    actor = next((actor for actor in cluster.actors.consumers()
-                  if action.client_id in (actor.label, actor.client_id) and action.group in (None, actor.group)), None)
+    actor = next(
+        (
+            actor
+            for actor in cluster.actors.consumers()
+            if action.client_id in (actor.label, actor.client_id) and action.group in (None, actor.group)
+        ),
+        None,
+    )
     if actor is not None and actor.consumer is not None and not isinstance(actor.consumer, PushConsumer):
-        raise ActionRefused(409, "{client} pulls by itself and has no listener.", "Choose a push consumer.",
-                            field="client_id", client=actor.label)
+        raise ActionRefused(
+            409,
+            "{client} pulls by itself and has no listener.",
+            "Choose a push consumer.",
+            field="client_id",
+            client=actor.label,
+        )
     client_id = actor.client_id if isinstance(actor, ConsumerActor) else action.client_id
     groups = sorted(name for name, group in node.running.consumers.groups.items() if client_id in group.members)
     wished = action.group or (actor.group if actor is not None else None)
     if wished is None and len(groups) > 1:
-        raise ActionRefused(409, "{client} is a member of {groups}.", "Say in which group it is to consume.",
-                            field="group", client=action.client_id, groups=", ".join(groups))
+        raise ActionRefused(
+            409,
+            "{client} is a member of {groups}.",
+            "Say in which group it is to consume.",
+            field="group",
+            client=action.client_id,
+            groups=", ".join(groups),
+        )
     group = wished or (groups[0] if groups else None)
     if group is None or group not in groups:
-        raise ActionRefused(409, "{broker} knows no member {client} now.", "Choose one that is running.",
-                            field="client_id", broker=node.node, client=action.client_id)
+        raise ActionRefused(
+            409,
+            "{broker} knows no member {client} now.",
+            "Choose one that is running.",
+            field="client_id",
+            broker=node.node,
+            client=action.client_id,
+        )
     return client_id, group
 
 
@@ -94,8 +117,11 @@ async def _consume(cluster: Cluster, node: BrokerNode, stored: StoredMessage, cl
         result, took_ms, remark = NO_ANSWER, None, str(why)
     if took_ms is None:
         took_ms = cluster.clock.now_ms() - began_ms
-    cluster.journal.write(MessageConsumedOnce(group, client_id, stored.topic, node.name, stored.queue_id,
-                                              stored.queue_offset, result, took_ms, remark))
+    cluster.journal.write(
+        MessageConsumedOnce(
+            group, client_id, stored.topic, node.name, stored.queue_id, stored.queue_offset, result, took_ms, remark
+        )
+    )
 
 
 def _said(answer: RemotingCommand) -> tuple[str, int | None, str | None]:

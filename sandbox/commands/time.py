@@ -1,6 +1,5 @@
 """Actions on the sandbox's clock."""
 
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetRate, Step
@@ -23,8 +22,9 @@ def step(cluster: Cluster, action: Step) -> CarryOut:
     """Run until the next fact, the next event of the given type, or for `ms`; then pause again."""
     _check_elastic(cluster)
     if action.until not in ("fact", "ms") and action.until not in BY_NAME:
-        raise ActionRefused(422, "There is no event {until}.", "Name an event, or say fact or ms.", field="until",
-                            until=action.until)
+        raise ActionRefused(
+            422, "There is no event {until}.", "Name an event, or say fact or ms.", field="until", until=action.until
+        )
 
     def carry_out(seq: int, by: str) -> None:
         cluster.journal.write(ClockChanged(0.0, "action", cluster.environment.wall.now_ms()))
@@ -36,5 +36,6 @@ def step(cluster: Cluster, action: Step) -> CarryOut:
 def _check_elastic(cluster: Cluster) -> None:
     """Time can be scaled only while every client is in-process: an external client has timeouts of its own."""
     if cluster.wire_clients():
-        raise ActionRefused(409, "A client on the wire has clocks of its own, so time stays at 1.",
-                            "Disconnect it to change the speed.")
+        raise ActionRefused(
+            409, "A client on the wire has clocks of its own, so time stays at 1.", "Disconnect it to change the speed."
+        )

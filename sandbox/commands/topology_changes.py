@@ -42,10 +42,12 @@ def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     _refuse_system(action.topic)
     brokers = _scope(cluster, action.scope)
     if any(action.topic in broker.topics.table for broker in brokers):
-        raise ActionRefused(409, "There is a topic {topic} already.", "Change it instead.", field="topic",
-                            topic=action.topic)
-    wanted = TopicConfig(action.topic, read_queues=action.read_queues, write_queues=action.write_queues,
-                         permission=action.permission)
+        raise ActionRefused(
+            409, "There is a topic {topic} already.", "Change it instead.", field="topic", topic=action.topic
+        )
+    wanted = TopicConfig(
+        action.topic, read_queues=action.read_queues, write_queues=action.write_queues, permission=action.permission
+    )
     return _update_topic(cluster, brokers, lambda _: wanted, _how(action.scope))
 
 
@@ -60,13 +62,15 @@ def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
         return now._replace(
             read_queues=now.read_queues if action.read_queues is None else action.read_queues,
             write_queues=now.write_queues if action.write_queues is None else action.write_queues,
-            permission=now.permission if action.permission is None else action.permission)
+            permission=now.permission if action.permission is None else action.permission,
+        )
 
     return _update_topic(cluster, brokers, wanted, _how(action.scope))
 
 
-def _update_topic(cluster: Cluster, brokers: list[Broker], wanted: Callable[[Broker], TopicConfig],
-                  how: str) -> CarryOut:
+def _update_topic(
+    cluster: Cluster, brokers: list[Broker], wanted: Callable[[Broker], TopicConfig], how: str
+) -> CarryOut:
     """All brokers or none: all limits are checked first."""
     limits = cluster.limits
     topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues after the change
@@ -79,8 +83,9 @@ def _update_topic(cluster: Cluster, brokers: list[Broker], wanted: Callable[[Bro
         old = broker.topics.table.get(config.topic)
         most = max(config.read_queues, config.write_queues)
         cluster.limit_guard.check("queues_per_topic", most, limits.queues_per_topic, config.topic)
-        topics[config.topic] = topics.get(config.topic, 0) + most - (
-            max(old.read_queues, old.write_queues) if old is not None else 0)
+        topics[config.topic] = (
+            topics.get(config.topic, 0) + most - (max(old.read_queues, old.write_queues) if old is not None else 0)
+        )
         cluster.limit_guard.check("topics", len(topics), limits.topics, config.topic)
         cluster.limit_guard.check("queues", sum(topics.values()), limits.queues, config.topic)
 
@@ -112,11 +117,13 @@ def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     changes = {key: _group_value(key, value) for key, value in action.changes.items()}
     if not changes:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
-    brokers = [node.running for node in cluster.nodes.masters()
-               if action.group in node.running.subscription_groups.table]
+    brokers = [
+        node.running for node in cluster.nodes.masters() if action.group in node.running.subscription_groups.table
+    ]
     if not brokers:
-        raise ActionRefused(404, "There is no group {group}.", "Add a consumer to it first.", field="group",
-                            group=action.group)
+        raise ActionRefused(
+            404, "There is no group {group}.", "Add a consumer to it first.", field="group", group=action.group
+        )
 
     def carry_out(seq: int, by: str) -> None:
         for broker in brokers:
@@ -136,8 +143,13 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
     changes = dict(action.changes)
     if not node.has_slave and changes.get("replication", REAL.replication) != REAL.replication:
-        raise ActionRefused(422, "{broker} has no slave to wait for.", "Leave replication at ASYNC_MASTER.",
-                            field="replication", broker=action.broker)
+        raise ActionRefused(
+            422,
+            "{broker} has no slave to wait for.",
+            "Leave replication at ASYNC_MASTER.",
+            field="replication",
+            broker=action.broker,
+        )
     lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)
     if lock_life_ms is not None:
         lock_life_ms = whole_number(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
@@ -145,12 +157,14 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     restart = bool(changes.keys() - set(OF_NEW_CLIENTS))
     hung = [each for each in cluster.nodes.brokers if each.state == "hung"]
     if restart and hung:
-        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
-                            broker=hung[0].node)
+        raise ActionRefused(
+            409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=hung[0].node
+        )
     fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
     if fixed and running.store.max_physical_offset > 0:
-        raise ActionRefused(409, "{key} is in the files already.", "Change it before the first message.",
-                            field=fixed[0], key=fixed[0])
+        raise ActionRefused(
+            409, "{key} is in the files already.", "Change it before the first message.", field=fixed[0], key=fixed[0]
+        )
 
     def carry_out(seq: int, by: str) -> None:
         if lock_life_ms is not None:
@@ -170,8 +184,13 @@ def age_files(cluster: Cluster, action: AgeFiles) -> CarryOut:
     node = cluster.nodes.broker(action.broker)
     store = node.running.store
     if action.hours < 1 or action.hours != int(action.hours):
-        raise ActionRefused(422, "Files age by whole hours, not by {value}.", "Give at least one hour.", field="hours",
-                            value=f"{action.hours:g}")
+        raise ActionRefused(
+            422,
+            "Files age by whole hours, not by {value}.",
+            "Give at least one hour.",
+            field="hours",
+            value=f"{action.hours:g}",
+        )
     return lambda seq, by: store.age_files(int(action.hours))
 
 
@@ -204,12 +223,19 @@ def _no_topic(topic: str) -> ActionRefused:
 
 def _group_value(key: str, value: Any) -> int | bool:
     if key not in GROUP_KEYS:
-        raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,
-                            known=", ".join(GROUP_KEYS))
+        raise ActionRefused(
+            422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key, known=", ".join(GROUP_KEYS)
+        )
     kind, low, high = GROUP_KEYS[key]
     if kind is bool:
         if str(value).lower() not in ("true", "on", "1", "false", "off", "0"):
-            raise ActionRefused(422, "{key} must be true or false, not {value}.", "Write true or false.", field=key,
-                                key=key, value=str(value)[:40])
+            raise ActionRefused(
+                422,
+                "{key} must be true or false, not {value}.",
+                "Write true or false.",
+                field=key,
+                key=key,
+                value=str(value)[:40],
+            )
         return str(value).lower() in ("true", "on", "1")
     return whole_number(key, value, low, high)

@@ -22,8 +22,14 @@ def end(cluster: Cluster, action: EndTransaction) -> CarryOut:
     """One END_TRANSACTION for the producer's group: from its own process if it runs, else from another one."""
     node, half = open_transaction(cluster, action.transaction_id)
     header = EndTransactionHeader(
-        group=half.producer_group, half_queue_offset=half.half_offset, physical_offset=half.physical_offset,
-        decision=DECISIONS[action.outcome], from_check=False, msg_id=half.transaction_id, broker=node.name)
+        group=half.producer_group,
+        half_queue_offset=half.half_offset,
+        physical_offset=half.physical_offset,
+        decision=DECISIONS[action.outcome],
+        from_check=False,
+        msg_id=half.transaction_id,
+        broker=node.name,
+    )
 
     def carry_out(seq: int, by: str) -> None:
         cluster.actors.later(_end(cluster, node, half, header), f"end {half.transaction_id}")

@@ -29,8 +29,11 @@ OF_TRANSACTIONS = ("fail_percent", "handler")
 
 def given(action: Any, names: tuple[str, ...]) -> list[str]:
     """Those of the fields that differ from their default."""
-    return [spec.name for spec in fields(action)
-            if spec.name in names and spec.default is not MISSING and getattr(action, spec.name) != spec.default]
+    return [
+        spec.name
+        for spec in fields(action)
+        if spec.name in names and spec.default is not MISSING and getattr(action, spec.name) != spec.default
+    ]
 
 
 def check_producer(action: StartProducer) -> None:
@@ -49,21 +52,32 @@ def check_producer(action: StartProducer) -> None:
         raise _no("keys", "Keys come from a pattern or from a list, not from both.", "Leave one of them out.")
 
 
-DEPRECATED = ("CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "CONSUME_FROM_MIN_OFFSET",
-              "CONSUME_FROM_MAX_OFFSET")
+DEPRECATED = (
+    "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
+    "CONSUME_FROM_MIN_OFFSET",
+    "CONSUME_FROM_MAX_OFFSET",
+)
 
 
 def check_consumer(action: StartConsumer) -> None:
     if action.from_where in DEPRECATED:
-        raise _no("from_where", "{value} is deprecated: RocketMQ takes it for CONSUME_FROM_LAST_OFFSET.",
-                  "Choose CONSUME_FROM_LAST_OFFSET.", value=action.from_where)
+        raise _no(
+            "from_where",
+            "{value} is deprecated: RocketMQ takes it for CONSUME_FROM_LAST_OFFSET.",
+            "Choose CONSUME_FROM_LAST_OFFSET.",
+            value=action.from_where,
+        )
     if action.timestamp is not None and action.from_where != "CONSUME_FROM_TIMESTAMP":
         raise _no("timestamp", "A time to start from needs from_where CONSUME_FROM_TIMESTAMP.", "Choose it.")
     if action.timestamp is not None and action.timestamp < 0:
         raise _no("timestamp", "A time is counted from 1970 and not negative.", "Give milliseconds since 1970.")
     if action.strategy in NEED_MORE:
-        raise _no("strategy", "{strategy} needs lists or rooms, which belong to the group.",
-                  "Start the members, then set the group's strategy.", strategy=action.strategy)
+        raise _no(
+            "strategy",
+            "{strategy} needs lists or rooms, which belong to the group.",
+            "Start the members, then set the group's strategy.",
+            strategy=action.strategy,
+        )
     if action.model == "BROADCASTING":
         for name in given(action, ("strategy", "room")):
             raise _no(name, "A broadcasting member reads all queues; nothing is divided.", "Leave it out.")
@@ -85,12 +99,21 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
         others = NOT_OF_A_PRODUCER if actor.settings.transactional else (*NOT_OF_A_PRODUCER, *OF_TRANSACTIONS)
     for name in wished:
         if name in others:
-            raise _no(name, "{actor} is a {kind} and has no {field}.", "Choose another actor.", actor=actor.label,
-                      kind=actor.kind)
+            raise _no(
+                name,
+                "{actor} is a {kind} and has no {field}.",
+                "Choose another actor.",
+                actor=actor.label,
+                kind=actor.kind,
+            )
     if isinstance(actor, ProducerActor):
         if change.handler is not None and change.handler not in WAYS:
-            raise _no("handler", "{handler} is no way to decide a transaction.", "Write undecided or silent.",
-                      handler=change.handler)
+            raise _no(
+                "handler",
+                "{handler} is no way to decide a transaction.",
+                "Write undecided or silent.",
+                handler=change.handler,
+            )
         wrong = "rate_per_s" if actor.settings.feed is not None else "speed"
         if wrong in wished:
             raise _no(wrong, "A producer with a feed has a speed, one without has a rate.", "Change the other.")
@@ -123,8 +146,11 @@ def check_messages(action: SendMessages) -> None:
         raise _no("selector", "A batch goes to one queue, and so does what names its queue.", "Leave it out.")
     for row in action.rows:
         if row.born_ms is not None and (action.batch or row.born_ms < 0):
-            raise _no("born_ms", "A batch is born as one, and nothing is born before 1970.",
-                      "Send the rows one by one, with milliseconds since 1970.")
+            raise _no(
+                "born_ms",
+                "A batch is born as one, and nothing is born before 1970.",
+                "Send the rows one by one, with milliseconds since 1970.",
+            )
 
 
 def check_expression(field: str, expression: str, kind: str) -> None:

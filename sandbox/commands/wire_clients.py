@@ -1,6 +1,5 @@
 """Actions on external clients."""
 
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import CutConnection
@@ -23,7 +22,17 @@ def cut(cluster: Cluster, action: CutConnection) -> CarryOut:
 def _refuse(cluster: Cluster, client_id: str) -> None:
     names = {name for actor in cluster.actors.by_label.values() for name in (actor.label, actor.client_id) if name}
     if client_id in names:
-        raise ActionRefused(409, "{client} is a process of this sandbox.", "Crash it, hang it or stop it instead.",
-                            field="client_id", client=client_id)
-    raise ActionRefused(404, "No client {client} is connected over a real wire.", "It may have gone.",
-                        field="client_id", client=client_id)
+        raise ActionRefused(
+            409,
+            "{client} is a process of this sandbox.",
+            "Crash it, hang it or stop it instead.",
+            field="client_id",
+            client=client_id,
+        )
+    raise ActionRefused(
+        404,
+        "No client {client} is connected over a real wire.",
+        "It may have gone.",
+        field="client_id",
+        client=client_id,
+    )

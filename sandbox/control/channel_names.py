@@ -18,10 +18,20 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "board": Kind((2,), 0.05), "locks": Kind((1,), 0.25), "rebalance": Kind((1,), 0.25), "groups": Kind((0,), 1.0),
-    "store": Kind((1, 2), 0.2), "index": Kind((1,), 0.5), "topics": Kind((0,), None), "topology": Kind((0,), 0.5),
-    "wire": Kind((0, 1), 0.1), "messages": Kind((0,), 0.1), "connect": Kind((0,), 0.25), "client": Kind((1,), 0.5),
-    "lab": Kind((0,), 0.5), "tile": Kind((0,), 0.5),
+    "board": Kind((2,), 0.05),
+    "locks": Kind((1,), 0.25),
+    "rebalance": Kind((1,), 0.25),
+    "groups": Kind((0,), 1.0),
+    "store": Kind((1, 2), 0.2),
+    "index": Kind((1,), 0.5),
+    "topics": Kind((0,), None),
+    "topology": Kind((0,), 0.5),
+    "wire": Kind((0, 1), 0.1),
+    "messages": Kind((0,), 0.1),
+    "connect": Kind((0,), 0.25),
+    "client": Kind((1,), 0.5),
+    "lab": Kind((0,), 0.5),
+    "tile": Kind((0,), 0.5),
     "facts": Kind((0,), 0.2),
 }
 FILTERS = ("topic", "queue", "tag", "key")  # of messages; or `id` alone
@@ -44,9 +54,14 @@ def parse_channel(name: str) -> tuple[str, str, list[str]]:
     """
     path, mark, query = name.partition("?")
     kind, *rest = path.split("/")
-    well_spelled = (kind in KINDS and name.isascii() and len(rest) - 1 in KINDS[kind].parts and rest[0]
-                    and all(map(_is_encoded, rest))
-                    and (not mark or (kind == "messages" and _is_filter(query))))
+    well_spelled = (
+        kind in KINDS
+        and name.isascii()
+        and len(rest) - 1 in KINDS[kind].parts
+        and rest[0]
+        and all(map(_is_encoded, rest))
+        and (not mark or (kind == "messages" and _is_filter(query)))
+    )
     if not well_spelled:
         raise ChannelUnknown(f"{name} is no channel")
     return split_channel(name)
@@ -63,7 +78,8 @@ def _is_filter(query: str) -> bool:
     pairs = [pair.partition("=") for pair in query.split("&")]
     names = [name for name, _, _ in pairs]
     return all(map(_is_value, (value for _, _, value in pairs))) and (
-        names in (["id"], [name for name in FILTERS if name in names]))
+        names in (["id"], [name for name in FILTERS if name in names])
+    )
 
 
 def _is_value(text: str) -> bool:

@@ -55,8 +55,14 @@ def build(kind: type[T], given: Mapping[str, Any]) -> T:
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     unknown = sorted(set(given) - set(hints))
     if unknown:
-        raise ActionRefused(422, "{kind} has no field {field}.", "Its fields are: {known}.", field=unknown[0],
-                            kind=kind.__name__, known=", ".join(hints) or "none")
+        raise ActionRefused(
+            422,
+            "{kind} has no field {field}.",
+            "Its fields are: {known}.",
+            field=unknown[0],
+            kind=kind.__name__,
+            known=", ".join(hints) or "none",
+        )
     values: dict[str, Any] = {}
     for spec in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
         value = given.get(spec.name)
@@ -99,8 +105,9 @@ def _plain(hint: Any, value: Any, name: str) -> Any:
     if hint in (int, float):
         return _number(hint, value, name)
     if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
-        raise _refuse(name, "must be a text of at most {limit} characters", "Send a shorter text.",
-                      limit=MAX_TEXT_CHARS)
+        raise _refuse(
+            name, "must be a text of at most {limit} characters", "Send a shorter text.", limit=MAX_TEXT_CHARS
+        )
     return value
 
 
@@ -121,11 +128,18 @@ def _number(hint: type, value: Any, name: str) -> int | float:
 def _narrow(value: Any, rules: list[Any], name: str) -> Any:
     for rule in rules:
         if isinstance(rule, Between) and not rule.low <= value <= rule.high:
-            raise _refuse(name, "is {value}, which is outside {low} to {high}", "Choose a value inside.", value=value,
-                          low=_plainly(rule.low), high=_plainly(rule.high))
+            raise _refuse(
+                name,
+                "is {value}, which is outside {low} to {high}",
+                "Choose a value inside.",
+                value=value,
+                low=_plainly(rule.low),
+                high=_plainly(rule.high),
+            )
         if isinstance(rule, TextUpTo) and len(value) > rule.chars:
-            raise _refuse(name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value),
-                          limit=rule.chars)
+            raise _refuse(
+                name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value), limit=rule.chars
+            )
         if isinstance(rule, TextUpTo) and CONTROL.search(value):
             raise _refuse(name, "holds a control character", "Write it in one line, without control characters.")
     return value
@@ -139,8 +153,13 @@ def _one_of(choices: tuple[Any, ...], value: Any, name: str) -> Any:
     for choice in choices:
         if value == choice or str(value) == str(choice):
             return choice
-    raise _refuse(name, "cannot be {value}", "Choose one of: {choices}.", value=_shown(value),
-                  choices=", ".join(map(str, choices)))
+    raise _refuse(
+        name,
+        "cannot be {value}",
+        "Choose one of: {choices}.",
+        value=_shown(value),
+        choices=", ".join(map(str, choices)),
+    )
 
 
 def _first_that_fits(hints: list[Any], value: Any, name: str) -> Any:
@@ -181,8 +200,9 @@ def _shape(hint: Any, value: Any, name: str) -> Any:
     if unknown or missing:
         raise _refuse(name, "must have the fields {known}", "", known=", ".join(hint._fields))
     hints = hints_of(hint)
-    return hint(**{field: convert(hints[field], item, f"{name}.{field}") for field, item in value.items()
-                   if item is not None})
+    return hint(
+        **{field: convert(hints[field], item, f"{name}.{field}") for field, item in value.items() if item is not None}
+    )
 
 
 def _json(value: str, name: str) -> Any:

@@ -36,8 +36,14 @@ class SandboxLimits:
     wire_unread_bytes: int = 8 * MIB  # of answers to one of them; then it is closed
 
 
-COURSE_LIMITS = SandboxLimits(stored_messages_per_s=200, messages_per_send=1_000, store_bytes=128 * MIB,
-                              journal_bytes=256 * MIB, flow_events_per_s=None, sleep_after_idle_s=1_800.0)
+COURSE_LIMITS = SandboxLimits(
+    stored_messages_per_s=200,
+    messages_per_send=1_000,
+    store_bytes=128 * MIB,
+    journal_bytes=256 * MIB,
+    flow_events_per_s=None,
+    sleep_after_idle_s=1_800.0,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

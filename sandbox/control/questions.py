@@ -54,8 +54,7 @@ class PlanRebalance(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCrash(Question):
-    """What would be delivered again if a consumer's process crashed now, with all other clients in that process.
-    """
+    """What would be delivered again if a consumer's process crashed now, with all other clients in that process."""
 
     actor: Name
 
@@ -172,13 +171,19 @@ class LabState(Question):
 
 
 BY_NAME: dict[str, type[Question]] = {
-    re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in Question.__subclasses__()}
+    re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in Question.__subclasses__()
+}
 
 
 def parse_question(name: str, given: Mapping[str, Any]) -> Question:
     """Raises ActionRefused: 404 for an unknown name, 422 for a bad field."""
     kind = BY_NAME.get(name)
     if kind is None:
-        raise ActionRefused(404, "There is no question {name}.", "Questions are: {known}.", name=repr(name)[:60],
-                            known=", ".join(BY_NAME))
+        raise ActionRefused(
+            404,
+            "There is no question {name}.",
+            "Questions are: {known}.",
+            name=repr(name)[:60],
+            known=", ".join(BY_NAME),
+        )
     return fields.build(kind, given)

@@ -6,7 +6,7 @@ from pprint import pformat
 from typing import Any
 
 WIDTH = 100
-PROGRAM = '''from collections import Counter
+PROGRAM = """from collections import Counter
 
 from sandbox import Sandbox
 
@@ -22,7 +22,7 @@ def test_events_{first}_to_{last}():
     place = ("group", "topic", "broker", "queue_id")
     commits = (row for row in rows if row["type"] == "OffsetCommitted")
     assert {{tuple(map(row.get, place)): row["offset"] for row in commits}} == {committed}
-'''
+"""
 
 
 def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: int) -> str:
@@ -36,8 +36,15 @@ def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: in
             acts.append((row["seq"], row["action"], row["fields"]))
         elif row["type"] == "OffsetCommitted":
             committed[row["group"], row["topic"], row["broker"], row["queue_id"]] = row["offset"]
-    return PROGRAM.format(recipe=recipe, first=first, last=last, before=first - 1, counts=_literal(dict(counts)),
-                          acts=_literal(acts), committed=_literal(committed))
+    return PROGRAM.format(
+        recipe=recipe,
+        first=first,
+        last=last,
+        before=first - 1,
+        counts=_literal(dict(counts)),
+        acts=_literal(acts),
+        committed=_literal(committed),
+    )
 
 
 def _literal(value: object) -> str:

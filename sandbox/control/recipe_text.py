@@ -37,16 +37,38 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
     turn = ms = 0
     for one in order.came:
         asleep = one.fields is None
-        came.append([one.turn - turn, one.ms - ms, one.name,
-                     one.fields if one.fields is not None else _waking(one, order.wall_ms)])
+        came.append(
+            [
+                one.turn - turn,
+                one.ms - ms,
+                one.name,
+                one.fields if one.fields is not None else _waking(one, order.wall_ms),
+            ]
+        )
         turn, ms = (0, 0) if asleep else (one.turn, one.ms)
     packer = zlib.compressobj(9, wbits=RAW_DEFLATE)
-    data = orjson.dumps([VERSION, order.template, order.preset, order.seed, order.wall_ms, order.memory_bytes,
-                         order.first_port, order.conditions, order.until, order.until_ms - order.wall_ms, came])
+    data = orjson.dumps(
+        [
+            VERSION,
+            order.template,
+            order.preset,
+            order.seed,
+            order.wall_ms,
+            order.memory_bytes,
+            order.first_port,
+            order.conditions,
+            order.until,
+            order.until_ms - order.wall_ms,
+            came,
+        ]
+    )
     text = base64.urlsafe_b64encode(packer.compress(data) + packer.flush()).decode().rstrip("=")
     if len(text) > limits.recipe_chars or len(came) > limits.branch_changes:
-        raise ActionRefused(422, "Up to this event too much was done for one link.",
-                            "Choose an earlier event, or share a range as a recording.")
+        raise ActionRefused(
+            422,
+            "Up to this event too much was done for one link.",
+            "Choose an earlier event, or share a range as a recording.",
+        )
     return text
 
 
@@ -82,16 +104,27 @@ def _order(given: Any, limits: HostLimits) -> RunOrder:
     if version != VERSION:
         raise ActionRefused(422, "This recipe is of another release of QueueViz.", "Ask for a new one.")
     if _int("lasts_ms", lasts_ms, LATEST_MS) > limits.recipe_link_s * 1000:
-        raise ActionRefused(422, "A recipe lasts {most} s of the sandbox at most.",
-                            "Ask for one up to an earlier event.", most=limits.recipe_link_s)
+        raise ActionRefused(
+            422,
+            "A recipe lasts {most} s of the sandbox at most.",
+            "Ask for one up to an earlier event.",
+            most=limits.recipe_link_s,
+        )
     if len(came) > limits.branch_changes:
         raise ValueError("more than any recipe has")
     begin_ms = _int("wall_ms", wall_ms, LATEST_MS)
-    return RunOrder(template=_word(template), preset=_word(preset), seed=_word(seed), wall_ms=begin_ms,
-                    memory_bytes=_int("memory_bytes", memory_bytes, MOST_MEMORY_BYTES),
-                    first_port=_int("first_port", first_port, HIGHEST_PORT), conditions=_word(conditions),
-                    came=tuple(_came(came, begin_ms, limits)),
-                    until=_int("until", until, MOST_EVENTS), until_ms=begin_ms + lasts_ms)
+    return RunOrder(
+        template=_word(template),
+        preset=_word(preset),
+        seed=_word(seed),
+        wall_ms=begin_ms,
+        memory_bytes=_int("memory_bytes", memory_bytes, MOST_MEMORY_BYTES),
+        first_port=_int("first_port", first_port, HIGHEST_PORT),
+        conditions=_word(conditions),
+        came=tuple(_came(came, begin_ms, limits)),
+        until=_int("until", until, MOST_EVENTS),
+        until_ms=begin_ms + lasts_ms,
+    )
 
 
 def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
@@ -118,8 +151,12 @@ def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
 def _limit(fields: Any) -> dict[str, Any]:
     if {name: type(value) for name, value in fields.items()} != LIMIT_FIELDS:
         raise ValueError("not a limit that refused something")
-    return {"limit": _word(fields["limit"]), "value": _int("value", fields["value"], MOST_COUNTED),
-            "allowed": _int("allowed", fields["allowed"], MOST_COUNTED), "who": _word(fields["who"])}
+    return {
+        "limit": _word(fields["limit"]),
+        "value": _int("value", fields["value"], MOST_COUNTED),
+        "allowed": _int("allowed", fields["allowed"], MOST_COUNTED),
+        "who": _word(fields["who"]),
+    }
 
 
 def _int(name: str, value: Any, most: int) -> int:
@@ -127,8 +164,14 @@ def _int(name: str, value: Any, most: int) -> int:
     if type(value) is not int:
         raise ValueError("not a number of a recipe")
     if not 0 <= value <= most:
-        raise ActionRefused(422, "In this recipe {name} is {value}, which is outside 0 to {most}.",
-                            "Ask for a new one.", name=name, value=value, most=most)
+        raise ActionRefused(
+            422,
+            "In this recipe {name} is {value}, which is outside 0 to {most}.",
+            "Ask for a new one.",
+            name=name,
+            value=value,
+            most=most,
+        )
     return value
 
 

@@ -27,8 +27,17 @@ class Beginnings:
         self._registry = registry
         self._environment = environment
 
-    async def begin(self, slug: str, template: str, *, preset: str, seed: str | int | None,
-                    changes: dict[str, object] | None, limits: dict[str, Any] | None, history: bool) -> None:
+    async def begin(
+        self,
+        slug: str,
+        template: str,
+        *,
+        preset: str,
+        seed: str | int | None,
+        changes: dict[str, object] | None,
+        limits: dict[str, Any] | None,
+        history: bool,
+    ) -> None:
         """There is one now, asleep.  With a `history` only where nothing else is given, and where one can be had.
 
         Raises ActionRefused: 409 another one took the name meanwhile, 422 as `new_record`, 503.
@@ -36,9 +45,17 @@ class Beginnings:
         is_plain = (seed, changes, limits) == (None, None, None)
         if history and is_plain and await self._begun_with_history(slug, template, preset):
             return
-        record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
-                            config=self._config, ports_taken=self._registry.ports(),
-                            now_ms=self._environment.wall.now_ms())
+        record = new_record(
+            slug,
+            template,
+            preset=preset,
+            seed=seed,
+            changes=changes,
+            limits=limits,
+            config=self._config,
+            ports_taken=self._registry.ports(),
+            now_ms=self._environment.wall.now_ms(),
+        )
         record.repeatable = self._config.repeatable
         directory = self._registry.directory(slug)
         try:
@@ -48,8 +65,9 @@ class Beginnings:
                 save_origin(directory, self._config)
         except OSError as why:
             shutil.rmtree(directory, ignore_errors=True)
-            raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
-                                why=said_by(why)) from why
+            raise ActionRefused(
+                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(why)
+            ) from why
         self._registry.add(slug, record)
 
     async def _begun_with_history(self, slug: str, template: str, preset: str) -> bool:

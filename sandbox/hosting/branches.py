@@ -29,8 +29,15 @@ log = logging.getLogger(__name__)
 class Branches:
     """`demand_room` and `make_room` raise ActionRefused where no other sandbox of that name may be made, or opened."""
 
-    def __init__(self, home: Path, config: HostConfig, environment: Environment, registry: Registry,
-                 demand_room: Callable[[str], Awaitable[None]], make_room: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        config: HostConfig,
+        environment: Environment,
+        registry: Registry,
+        demand_room: Callable[[str], Awaitable[None]],
+        make_room: Callable[[], Awaitable[None]],
+    ) -> None:
         self._home = home
         self._config = config
         self._environment = environment
@@ -60,8 +67,9 @@ class Branches:
             shutil.rmtree(place, ignore_errors=True)
             if isinstance(why, ActionRefused):
                 raise
-            raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
-                                why=said_by(why)) from why
+            raise ActionRefused(
+                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(why)
+            ) from why
         self._registry.add(slug, record)
         slot = self._registry.get(slug)
         branching = Branching(place, run, order, self._config, self._environment, home=self._home)
@@ -114,7 +122,11 @@ class Branches:
 def demand_complete(slot: Slot, directory: Path) -> None:
     """Raises ActionRefused (409) for a branch that is being made, or never was to its end."""
     if slot.branching is not None:
-        raise ActionRefused(409, "This branch is being made: {percent} %.", "Wait for its end, or delete it.",
-                            percent=int(slot.branching.share * 100))
+        raise ActionRefused(
+            409,
+            "This branch is being made: {percent} %.",
+            "Wait for its end, or delete it.",
+            percent=int(slot.branching.share * 100),
+        )
     if (directory / MARK).exists():
         raise ActionRefused(409, "This branch was not made to its end.", "Delete it, and branch again.")

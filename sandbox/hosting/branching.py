@@ -43,8 +43,10 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
     """As if a journal had it; `done`: moment, name and fields of each action."""
     begin_ms = RECIPE_MS
     rows: list[Row] = [{"type": "SandboxOpened"}, {"type": "ClockChanged", "reason": "wake", "wall_ms": begin_ms}]
-    rows += [{"type": "ActionTaken", "action": action, "fields": fields, "by": "owner", CAME: [0, at_ms]}
-             for at_ms, action, fields in sorted(done, key=lambda one: one[0])]
+    rows += [
+        {"type": "ActionTaken", "action": action, "fields": fields, "by": "owner", CAME: [0, at_ms]}
+        for at_ms, action, fields in sorted(done, key=lambda one: one[0])
+    ]
     rows.append({"type": "Keyframe"})
     numbered = [{"seq": seq, "at_ms": begin_ms + row.get(CAME, (0, 0))[1], **row} for seq, row in enumerate(rows)]
     numbered[-1]["at_ms"] = begin_ms + until_ms
@@ -54,13 +56,19 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
 def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
     """Raises ActionRefused: 409 there is no origin, 422 too much is done."""
     if len(order.done) > limits.branch_changes or order.until_ms > limits.recipe_s * 1000:
-        raise ActionRefused(422, "A recipe has at most {most} actions and {seconds} s.", "Leave some out.",
-                            most=limits.branch_changes, seconds=limits.recipe_s)
+        raise ActionRefused(
+            422,
+            "A recipe has at most {most} actions and {seconds} s.",
+            "Leave some out.",
+            most=limits.branch_changes,
+            seconds=limits.recipe_s,
+        )
     try:
         origin = load_origin(directory)
     except (SandboxError, OSError) as why:
-        raise ActionRefused(409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.",
-                            why=str(why)) from why
+        raise ActionRefused(
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
+        ) from why
     done = [(one.at_ms, name_of(one.action), fields_of(one.action, whole=True)) for one in order.done]
     return recipe_run(origin, order.seed, done, order.until_ms)
 
@@ -68,33 +76,46 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
 def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
     """Raises ActionRefused: 404 there is no such event, 409 its stretch cannot be executed again, 422."""
     if len(order.changes) > limits.branch_changes:
-        raise ActionRefused(422, "A branch changes at most {most} actions.", "Change fewer of them.",
-                            most=limits.branch_changes)
+        raise ActionRefused(
+            422, "A branch changes at most {most} actions.", "Change fewer of them.", most=limits.branch_changes
+        )
     kept, rows = recorded_until(directory, order.at)
     if not rows or rows[-1]["seq"] != order.at:
         raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=order.at)
     first = stretches_of(directory, rows)[0]
     if not first.reproducible or order.at > first.to_seq:
-        raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
-                            "The stretches on the time bar say why. Branch from an event before that.", seq=order.at)
+        raise ActionRefused(
+            409,
+            "At event {seq} this run cannot be executed again.",
+            "The stretches on the time bar say why. Branch from an event before that.",
+            seq=order.at,
+        )
     if len(rows) > limits.branch_events:
-        raise ActionRefused(422, "A branch executes at most {most} events again.", "Branch from an earlier event.",
-                            most=limits.branch_events)
+        raise ActionRefused(
+            422,
+            "A branch executes at most {most} events again.",
+            "Branch from an earlier event.",
+            most=limits.branch_events,
+        )
     _demand_actions(rows, order.changes)
     try:
         return Run(load_origin(directory), kept, rows)
     except (SandboxError, OSError) as why:
-        raise ActionRefused(409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.",
-                            why=str(why)) from why
+        raise ActionRefused(
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
+        ) from why
 
 
 def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
     found = {row["seq"] for row in rows if row["type"] == "ActionTaken" and CAME in row}
     for seq in sorted(changed):
         if seq not in found:
-            raise ActionRefused(422, "Event {seq} is no action that can be changed.",
-                                "Choose an action of this run that comes before the event and is not part of the "
-                                "template.", seq=seq)
+            raise ActionRefused(
+                422,
+                "Event {seq} is no action that can be changed.",
+                "Choose an action of this run that comes before the event and is not part of the template.",
+                seq=seq,
+            )
 
 
 def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, ports_taken: set[int]) -> SandboxRecord:
@@ -119,17 +140,31 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
 class Branching(Rerun):
     """Of one branch, in slices; `cancelled` ends it.  The last of its sandboxes goes on with the machine's time."""
 
-    def __init__(self, directory: Path, run: Run, order: AnyOrder, config: HostConfig,
-                 machine: Environment, *, home: Path) -> None:
-        super().__init__(run.origin, run.lines, run.rows, home=home, directory=directory, free=run.free,
-                         until=run.until, changes=order.changes if isinstance(order, BranchOrder) else NO_CHANGES)
+    def __init__(
+        self, directory: Path, run: Run, order: AnyOrder, config: HostConfig, machine: Environment, *, home: Path
+    ) -> None:
+        super().__init__(
+            run.origin,
+            run.lines,
+            run.rows,
+            home=home,
+            directory=directory,
+            free=run.free,
+            until=run.until,
+            changes=order.changes if isinstance(order, BranchOrder) else NO_CHANGES,
+        )
         self._config = config
         self._machine = machine
         self.cancelled = False
 
     def make_environment(self, wall_ms: int) -> PacedEnvironment:
-        return PacedEnvironment(self._origin.record["seed"], wall_ms=wall_ms, memory_bytes=self._origin.memory_bytes,
-                                workers=self._machine.workers, outside=self._machine.wall)
+        return PacedEnvironment(
+            self._origin.record["seed"],
+            wall_ms=wall_ms,
+            memory_bytes=self._origin.memory_bytes,
+            workers=self._machine.workers,
+            outside=self._machine.wall,
+        )
 
     def make_sandbox(self, environment: PacedEnvironment) -> PacedSandbox:
         return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)
@@ -147,8 +182,12 @@ class Branching(Rerun):
                     await asyncio.sleep(THREAD_S if self.waits else 0)
                     until_s = wall.monotonic() + slice_s
             if self.difference is not None:
-                raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
-                                    "Branch from an event before that.", seq=self.difference.seq)
+                raise ActionRefused(
+                    409,
+                    "Executed again, this run differs from event {seq} on.",
+                    "Branch from an event before that.",
+                    seq=self.difference.seq,
+                )
             (self._directory / MARK).unlink()
             sandbox = self.let_go()
         assert isinstance(sandbox, PacedSandbox | None)

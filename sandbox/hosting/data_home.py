@@ -11,8 +11,10 @@ from sandbox.cluster.record import replace_file
 from sandbox.control.limits import MIB, HostLimits
 from sandbox.hosting.share import Share
 
-HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
-             "again, brokers refuse messages as with a full disk.")
+HOME_FULL = (
+    "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
+    "again, brokers refuse messages as with a full disk."
+)
 TAKEN = ".taken-"  # and the number of an engine
 
 
@@ -34,8 +36,10 @@ class DataHome:
     def measure(self, slugs: Iterable[str], awake: Container[str]) -> None:
         """Add up the disk blocks of all.  A sleeping sandbox does not grow: measured once.  Run it in a thread."""
         known = self._sizes
-        self._sizes = {slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
-                       for slug in slugs}
+        self._sizes = {
+            slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
+            for slug in slugs
+        }
         used = sum(self._sizes.values())
         if self._share is not None:
             used += self._exchange(self._share.number, used)

@@ -33,9 +33,15 @@ class Engine:
     after a crash, and each recovers when it is opened next.
     """
 
-    def __init__(self, home: Path, config: HostConfig | None = None, *, share: Share | None = None,
-                 lease: Lease | None = None,
-                 beside: Callable[[EnginePort], Coroutine[Any, Any, None]] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        config: HostConfig | None = None,
+        *,
+        share: Share | None = None,
+        lease: Lease | None = None,
+        beside: Callable[[EnginePort], Coroutine[Any, Any, None]] | None = None,
+    ) -> None:
         """`beside`: runs on the engine's loop until that ends.  `lease`: other machines have engines over this data
         home; the process ends at the next turn, and before it answers anyone, where that has run out.
         """
@@ -105,8 +111,11 @@ class Engine:
             ready.set()
 
     def _make_loop(self) -> asyncio.AbstractEventLoop:
-        return asyncio.new_event_loop() if self._lease is None else asyncio.SelectorEventLoop(
-            CheckedSelector(partial(end_without_lease, self._lease)))
+        return (
+            asyncio.new_event_loop()
+            if self._lease is None
+            else asyncio.SelectorEventLoop(CheckedSelector(partial(end_without_lease, self._lease)))
+        )
 
     async def _live(self, ready: threading.Event) -> None:
         loop = asyncio.get_running_loop()

@@ -25,8 +25,9 @@ NO_TABLE = "The database does not answer, so nobody knows who has the sandbox. T
 class Holding:
     """All on the engine's loop."""
 
-    def __init__(self, lease: Lease, registry: Registry, environment: Environment,
-                 woken: Callable[[str], object]) -> None:
+    def __init__(
+        self, lease: Lease, registry: Registry, environment: Environment, woken: Callable[[str], object]
+    ) -> None:
         """`woken`: called with a sandbox that is to be opened without a visit: its ports are open."""
         self._lease = lease
         self._registry = registry
@@ -51,8 +52,9 @@ class Holding:
         """It is deleted, or was never made."""
         await self._one_at_a_time(slug, lambda: self._asked(lambda: self._lease.forget(slug)))
 
-    async def drain(self, slots: list[Slot], sleep: Callable[[str], Awaitable[None]],
-                    moved: Callable[[str], None]) -> None:
+    async def drain(
+        self, slots: list[Slot], sleep: Callable[[str], Awaitable[None]], moved: Callable[[str], None]
+    ) -> None:
         """Close all cleanly, one after the other, for others to have; `moved` gets each when it is free."""
         self.is_draining = True
         for slot in slots:

@@ -48,14 +48,23 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 class Host:
     """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
 
-    def __init__(self, home: Path, config: HostConfig, environment: Environment, share: Share | None = None,
-                 lease: Lease | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        config: HostConfig,
+        environment: Environment,
+        share: Share | None = None,
+        lease: Lease | None = None,
+    ) -> None:
         self._home = home
         self._config = config
         self._environment = environment
         self._registry = Registry(home / "sandboxes", share, is_leased=lease is not None)
-        self.holding = None if lease is None else Holding(
-            lease, self._registry, environment, lambda slug: self.run(self.wake(slug), Future()))
+        self.holding = (
+            None
+            if lease is None
+            else Holding(lease, self._registry, environment, lambda slug: self.run(self.wake(slug), Future()))
+        )
         self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
@@ -79,8 +88,9 @@ class Host:
         """Close all sandboxes at once: the server stops."""
         self._closing = True
         awake = [slot.slug for slot in self._registry.awake()]
-        await asyncio.gather(*(self.sleep(slug, "server stop") for slug in awake), self.clusters.close(),
-                             return_exceptions=True)
+        await asyncio.gather(
+            *(self.sleep(slug, "server stop") for slug in awake), self.clusters.close(), return_exceptions=True
+        )
 
     def run(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
         """Run a coroutine to its end; its outcome goes into `future`, unless the future was cancelled."""
@@ -114,24 +124,42 @@ class Host:
         if self.holding is not None:
             await self.holding.drain(self._registry.all(), lambda slug: self.sleep(slug, "moves"), moved)
 
-    async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
-                     changes: dict[str, object] | None, limits: dict[str, Any] | None,
-                     history: bool = False) -> dict[str, Any]:
+    async def create(
+        self,
+        slug: str,
+        template: str,
+        *,
+        preset: str,
+        seed: str | int | None,
+        changes: dict[str, object] | None,
+        limits: dict[str, Any] | None,
+        history: bool = False,
+    ) -> dict[str, Any]:
         await self._demand_room(slug)
-        await self._beginnings.begin(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
-                                     history=history)
+        await self._beginnings.begin(
+            slug, template, preset=preset, seed=seed, changes=changes, limits=limits, history=history
+        )
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
         """For another sandbox of this name."""
         if not _SLUG.fullmatch(slug):
-            raise ActionRefused(422, "{slug} cannot be an address.", "Use lower case letters, digits and dashes.",
-                                field="slug", slug=slug)
+            raise ActionRefused(
+                422,
+                "{slug} cannot be an address.",
+                "Use lower case letters, digits and dashes.",
+                field="slug",
+                slug=slug,
+            )
         self._registry.demand_free(slug)
         await self._measure()
         if (full := self._data_home.full) is not None:
-            raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "
-                                "may.", "Delete one you no longer need, or come back later.", **full.values)
+            raise ActionRefused(
+                503,
+                "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may.",
+                "Delete one you no longer need, or come back later.",
+                **full.values,
+            )
 
     async def _measure(self) -> None:
         """Measure the disk use of all sandboxes and pass the result to those that are open."""
@@ -175,8 +203,12 @@ class Host:
             expected = isinstance(why, SandboxError | OSError)
             log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)
             slot.failed(str(why) if expected else f"{type(why).__name__}: {why}")
-            raise ActionRefused(409, "The sandbox cannot be opened: {why}.", "Try again, or delete it in its settings.",
-                                why=str(why).removesuffix(".")) from why
+            raise ActionRefused(
+                409,
+                "The sandbox cannot be opened: {why}.",
+                "Try again, or delete it in its settings.",
+                why=str(why).removesuffix("."),
+            ) from why
         finally:
             slot.change = None
 
@@ -185,8 +217,9 @@ class Host:
         while len(self._registry.awake()) >= self.cap and not self._closing:
             idle = [slot for slot in self._registry.awake() if not slot.watched and slot.change is None]
             if not idle:
-                raise ActionRefused(503, "All {cap} places are taken and watched.", "Try again in a few minutes.",
-                                    cap=self.cap)
+                raise ActionRefused(
+                    503, "All {cap} places are taken and watched.", "Try again in a few minutes.", cap=self.cap
+                )
             await self.sleep(min(idle, key=lambda slot: slot.looked_s).slug, "room for others")
 
     async def sleep(self, slug: str, reason: str) -> None:
@@ -334,8 +367,14 @@ class Host:
             return slot.sandbox.snapshot()
         row = slot.identity()
         kept = records.load_snapshot(self._registry.directory(slug)) or {"sandbox": row}
-        kept["sandbox"] = {**kept.get("sandbox", row), **row, "failed": slot.why_failed, "trouble": None,
-                           "trouble_why": None, "notices": []}
+        kept["sandbox"] = {
+            **kept.get("sandbox", row),
+            **row,
+            "failed": slot.why_failed,
+            "trouble": None,
+            "trouble_why": None,
+            "notices": [],
+        }
         return cast(Snapshot, kept)
 
     def newest_seq(self, slug: str) -> int:
@@ -363,10 +402,16 @@ class Host:
 
     def status(self) -> dict[str, Any]:
         slots = self._registry.all()
-        return {"awake": len(self._registry.awake()), "known": len(slots), "cap": self.cap,
-                "fds": len(os.listdir("/proc/self/fd")), "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-                "sandboxes": {slot.slug: slot.row() for slot in slots}, "attached": self.clusters.rows(),
-                "full": None if (full := self._data_home.full) is None else full._asdict()}
+        return {
+            "awake": len(self._registry.awake()),
+            "known": len(slots),
+            "cap": self.cap,
+            "fds": len(os.listdir("/proc/self/fd")),
+            "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+            "sandboxes": {slot.slug: slot.row() for slot in slots},
+            "attached": self.clusters.rows(),
+            "full": None if (full := self._data_home.full) is None else full._asdict(),
+        }
 
     def _touch(self, slot: Slot) -> None:
         slot.looked_s = self._environment.wall.monotonic()

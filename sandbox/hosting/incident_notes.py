@@ -28,8 +28,15 @@ class Noted(NamedTuple):
 
 def order_of(incident: Incident, config: HostConfig) -> RunOrder:
     """Its recipe, for a server with this configuration."""
-    return written(incident.template, incident.preset, incident.seed, incident.done, begin_ms=BEGIN_MS,
-                   until_ms=incident.until_ms, config=config)
+    return written(
+        incident.template,
+        incident.preset,
+        incident.seed,
+        incident.done,
+        begin_ms=BEGIN_MS,
+        until_ms=incident.until_ms,
+        config=config,
+    )
 
 
 def incident_of(directory: Path) -> Incident | None:

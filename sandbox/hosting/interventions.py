@@ -35,8 +35,12 @@ class Interventions:
         sandbox, loop = self._find(slug), asyncio.get_running_loop()
         in_s = (what.at_wall_ms - self._environment.wall.now_ms()) / 1000
         if in_s > MOST_AHEAD_S:
-            raise ActionRefused(422, "An intervention is planned at most {most} s ahead.", "Choose an earlier moment.",
-                                most=MOST_AHEAD_S)
+            raise ActionRefused(
+                422,
+                "An intervention is planned at most {most} s ahead.",
+                "Choose an earlier moment.",
+                most=MOST_AHEAD_S,
+            )
         if len(sandbox.held.coming) >= MOST_PLANNED:
             raise ActionRefused(429, "{most} interventions are planned already.", "Wait for them.", most=MOST_PLANNED)
         answer: asyncio.Future[Done] = loop.create_future()
@@ -62,8 +66,7 @@ class Interventions:
 
         coming = Coming(what.kind, what.at_wall_ms)
         sandbox.held.coming.append(coming)
-        planned_ms = sandbox.plan(max(0.0, in_s), begin,
-                                  lambda: settle(EngineBusy("The sandbox fell asleep before.")))
+        planned_ms = sandbox.plan(max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before.")))
         return await answer
 
     def renew(self, slug: str, lease_s: float) -> None:

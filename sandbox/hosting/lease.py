@@ -129,8 +129,15 @@ class Lease:
     answer took, and how long the process was stopped meanwhile, counts as used up.
     """
 
-    def __init__(self, table: LeaseTable, engine: str, monotonic: Callable[[], float], *, lease_s: float = LEASE_S,
-                 margin_s: float = MARGIN_S) -> None:
+    def __init__(
+        self,
+        table: LeaseTable,
+        engine: str,
+        monotonic: Callable[[], float],
+        *,
+        lease_s: float = LEASE_S,
+        margin_s: float = MARGIN_S,
+    ) -> None:
         """`lease_s`: the table's.  `monotonic`: seconds of a clock that goes on while the process is stopped."""
         self.engine = engine
         self._table = table

@@ -28,17 +28,29 @@ log = logging.getLogger(__name__)
 class PacedSandbox(Sandbox):
     """What changes it happens between two turns of its loop, and the journal keeps where; reading changes nothing."""
 
-    def __init__(self, directory: Path, config: HostConfig, machine: Environment, *, home: Path,
-                 paced: PacedEnvironment | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        config: HostConfig,
+        machine: Environment,
+        *,
+        home: Path,
+        paced: PacedEnvironment | None = None,
+    ) -> None:
         origin = load_origin(directory)
         kept = {name: getattr(origin.config, name) for name in OF_THE_RUN}
         self._paced = paced or PacedEnvironment(
-            records.load(directory).seed, wall_ms=machine.wall.now_ms(), memory_bytes=origin.memory_bytes,
-            workers=machine.workers, outside=machine.wall)
+            records.load(directory).seed,
+            wall_ms=machine.wall.now_ms(),
+            memory_bytes=origin.memory_bytes,
+            workers=machine.workers,
+            outside=machine.wall,
+        )
         self._pace = Pace(self._paced, machine, slice_ms=config.limits.slice_ms)
         with self._paced.sim.entered():
-            super().__init__(directory, replace(config, sandbox_limits=origin.config.sandbox_limits, **kept),
-                             self._paced, home=home)
+            super().__init__(
+                directory, replace(config, sandbox_limits=origin.config.sandbox_limits, **kept), self._paced, home=home
+            )
 
     async def open(self) -> None:
         try:

@@ -27,15 +27,24 @@ class Past:
         self._environment = environment
         self._limits = limits
 
-    async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
-                      longs_as_text: bool = True) -> Entries:
+    async def entries(
+        self, slug: str, after: int, limit: int, *, facts_only: bool, longs_as_text: bool = True
+    ) -> Entries:
         if is_attached(slug):
             return self._clusters.get(slug).entries(after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
-        return await page_of(self._registry.directory(slug), self._kept(slug), self._environment, after, limit,
-                             facts_only=facts_only, longs_as_text=longs_as_text)
+        return await page_of(
+            self._registry.directory(slug),
+            self._kept(slug),
+            self._environment,
+            after,
+            limit,
+            facts_only=facts_only,
+            longs_as_text=longs_as_text,
+        )
 
-    async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
-                        most: int) -> LookedBack:
+    async def look_back(
+        self, slug: str, wanted: EventFilter, *, before: int | None, after: int, most: int
+    ) -> LookedBack:
         newest: list[Entry] = []
         if is_attached(slug):
             memory, files = self._clusters.get(slug).tail(), None
@@ -44,7 +53,8 @@ class Past:
             memory, newest = (kept.journal.tail(), list(kept.journal.newest)) if kept is not None else ([], [])
             files = self._files(slug)
         return await self._environment.run_blocking(
-            lambda: look_back(memory, files, wanted, before=before, after=after, most=most, newest=newest))
+            lambda: look_back(memory, files, wanted, before=before, after=after, most=most, newest=newest)
+        )
 
     async def kept(self, slug: str) -> Kept:
         _, files = self._shown(slug)

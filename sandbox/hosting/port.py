@@ -39,15 +39,26 @@ class EnginePort:
         self._loop = loop
         self._host = host
 
-    def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: str | int | None = None,
-               changes: dict[str, object] | None = None, limits: dict[str, Any] | None = None,
-               history: bool = False) -> "Future[dict[str, Any]]":
+    def create(
+        self,
+        slug: str,
+        template: str,
+        *,
+        preset: str = "sandbox",
+        seed: str | int | None = None,
+        changes: dict[str, object] | None = None,
+        limits: dict[str, Any] | None = None,
+        history: bool = False,
+    ) -> "Future[dict[str, Any]]":
         """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken.
 
         `history`: it begins with that of its template, if there is one and nothing else is given.
         """
-        return self._run(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
-                                                     limits=limits, history=history))
+        return self._run(
+            lambda: self._host.create(
+                slug, template, preset=preset, seed=seed, changes=changes, limits=limits, history=history
+            )
+        )
 
     def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
         """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.
@@ -171,18 +182,21 @@ class EnginePort:
         """The whole sandbox as catalogue 9 defines it; of a sleeping one, as it was when it was closed."""
         return self._turn(lambda: self._host.snapshot(slug))
 
-    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False,
-                longs_as_text: bool = True) -> "Future[Entries]":
+    def entries(
+        self, slug: str, after: int, limit: int, *, facts_only: bool = False, longs_as_text: bool = True
+    ) -> "Future[Entries]":
         """At most `limit` rows with seq > `after`; older ones are read from the journal's files.
 
         `facts_only` leaves out flow events and keyframes.  64-bit numbers are text, for browsers, unless
         `longs_as_text` is False.
         """
-        return self._run(lambda: self._host.past.entries(slug, after, limit, facts_only=facts_only,
-                                                          longs_as_text=longs_as_text))
+        return self._run(
+            lambda: self._host.past.entries(slug, after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
+        )
 
-    def look_back(self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1,
-                  most: int = 100) -> "Future[LookedBack]":
+    def look_back(
+        self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
+    ) -> "Future[LookedBack]":
         """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
         return self._run(lambda: self._host.past.look_back(slug, wanted, before=before, after=after, most=most))
 

@@ -43,39 +43,69 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
     if not stretches or at > stretches[-1].to_seq:
         raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
     if not stretches[0].reproducible or at > stretches[0].to_seq:
-        raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
-                            "The stretches on the time bar say why. Choose an event before that.", seq=at)
+        raise ActionRefused(
+            409,
+            "At event {seq} this run cannot be executed again.",
+            "The stretches on the time bar say why. Choose an event before that.",
+            seq=at,
+        )
     if at >= limits.branch_events:
-        raise ActionRefused(422, "A recipe executes at most {most} events.", "Choose an earlier event.",
-                            most=limits.branch_events)
+        raise ActionRefused(
+            422, "A recipe executes at most {most} events.", "Choose an earlier event.", most=limits.branch_events
+        )
     try:
         origin = load_origin(directory)
     except (SandboxError, OSError) as why:
-        raise ActionRefused(409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.",
-                            why=str(why)) from why
+        raise ActionRefused(
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
+        ) from why
     record = origin.record
     if record["limits"] or record["changes"] != template_of(record["template"]).changes:
-        raise ActionRefused(409, "This sandbox was made with settings of its own, which a recipe does not hold.",
-                            "Share a range as a recording instead.")
+        raise ActionRefused(
+            409,
+            "This sandbox was made with settings of its own, which a recipe does not hold.",
+            "Share a range as a recording instead.",
+        )
     rows, until_ms = _rows(directory, at)
     wakes = [row["wall_ms"] for row in rows if row["type"] == "ClockChanged" and row["reason"] == "wake"]
     if not wakes:
         raise ActionRefused(422, "At event {seq} this run has not begun.", "Choose a later event.", seq=at)
     host, _, port = record["nodes"][0][3].rpartition(":")
-    return RunOrder(template=record["template"], preset=record["preset"], seed=record["seed"], wall_ms=wakes[0],
-                    memory_bytes=origin.memory_bytes, first_port=int(port),
-                    conditions=conditions_of(origin.config, host), came=_came(rows, _wakings(rows)), until=at,
-                    until_ms=until_ms, moments=tuple(row["at_ms"] for row in rows if CAME in row))
+    return RunOrder(
+        template=record["template"],
+        preset=record["preset"],
+        seed=record["seed"],
+        wall_ms=wakes[0],
+        memory_bytes=origin.memory_bytes,
+        first_port=int(port),
+        conditions=conditions_of(origin.config, host),
+        came=_came(rows, _wakings(rows)),
+        until=at,
+        until_ms=until_ms,
+        moments=tuple(row["at_ms"] for row in rows if CAME in row),
+    )
 
 
-def written(template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int,
-            config: HostConfig) -> RunOrder:
+def written(
+    template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int, config: HostConfig
+) -> RunOrder:
     """A recipe without a recorded run: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
-    came = tuple(Came(0, one.at_ms, name_of(one.action), fields_of(one.action, whole=True))
-                 for one in sorted(done, key=lambda one: one.at_ms))
-    return RunOrder(template=template, preset=preset, seed=seed, wall_ms=begin_ms, memory_bytes=WRITTEN_MEMORY_BYTES,
-                    first_port=WRITTEN_FIRST_PORT, conditions=conditions_of(config, config.node_host), came=came,
-                    until=0, until_ms=begin_ms + until_ms)
+    came = tuple(
+        Came(0, one.at_ms, name_of(one.action), fields_of(one.action, whole=True))
+        for one in sorted(done, key=lambda one: one.at_ms)
+    )
+    return RunOrder(
+        template=template,
+        preset=preset,
+        seed=seed,
+        wall_ms=begin_ms,
+        memory_bytes=WRITTEN_MEMORY_BYTES,
+        first_port=WRITTEN_FIRST_PORT,
+        conditions=conditions_of(config, config.node_host),
+        came=came,
+        until=0,
+        until_ms=begin_ms + until_ms,
+    )
 
 
 def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
@@ -123,18 +153,37 @@ def _came(rows: list[Row], wakings: list[tuple[int, int | None]]) -> tuple[Came,
 def run_of(order: RunOrder, config: HostConfig) -> Run:
     """Raises ActionRefused: 409 this server is another one, 422 there is no such template, preset or port."""
     if order.conditions != conditions_of(config, config.node_host):
-        raise ActionRefused(409, "This server has other limits than that of the recipe: its run would be another.",
-                            "Open it where it was made, or ask for a recording of it.")
+        raise ActionRefused(
+            409,
+            "This server has other limits than that of the recipe: its run would be another.",
+            "Open it where it was made, or ask for a recording of it.",
+        )
     if order.until >= config.limits.branch_events:
-        raise ActionRefused(422, "A recipe executes at most {most} events.", "Ask for one up to an earlier event.",
-                            most=config.limits.branch_events)
+        raise ActionRefused(
+            422,
+            "A recipe executes at most {most} events.",
+            "Ask for one up to an earlier event.",
+            most=config.limits.branch_events,
+        )
     first_port = max(order.first_port, LOWEST_PORT)
     if highest_port(order.template, first_port) > HIGHEST_PORT:
-        raise ActionRefused(422, "The ports of this recipe begin at {first}, and end above 65535.",
-                            "Ask for a new one.", first=first_port)
-    record = new_record(RUN, order.template, preset=order.preset, seed=order.seed, changes=None, limits=None,
-                        config=replace(config, first_port=first_port, last_port=HIGHEST_PORT + 1),
-                        ports_taken=set(), now_ms=order.wall_ms)
+        raise ActionRefused(
+            422,
+            "The ports of this recipe begin at {first}, and end above 65535.",
+            "Ask for a new one.",
+            first=first_port,
+        )
+    record = new_record(
+        RUN,
+        order.template,
+        preset=order.preset,
+        seed=order.seed,
+        changes=None,
+        limits=None,
+        config=replace(config, first_port=first_port, last_port=HIGHEST_PORT + 1),
+        ports_taken=set(),
+        now_ms=order.wall_ms,
+    )
     record.repeatable = True
     rows = [{"seq": seq, "at_ms": order.wall_ms, **row} for seq, row in enumerate(_journal(order))]
     rows[-1]["at_ms"] = order.until_ms

@@ -100,15 +100,23 @@ class Slot:
 
     def identity(self) -> SandboxRow:
         record = self._record
-        return {"slug": self.slug, "template": record.template if record else None,
-                "preset": record.preset if record else None, "state": self.state}
+        return {
+            "slug": self.slug,
+            "template": record.template if record else None,
+            "preset": record.preset if record else None,
+            "state": self.state,
+        }
 
     def row(self) -> dict[str, Any]:
-        return {**self.identity(), "progress": self.branching.share if self.branching is not None else None,
-                "watched": self.watched, "failed": self.why_failed,
-                "listening": self.sandbox is not None and self.sandbox.cluster.listeners.is_open,
-                "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
-                "trouble": self.sandbox.trouble if self.sandbox is not None else None}
+        return {
+            **self.identity(),
+            "progress": self.branching.share if self.branching is not None else None,
+            "watched": self.watched,
+            "failed": self.why_failed,
+            "listening": self.sandbox is not None and self.sandbox.cluster.listeners.is_open,
+            "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
+            "trouble": self.sandbox.trouble if self.sandbox is not None else None,
+        }
 
 
 class NotHeld(SandboxError):

@@ -49,9 +49,19 @@ class Rerun:
     Without a `directory` it has one of its own, which goes when the context is left.
     """
 
-    def __init__(self, origin: Origin, recorded: list[bytes], rows: list[Row], *, home: Path,
-                 directory: Path | None = None, changes: Mapping[int, Action | None] = NO_CHANGES,
-                 free: bool = False, until: int | None = None, awake_from: int | None = None) -> None:
+    def __init__(
+        self,
+        origin: Origin,
+        recorded: list[bytes],
+        rows: list[Row],
+        *,
+        home: Path,
+        directory: Path | None = None,
+        changes: Mapping[int, Action | None] = NO_CHANGES,
+        free: bool = False,
+        until: int | None = None,
+        awake_from: int | None = None,
+    ) -> None:
         self._origin = origin
         self._same = next((place for place, row in enumerate(rows) if row["seq"] in changes), len(rows))
         self._recorded = recorded[: self._same]
@@ -81,8 +91,9 @@ class Rerun:
     def __enter__(self) -> "Rerun":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._environment is not None and self.sandbox is not None:
             self._end(self._environment, self.sandbox)
         if self._scratch is not None:
@@ -101,7 +112,7 @@ class Rerun:
 
     def turns(self) -> Iterator[None]:
         """As `run`; stops after each turn, and where the result of a thread is waited for."""
-        for opening in _openings(self._rows[self.compared:]):
+        for opening in _openings(self._rows[self.compared :]):
             try:
                 yield from self._open_again(opening)
             except Stuck:
@@ -218,8 +229,11 @@ class Rerun:
             return
         with environment.sim.entered():
             if row["type"] == "ActionTaken":
-                action = (self._changes[row["seq"]] if row["seq"] in self._changes else
-                          parse_action({"action": row["action"], **row["fields"]}))
+                action = (
+                    self._changes[row["seq"]]
+                    if row["seq"] in self._changes
+                    else parse_action({"action": row["action"], **row["fields"]})
+                )
                 try:
                     if action is not None:
                         Sandbox.act(sandbox, action, row["by"])
@@ -228,8 +242,9 @@ class Rerun:
             elif not self._changed or self._until is not None:
                 sandbox.cluster.journal.write(from_row(row).event, came=came)
 
-    def _to_its_end(self, environment: PacedEnvironment,
-                    make: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
+    def _to_its_end(
+        self, environment: PacedEnvironment, make: Callable[[], Coroutine[Any, Any, None]]
+    ) -> Iterator[None]:
         with environment.sim.entered():
             task = environment.sim.create_task(make())
         while not task.done() and self.difference is None:
@@ -238,8 +253,9 @@ class Rerun:
             task.result()
 
     def _goes_on(self) -> bool:
-        return self.difference is None and (self._changed or self.compared < len(self._recorded)
-                                            or self._same < len(self._rows))
+        return self.difference is None and (
+            self._changed or self.compared < len(self._recorded) or self._same < len(self._rows)
+        )
 
     def _is_late_enough(self, environment: PacedEnvironment, sandbox: Sandbox) -> bool:
         """Of a changed run in which nothing more comes: the last row's time, or its clock stands."""
@@ -247,8 +263,11 @@ class Rerun:
         stands, last_ms = not (clock.rate or clock.stepping), self._rows[-1]["at_ms"]
         if self._until is None:
             return self._changed and (clock.now_ms() >= last_ms or stands)
-        return (sandbox.cluster.journal.next_seq > self._until or clock.now_ms() > last_ms
-                or (stands and self._stood_long(environment)))
+        return (
+            sandbox.cluster.journal.next_seq > self._until
+            or clock.now_ms() > last_ms
+            or (stands and self._stood_long(environment))
+        )
 
     def _stood_long(self, environment: PacedEnvironment) -> bool:
         """What was done when the clock stood already takes turns, and none of its time."""

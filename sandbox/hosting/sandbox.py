@@ -39,8 +39,9 @@ HEX = "0123456789abcdef"
 class Sandbox:
     """Open from `open` to `close` (or `crash`).  Everything runs on the engine's loop, without locks."""
 
-    def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path,
-                 why_live: str = "ports") -> None:
+    def __init__(
+        self, directory: Path, config: HostConfig, environment: Environment, *, home: Path, why_live: str = "ports"
+    ) -> None:
         """`why_live`: one of STRETCH_ENDS, for a recorded run that goes on where it cannot be repeated."""
         self.directory = directory
         self._why_live = why_live

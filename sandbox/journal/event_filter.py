@@ -12,8 +12,17 @@ FLOW_NAMES = frozenset(event.__name__ for event in FLOW)
 NO_NEWS = FLOW_NAMES | {Keyframe.__name__}
 """Flow, and keyframes, which are for replay only and hold a whole snapshot each."""
 
-STEPS = frozenset({"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified",
-                   "SubscriptionChanged", "TransactionPrepared"})
+STEPS = frozenset(
+    {
+        "Keyframe",
+        "OffsetsPersisted",
+        "RouteLearned",
+        "LifecycleStep",
+        "MembersNotified",
+        "SubscriptionChanged",
+        "TransactionPrepared",
+    }
+)
 """Facts that are steps of what another fact reports."""
 
 
@@ -27,8 +36,12 @@ class Term(NamedTuple):
     def fits(self, row: Row) -> bool:
         if row["type"] in self.kinds or self.text in row["type"].lower():
             return True
-        return any(self.text in said.lower() or said in self.values
-                   for name, value in row.items() if name != "at_ms" for said in _leaves(value))
+        return any(
+            self.text in said.lower() or said in self.values
+            for name, value in row.items()
+            if name != "at_ms"
+            for said in _leaves(value)
+        )
 
 
 class EventFilter(NamedTuple):

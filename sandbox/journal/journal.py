@@ -31,8 +31,15 @@ class Journal:
     machine's, not the sandbox's: the valve protects the machine).
     """
 
-    def __init__(self, clock: Clock, *, keep: int = KEEP_ENTRIES, first_seq: int = 0, flow_per_s: int | None = None,
-                 pace: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        keep: int = KEEP_ENTRIES,
+        first_seq: int = 0,
+        flow_per_s: int | None = None,
+        pace: Callable[[], float] | None = None,
+    ) -> None:
         self._clock = clock
         self._tail: deque[Entry] = deque(maxlen=keep)
         self.newest: deque[Entry] = deque(maxlen=KEEP_FACTS)  # facts that are no steps

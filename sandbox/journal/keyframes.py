@@ -27,7 +27,7 @@ def around(directory: Path, at: int) -> Iterator[Entry]:
         lines = _lines(paths[place])
         begins = [number for number, (seq, kind, _) in enumerate(lines) if kind == "Keyframe" and seq <= at]
         if begins:
-            yield from _to_the_next(lines[begins[-1]:], paths[place + 1:])
+            yield from _to_the_next(lines[begins[-1] :], paths[place + 1 :])
             return
 
 

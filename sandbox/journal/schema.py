@@ -13,9 +13,13 @@ CAME = "came"  # in a row of the files: turn and ms
 
 def describe() -> dict[str, Row]:
     """Event name → {"kind": fact | flow, "fields": {name: type as text}}, in catalogue order."""
-    return {name: {"kind": "flow" if event in FLOW else "fact",
-                   "fields": {field: _type_text(hint) for field, hint in _hints(name).items()}}
-            for name, event in BY_NAME.items()}
+    return {
+        name: {
+            "kind": "flow" if event in FLOW else "fact",
+            "fields": {field: _type_text(hint) for field, hint in _hints(name).items()},
+        }
+        for name, event in BY_NAME.items()
+    }
 
 
 def to_row(entry: Entry, *, longs_as_text: bool) -> Row:

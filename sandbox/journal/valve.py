@@ -51,8 +51,9 @@ class Valve:
         """What was skipped so far, in any state of the valve."""
         if self.held_from_ms is None:
             return None
-        skipped = FlowSkipped(self._from_ms, now_ms, _rows(self._stored), _rows(self._pulled), _rows(self._consumed),
-                              self._others)
+        skipped = FlowSkipped(
+            self._from_ms, now_ms, _rows(self._stored), _rows(self._pulled), _rows(self._consumed), self._others
+        )
         self._stored, self._pulled, self._consumed, self._others = {}, {}, {}, 0
         self._from_ms = now_ms
         return skipped

@@ -18,8 +18,7 @@ def stamp(at_ms: int, utc_offset_minutes: int) -> str:
     days, rest = divmod(at_ms + utc_offset_minutes * 60_000, _DAY_MS)
     year, month, day = _civil(days)
     seconds, millis = divmod(rest, 1000)
-    return (f"{year:04d}{month:02d}{day:02d}"
-            f"{seconds // 3600:02d}{seconds // 60 % 60:02d}{seconds % 60:02d}{millis:03d}")
+    return f"{year:04d}{month:02d}{day:02d}{seconds // 3600:02d}{seconds // 60 % 60:02d}{seconds % 60:02d}{millis:03d}"
 
 
 def _civil(days: int) -> tuple[int, int, int]:

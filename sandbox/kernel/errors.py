@@ -138,8 +138,16 @@ class ActionRefused(SandboxError):
     can translate and join them.
     """
 
-    def __init__(self, status: int, message: str, hint: str = "", *, field: str | None = None,
-                 details: Any = None, **values: object) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        hint: str = "",
+        *,
+        field: str | None = None,
+        details: Any = None,
+        **values: object,
+    ) -> None:
         if field is not None:
             values.setdefault("field", field)
         super().__init__(message.format(**values) if values else message)

@@ -7,8 +7,7 @@ from sandbox.kernel.clock import Clock, TimerHandle
 
 
 class ProcessTimer:
-    """A timer of the process.  While the process is stopped it may fall due and then waits; it can be cancelled.
-    """
+    """A timer of the process.  While the process is stopped it may fall due and then waits; it can be cancelled."""
 
     __slots__ = ("_fn", "_owner", "inner", "when")
 

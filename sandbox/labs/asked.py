@@ -32,8 +32,9 @@ class Number(NamedTuple):
             if number != number or number < 0 or number == float("inf"):
                 raise ValueError
         except ValueError:
-            raise ActionRefused(422, "{given} is not a number.", "Write digits only, such as 12.", field="value",
-                                given=_shown(text)) from None
+            raise ActionRefused(
+                422, "{given} is not a number.", "Write digits only, such as 12.", field="value", given=_shown(text)
+            ) from None
         return number
 
     def fits(self, given: Answer, truth: Answer) -> bool:
@@ -50,8 +51,14 @@ class Choice(NamedTuple):
     def parse(self, text: str) -> Answer:
         known = [value for value, _ in self.options]
         if text.strip() not in known:
-            raise ActionRefused(422, "{given} is none of the answers.", "Choose one of: {known}.", field="value",
-                                given=_shown(text), known=", ".join(known))
+            raise ActionRefused(
+                422,
+                "{given} is none of the answers.",
+                "Choose one of: {known}.",
+                field="value",
+                given=_shown(text),
+                known=", ".join(known),
+            )
         return text.strip()
 
     def fits(self, given: Answer, truth: Answer) -> bool:
@@ -67,8 +74,14 @@ class Order(NamedTuple):
         given = tuple(part.strip() for part in text.split(","))
         known = [value for value, _ in self.items]
         if sorted(given) != sorted(known):
-            raise ActionRefused(422, "{given} does not name each of them once.", "Put in order: {known}.",
-                                field="value", given=_shown(text), known=", ".join(known))
+            raise ActionRefused(
+                422,
+                "{given} does not name each of them once.",
+                "Put in order: {known}.",
+                field="value",
+                given=_shown(text),
+                known=", ".join(known),
+            )
         return given
 
     def fits(self, given: Answer, truth: Answer) -> bool:
@@ -81,8 +94,13 @@ class EventClick(NamedTuple):
     def parse(self, text: str) -> Answer:
         plain = "".join(text.split()).lstrip("#")
         if not plain.isascii() or not plain.isdigit() or len(plain) > DIGITS_MAX:
-            raise ActionRefused(422, "{given} is not an event.", "Click a row of the journal, or write its number.",
-                                field="value", given=_shown(text))
+            raise ActionRefused(
+                422,
+                "{given} is not an event.",
+                "Click a row of the journal, or write its number.",
+                field="value",
+                given=_shown(text),
+            )
         return plain
 
     def fits(self, given: Answer, truth: Answer) -> bool:

@@ -135,26 +135,32 @@ class Attempt:
         """Raises ActionRefused: another step or phase is open (409), or it cannot be read (422)."""
         open_step = self.open_step
         if self.is_too_long:
-            raise ActionRefused(409, "This attempt has {most} events, and no more are looked at.", "Start over.",
-                                most=MOST_EVENTS)
+            raise ActionRefused(
+                409, "This attempt has {most} events, and no more are looked at.", "Start over.", most=MOST_EVENTS
+            )
         if open_step is None or step < self.step:
             raise ActionRefused(409, "Step {step} is done already.", "Start over to answer it again.", step=step)
         if step > self.step:
             raise ActionRefused(409, "Step {step} opens later.", "Step {now} is open.", step=step, now=self.step)
         if part != self.phase:
             if part == "predict":
-                raise ActionRefused(409, "The prediction of step {step} is sealed.", "It is opened when the step is "
-                                                                                     "met.",
-                                    step=step)
-            raise ActionRefused(409, "This question of step {step} is not open.", "Do what the step asks for first.",
-                                step=step)
+                raise ActionRefused(
+                    409, "The prediction of step {step} is sealed.", "It is opened when the step is met.", step=step
+                )
+            raise ActionRefused(
+                409, "This question of step {step} is not open.", "Do what the step asks for first.", step=step
+            )
         return _asked(open_step, part).kind.parse(value)
 
     def check_hint(self, step: int) -> int:
         """The number of the next hint.  Raises ActionRefused (409)."""
         if self.exam:
-            raise ActionRefused(409, "This is an exam: there are no hints.", "Start lab {lab} in a new sandbox to "
-                                                                             "practise.", lab=self.lab.number)
+            raise ActionRefused(
+                409,
+                "This is an exam: there are no hints.",
+                "Start lab {lab} in a new sandbox to practise.",
+                lab=self.lab.number,
+            )
         if self.open_step is None or step != self.step:
             raise ActionRefused(409, "Hints belong to the open step, {now}.", "", now=self.step)
         taken = self.hints.get(step, 0)
@@ -165,8 +171,12 @@ class Attempt:
     def check_restart(self) -> None:
         """Raises ActionRefused (409)."""
         if self.exam:
-            raise ActionRefused(409, "This is an exam: it has one attempt.", "Start lab {lab} in a new sandbox to "
-                                                                            "practise.", lab=self.lab.number)
+            raise ActionRefused(
+                409,
+                "This is an exam: it has one attempt.",
+                "Start lab {lab} in a new sandbox to practise.",
+                lab=self.lab.number,
+            )
 
     def check_begin_again(self, step: int) -> None:
         """Raises ActionRefused (409)."""
@@ -245,9 +255,12 @@ class Attempt:
         step = self.open_step
         assert step is not None
         order: tuple[tuple[Phase, bool], ...] = (
-            ("predict", step.predict is not None), ("do", True), ("say", step.say is not None),
-            ("why", step.why is not None))
-        later = [phase for phase, there in order[[name for name, _ in order].index(after) + 1:] if there]
+            ("predict", step.predict is not None),
+            ("do", True),
+            ("say", step.say is not None),
+            ("why", step.why is not None),
+        )
+        later = [phase for phase, there in order[[name for name, _ in order].index(after) + 1 :] if there]
         if later:
             self._open(later[0])
         else:
@@ -261,11 +274,25 @@ class Attempt:
     def _finish_step(self, entry: Entry, step: Step) -> None:
         assert self._text is not None
         truth = self._truth
-        accurate = None if truth is None or step.predict is None or self._given is None else (
-            step.predict.kind.fits(self._given, truth.value))
+        accurate = (
+            None
+            if truth is None or step.predict is None or self._given is None
+            else (step.predict.kind.fits(self._given, truth.value))
+        )
         rests_on = ordered(self._rests_on | set(() if truth is None else truth.rests_on))
-        self.met.append(Met(self.step, entry.seq, self._text.text, self._text.values, rests_on, self._given,
-                            None if truth is None else truth.value, accurate, entry.at_ms))
+        self.met.append(
+            Met(
+                self.step,
+                entry.seq,
+                self._text.text,
+                self._text.values,
+                rests_on,
+                self._given,
+                None if truth is None else truth.value,
+                accurate,
+                entry.at_ms,
+            )
+        )
         self._found.append(StepMet(self.lab.slug, self.step, self._text.sentence(), rests_on))
         self.step += 1
         self._begin_step(entry.seq)

@@ -102,13 +102,19 @@ class Evidence:
         """Entries of this kind, the oldest first; `since` 0: from the attempt's beginning."""
         assert kind not in NOT_KEPT, kind
         first = self.began if since is None else since
-        return [Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event))
-                for entry in self._entries.get(kind, ()) if entry.seq > first]
+        return [
+            Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event))
+            for entry in self._entries.get(kind, ())
+            if entry.seq > first
+        ]
 
     def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
         """Carried out by the student; those of the lab's own setup, and of a teacher, are left out."""
-        return [seen for seen in self.of(ActionTaken, since=since)
-                if seen.event.action == name and seen.event.by != SETUP and not is_by(seen.event.by, "instructor")]
+        return [
+            seen
+            for seen in self.of(ActionTaken, since=since)
+            if seen.event.action == name and seen.event.by != SETUP and not is_by(seen.event.by, "instructor")
+        ]
 
     def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
         first = self.began if since is None else since
@@ -117,10 +123,16 @@ class Evidence:
     def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
         """The newest assignment of each member that lives: client id → what it computed."""
         states = Counter((seen.event.client_id, seen.event.state) for seen in self.of(MemberStateChanged, since=0))
-        dead = {client_id for client_id, state in states if state in ("crashed", "stopping", "stopped")
-                and not self._has_another(states, client_id)}
-        return {client_id: seen for (of_group, of_topic, client_id), seen in self._assigned.items()
-                if (of_group, of_topic) == (group, topic) and client_id not in dead}
+        dead = {
+            client_id
+            for client_id, state in states
+            if state in ("crashed", "stopping", "stopped") and not self._has_another(states, client_id)
+        }
+        return {
+            client_id: seen
+            for (of_group, of_topic, client_id), seen in self._assigned.items()
+            if (of_group, of_topic) == (group, topic) and client_id not in dead
+        }
 
     @staticmethod
     def _has_another(states: Counter[tuple[str, str]], client_id: str) -> bool:
@@ -154,9 +166,20 @@ class Evidence:
     def _add_deliveries(self, entry: Entry, event: MessagesConsumed) -> None:
         queue = queue_of(event)
         self.deliveries += [
-            Delivery(entry.seq, entry.at_ms, event.started_ms, event.group, event.client_id, queue, offset, key,
-                     event.outcome, event.handler)
-            for offset, key in zip(event.offsets, event.keys, strict=True)]
+            Delivery(
+                entry.seq,
+                entry.at_ms,
+                event.started_ms,
+                event.group,
+                event.client_id,
+                queue,
+                offset,
+                key,
+                event.outcome,
+                event.handler,
+            )
+            for offset, key in zip(event.offsets, event.keys, strict=True)
+        ]
 
     def _name(self, entry: Entry, event: MemberStateChanged) -> None:
         """A process belongs to the actor that the action named, or to the next of its copies."""

@@ -57,8 +57,7 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
         if isinstance(event, LabStarted):
             close()
             known = LABS.get(event.lab)
-            attempt = None if known is None else Attempt(
-                known, event.seed, event.attempt, entry.seq, exam=event.exam)
+            attempt = None if known is None else Attempt(known, event.seed, event.attempt, entry.seq, exam=event.exam)
             found, live, took_ms, opened_ms = [], [], [], awake.now_ms
         elif attempt is not None:
             attempt.see(entry)

@@ -60,7 +60,7 @@ def _nothing(hands: Hands) -> None:
 
 '''
 
-STEP = '''        Step(
+STEP = """        Step(
             title=_("{mark}: the title of step {number}"),
             do=_({do}),
             check=_step_{number},
@@ -72,9 +72,9 @@ STEP = '''        Step(
                 again=_("{mark}: the sentence after a wrong answer"),
             ),
         ),
-'''
+"""
 
-LAB = '''LAB = Lab(
+LAB = """LAB = Lab(
     slug={slug},
     number="T1",
     minutes={minutes},
@@ -97,7 +97,7 @@ LAB = '''LAB = Lab(
         ),
     ),
 )
-'''
+"""
 
 
 def lab_program(run: SavedRun) -> str:
@@ -106,17 +106,33 @@ def lab_program(run: SavedRun) -> str:
     setup = [call_of(action, names.in_setup) for action in run.setup]
     acts = [call_of(_repeatable(one.action), names.at(one)) for one in run.later]
     used = sorted({"Action"} | names_in([*setup, *acts]), key=str.casefold)
-    steps = "".join(STEP.format(mark=MARK, number=number, do=literal(_done(one.action)))
-                    for number, one in enumerate(run.later, start=1))
-    checks = "".join(CHECK.format(mark=MARK, number=number, check=_returned(_check(one.action, names)))
-                     for number, one in enumerate(run.later, start=1))
-    head = HEAD.format(slug=run.name, mark=MARK, notes=_notes(run), actions=_imported(used),
-                       draw=_returned(names.drawn()), setup=_returned(Call("", tuple(setup))))
+    steps = "".join(
+        STEP.format(mark=MARK, number=number, do=literal(_done(one.action)))
+        for number, one in enumerate(run.later, start=1)
+    )
+    checks = "".join(
+        CHECK.format(mark=MARK, number=number, check=_returned(_check(one.action, names)))
+        for number, one in enumerate(run.later, start=1)
+    )
+    head = HEAD.format(
+        slug=run.name,
+        mark=MARK,
+        notes=_notes(run),
+        actions=_imported(used),
+        draw=_returned(names.drawn()),
+        setup=_returned(Call("", tuple(setup))),
+    )
     allowed = tuple(map(literal, sorted({name_of(one.action) for one in run.later})))
     lab = LAB.format(
-        slug=literal(run.name), mark=MARK, minutes=_minutes(run.later), template=literal(run.template),
-        preset=literal(run.preset), changes=f"\n    changes={run.changes!r}," if run.changes else "", steps=steps,
-        allowed="\n".join(Call("frozenset", (Call("", allowed, "", "{}"),), "allowed=").lines(4, ",")))
+        slug=literal(run.name),
+        mark=MARK,
+        minutes=_minutes(run.later),
+        template=literal(run.template),
+        preset=literal(run.preset),
+        changes=f"\n    changes={run.changes!r}," if run.changes else "",
+        steps=steps,
+        allowed="\n".join(Call("frozenset", (Call("", allowed, "", "{}"),), "allowed=").lines(4, ",")),
+    )
     return head + checks + SCRIPTS.format(mark=MARK, solve="\n".join(_solve(run.later, acts))) + lab
 
 
@@ -180,7 +196,8 @@ def _named(values: Any, field: str = "") -> Iterable[tuple[str, str]]:
 
 def _is_moment(action: Action, field: str) -> bool:
     return (isinstance(action, ResetOffsets) and action.target == "time" and field == "value") or (
-        isinstance(action, StartConsumer) and field == "timestamp")
+        isinstance(action, StartConsumer) and field == "timestamp"
+    )
 
 
 def _repeatable(action: Action) -> Action:
@@ -197,8 +214,10 @@ def _needed(action: Action) -> dict[str, Any]:
 
 
 def _check(action: Action, names: _Names) -> Call:
-    items = [f"{field}={names.rewritten(field, value, 'evidence.numbers') or literal(value)}"
-             for field, value in _needed(action).items()]
+    items = [
+        f"{field}={names.rewritten(field, value, 'evidence.numbers') or literal(value)}"
+        for field, value in _needed(action).items()
+    ]
     return Call("carried_out", ("evidence", literal(name_of(action)), *items))
 
 
@@ -229,7 +248,7 @@ def _notes(run: SavedRun) -> str:
     """What is other than it was on the board."""
     found = ""
     if run.left_out:
-        found += (f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}.")
+        found += f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}."
     if not any(isinstance(action, CreateTopic) for action in run.setup):
         found += "\nNo topic is created in its setup."
     return f"\n{found}" if found else ""

@@ -57,22 +57,29 @@ def out_of_order(rows: list[Delivery]) -> list[Delivery]:
 
 def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | None = None) -> int:
     """Messages stored in these queues that no listener has finished with success, now or before an event."""
-    done = {(row.queue, row.offset) for row in evidence.deliveries
-            if row.group == group and row.outcome == "SUCCESS" and (before is None or row.seq < before)}
+    done = {
+        (row.queue, row.offset)
+        for row in evidence.deliveries
+        if row.group == group and row.outcome == "SUCCESS" and (before is None or row.seq < before)
+    }
     finished = Counter(queue for queue, _offset in done)
     return sum(evidence.end(queue) - finished[queue] for queue in queues)
 
 
 def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
     """What the student sent to the lab's topic, in the open step or since an event."""
-    return [seen for seen in evidence.actions("SendMessages", since=since)
-            if seen.event.fields["topic"] == evidence.numbers["topic"]]
+    return [
+        seen
+        for seen in evidence.actions("SendMessages", since=since)
+        if seen.event.fields["topic"] == evidence.numbers["topic"]
+    ]
 
 
 def stored_by(evidence: Evidence, send: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
     """What was stored in the lab's topic since a send."""
-    return [seen for seen in evidence.of(MessagesStored, since=send.seq)
-            if seen.event.topic == evidence.numbers["topic"]]
+    return [
+        seen for seen in evidence.of(MessagesStored, since=send.seq) if seen.event.topic == evidence.numbers["topic"]
+    ]
 
 
 def keys_of(send: Seen[ActionTaken]) -> list[str]:
@@ -92,11 +99,16 @@ def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[i
     return found
 
 
-def done_to(evidence: Evidence, broker: str, *names: str, broker_id: int = 0,
-            since: int | None = None) -> Seen[ActionTaken] | None:
+def done_to(
+    evidence: Evidence, broker: str, *names: str, broker_id: int = 0, since: int | None = None
+) -> Seen[ActionTaken] | None:
     """The newest of these actions on a broker, in the open step or since an event."""
-    found = [seen for name in names for seen in evidence.actions(name, since=since)
-             if (seen.event.fields["broker"], seen.event.fields["broker_id"]) == (broker, broker_id)]
+    found = [
+        seen
+        for name in names
+        for seen in evidence.actions(name, since=since)
+        if (seen.event.fields["broker"], seen.event.fields["broker_id"]) == (broker, broker_id)
+    ]
     return max(found, default=None, key=lambda seen: seen.seq)
 
 

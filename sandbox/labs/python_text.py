@@ -35,8 +35,9 @@ class Call(NamedTuple):
             return [whole]
         found = [f"{' ' * indent}{self.before}{self.name}{self.brackets[0]}"]
         for item in self.items:
-            found += [" " * (indent + INDENT) + item + ","] if isinstance(item, str) else item.lines(
-                indent + INDENT, ",")
+            found += (
+                [" " * (indent + INDENT) + item + ","] if isinstance(item, str) else item.lines(indent + INDENT, ",")
+            )
         return [*found, " " * indent + self.brackets[1] + after]
 
 

@@ -14,16 +14,25 @@ from sandbox.labs.verdict import Verdict
 COUNTED_MS = 4_000  # longer than a handler of these labs works: what came again is finished by then
 UNREAD_MS = 5_000  # longer than any hand-over
 
-CRASHED = _("{one} was crashed, so all that it had not committed came again. This round is of clean stops: begin it "
-            "again.")
-TOGETHER = _("{one} was still away when {other} was stopped: one member had all queues. Restart both, wait until they "
-             "have queues, then begin again.")
-ALL = _("All members were away, and the messages of {topic} waited. That has few moves, and it is an outage. Restart "
-        "all, then stop one at a time.")
-HURRY = _("{one} was back and had not divided the queues yet when {other} was stopped. Wait until it has queues, then "
-          "begin again.")
-UNREAD = _("With {strategy} {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
-           "strategy with which others take them, and restart all three again.")
+CRASHED = _(
+    "{one} was crashed, so all that it had not committed came again. This round is of clean stops: begin it again."
+)
+TOGETHER = _(
+    "{one} was still away when {other} was stopped: one member had all queues. Restart both, wait until they "
+    "have queues, then begin again."
+)
+ALL = _(
+    "All members were away, and the messages of {topic} waited. That has few moves, and it is an outage. Restart "
+    "all, then stop one at a time."
+)
+HURRY = _(
+    "{one} was back and had not divided the queues yet when {other} was stopped. Wait until it has queues, then "
+    "begin again."
+)
+UNREAD = _(
+    "With {strategy} {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
+    "strategy with which others take them, and restart all three again."
+)
 
 
 class Round(NamedTuple):
@@ -88,11 +97,15 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
     if unread is not None:
         return unread
     if len(newest.stops) < len(labels) or not lives.are_there(labels):
-        return Verdict.not_yet(_("{count} of {members} members were restarted and are back."), members=len(labels),
-                               count=sum(lives.is_there(label) for label in newest.stops))
+        return Verdict.not_yet(
+            _("{count} of {members} members were restarted and are back."),
+            members=len(labels),
+            count=sum(lives.is_there(label) for label in newest.stops),
+        )
     divided = [seen.event for seen in evidence.assigned(n["group"], n["topic"]).values()]
     if any(len(event.members) != len(labels) for event in divided) or (
-            sum(len(event.queues) for event in divided) != n["queues"]):
+        sum(len(event.queues) for event in divided) != n["queues"]
+    ):
         return Verdict.not_yet(_("The members have not all divided the queues anew."))
     if not are_counted(evidence, moves):
         return Verdict.not_yet(_("Repetitions are being counted."))
@@ -112,6 +125,12 @@ def _unread(evidence: Evidence, lives: Lives, newest: Round, moves: list[Move]) 
         late = [move for move in moves if move.source == client_id and move.at_ms - stop.at_ms > UNREAD_MS]
         if late:
             strategies = {seen.event.strategy for seen in evidence.assigned(n["group"], n["topic"]).values()}
-            return Verdict.wrong(UNREAD, one=label, count=len(late), strategy=min(strategies),
-                                 seconds=(late[0].at_ms - stop.at_ms) // 1000, rests_on=[stop.seq, late[0].seq])
+            return Verdict.wrong(
+                UNREAD,
+                one=label,
+                count=len(late),
+                strategy=min(strategies),
+                seconds=(late[0].at_ms - stop.at_ms) // 1000,
+                rests_on=[stop.seq, late[0].seq],
+            )
     return None

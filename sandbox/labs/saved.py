@@ -24,8 +24,9 @@ from sandbox.journal.events.life import HISTORY
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 
-BUILDS = frozenset({"CreateTopic", "ChangeTopic", "ChangeGroup", "ChangeBroker", "SetStrategy", "StartProducer",
-                    "StartConsumer"})
+BUILDS = frozenset(
+    {"CreateTopic", "ChangeTopic", "ChangeGroup", "ChangeBroker", "SetStrategy", "StartProducer", "StartConsumer"}
+)
 OF_LABS = frozenset({"AnswerStep", "TakeHint"})
 OF_TIME = frozenset({"SetRate", "Step"})
 OF_ONE_RUN = (CutConnection, EndTransaction, ForceUnlock, UndoReset)  # they name what no other run has, or no owner may
@@ -91,20 +92,33 @@ def saved_run(order: RunOrder, *, name: str, template: str, built: Iterable[Acti
 def _of_lab(slug: str, seed: str, attempt: int) -> tuple[list[Action], dict[str, object]]:
     lab = LABS.get(slug)
     if lab is None:
-        raise ActionRefused(422, "Lab {lab} was done here, and this release does not have it.",
-                            "Save a sandbox in which it was not started.", lab=slug)
+        raise ActionRefused(
+            422,
+            "Lab {lab} was done here, and this release does not have it.",
+            "Save a sandbox in which it was not started.",
+            lab=slug,
+        )
     return list(lab.setup(lab.numbers(seed, attempt))), dict(lab.changes)
 
 
 def _is_of_one_run(action: Action) -> bool:
     names = (value for value in fields_of(action).values() if isinstance(value, str))
     return isinstance(action, OF_ONE_RUN) or (
-        name_of(action) not in ("SendMessages", "StartProducer") and any(OF_A_PROCESS in value for value in names))
+        name_of(action) not in ("SendMessages", "StartProducer") and any(OF_A_PROCESS in value for value in names)
+    )
 
 
 def _refused(count: int) -> ActionRefused:
     if count:
-        return ActionRefused(422, "{count} actions are too many for one lab: each would be a step.",
-                             "Save up to an earlier event, with at most {most} of them.", count=count, most=STEPS_MAX)
-    return ActionRefused(422, "Nothing was done here that students could do in a step.",
-                         "Do once on the board what they are to do, then save it.")
+        return ActionRefused(
+            422,
+            "{count} actions are too many for one lab: each would be a step.",
+            "Save up to an earlier event, with at most {most} of them.",
+            count=count,
+            most=STEPS_MAX,
+        )
+    return ActionRefused(
+        422,
+        "Nothing was done here that students could do in a step.",
+        "Do once on the board what they are to do, then save it.",
+    )

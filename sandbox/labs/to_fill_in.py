@@ -31,16 +31,20 @@ def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
 def unfinished(lab: Lab) -> list[str]:
     """What stands between it and students, a sentence each; none of a lab that is whole."""
     found = [f"{place} is to be filled in: {', '.join(parts)}." for place, parts in _places(lab, _is_marked).items()]
-    found += [f"{place} has an empty text: {', '.join(parts)}. Write one, and mark it with _()."
-              for place, parts in _places(lab, lambda value: value == "").items()]
+    found += [
+        f"{place} has an empty text: {', '.join(parts)}. Write one, and mark it with _()."
+        for place, parts in _places(lab, lambda value: value == "").items()
+    ]
     unknown = ", ".join(sorted(lab.allowed - BY_NAME.keys()))
     if unknown:
         found.append(f"allowed names actions that there are not: {unknown}. docs/actions.md has all of them.")
     if not lab.steps:
         found.append("There is no step: add a Step(...) to steps.")
     if len(lab.wrong) < WRONG_SCRIPTS:
-        found.append(f"Wrong scripts: {len(lab.wrong)} of at least {WRONG_SCRIPTS}. Write more, each for one "
-                     "misconception, and answered by a sentence of its own.")
+        found.append(
+            f"Wrong scripts: {len(lab.wrong)} of at least {WRONG_SCRIPTS}. Write more, each for one "
+            "misconception, and answered by a sentence of its own."
+        )
     return found
 
 
@@ -55,8 +59,14 @@ def _places(lab: Lab, holds: Callable[[object], bool]) -> dict[str, list[str]]:
     """Place → its parts of which that holds."""
     parts: dict[str, dict[str, object]] = {"The lab": {"title": lab.title, "goal": lab.goal}}
     parts |= {f"Step {number}": _parts(step) for number, step in enumerate(lab.steps, start=1)}
-    parts |= {f"Wrong script {wrong.name}": {"misconception": wrong.misconception, "sentence": wrong.sentence,
-                                             "play": wrong.play} for wrong in lab.wrong}
+    parts |= {
+        f"Wrong script {wrong.name}": {
+            "misconception": wrong.misconception,
+            "sentence": wrong.sentence,
+            "play": wrong.play,
+        }
+        for wrong in lab.wrong
+    }
     found = {place: [part for part, value in of_place.items() if holds(value)] for place, of_place in parts.items()}
     return {place: names for place, names in found.items() if names}
 

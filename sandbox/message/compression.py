@@ -44,7 +44,7 @@ def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
         return Unpacked(body[:keep], len(body))
     start, size = b"", 0
     for piece in _inflated(body, sys_flag):
-        start += piece[:keep - len(start)]
+        start += piece[: keep - len(start)]
         size += len(piece)
         if size > most:
             return Unpacked(start, None)
@@ -77,7 +77,7 @@ def _inflated(body: bytes, sys_flag: int) -> Iterator[bytes]:
     at, packed = 0, b""
     while not inflate.eof:
         if not packed:
-            packed = body[at:at + PIECE_BYTES]
+            packed = body[at : at + PIECE_BYTES]
             at += len(packed)
         try:
             piece = inflate.decompress(packed, PIECE_BYTES)

@@ -75,8 +75,12 @@ class KeyPattern:
         self._first, self._last = literals[0], literals[-1]
         self._between = self._last + _END + self._first
         self._middle = [(literal, literal + _END + literal) for literal in literals[1:-1]]
-        keys = [(i, hasher.head(text[value.key_at : value.at])) for name in (_UNIQUE, _WORD)  # as they are indexed
-                for i, value in enumerate(values) if value.name == name]
+        keys = [
+            (i, hasher.head(text[value.key_at : value.at]))
+            for name in (_UNIQUE, _WORD)  # as they are indexed
+            for i, value in enumerate(values)
+            if value.name == name
+        ]
         self._heads = keys
         self._tags_at = next((i for i, value in enumerate(values) if value.name == _TAGS), None)
         self._code = code  # when all have these tags

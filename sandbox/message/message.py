@@ -30,8 +30,16 @@ class Message:
     msg_id: str | None = None  # the offset message id: address and position in the log
 
     @classmethod
-    def make(cls, topic: str, body: bytes, *, keys: str = "", tags: str = "", delay_level: int = 0,
-             wait_store_ok: bool = True) -> "Message":
+    def make(
+        cls,
+        topic: str,
+        body: bytes,
+        *,
+        keys: str = "",
+        tags: str = "",
+        delay_level: int = 0,
+        wait_store_ok: bool = True,
+    ) -> "Message":
         properties: dict[str, str] = {}
         if keys:
             properties[names.KEYS] = keys
@@ -97,8 +105,18 @@ class InboundBatch(NamedTuple):
     def of(cls, messages: Sequence[InboundMessage]) -> "InboundBatch":
         """Queue and common fields are taken from the first message."""
         topic, queue_id, _, _, _, sys_flag, _, born_ms, born_host, times, prepared, _ = messages[0]
-        return cls(topic, queue_id, [m.body for m in messages], [m.properties for m in messages],
-                   [m.flag for m in messages], sys_flag, born_ms, born_host, times, prepared)
+        return cls(
+            topic,
+            queue_id,
+            [m.body for m in messages],
+            [m.properties for m in messages],
+            [m.flag for m in messages],
+            sys_flag,
+            born_ms,
+            born_host,
+            times,
+            prepared,
+        )
 
 
 class StoredMessage(NamedTuple):

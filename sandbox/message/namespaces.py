@@ -6,8 +6,16 @@ RocketMQ 4.9: `NamespaceUtil`.  Only clients know namespaces; a broker sees topi
 SEPARATOR = "%"
 PREFIXES = ("%RETRY%", "%DLQ%")  # these stay in front
 SYSTEM = ("rmq_sys_", "CID_RMQ_SYS_", "RMQ_SYS_")
-SYSTEM_NAMES = frozenset(("TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT",
-                          "TRANS_CHECK_MAX_TIME_TOPIC"))
+SYSTEM_NAMES = frozenset(
+    (
+        "TBW102",
+        "SCHEDULE_TOPIC_XXXX",
+        "BenchmarkTest",
+        "SELF_TEST_TOPIC",
+        "OFFSET_MOVED_EVENT",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+    )
+)
 
 
 def with_namespace(namespace: str, name: str) -> str:
@@ -31,7 +39,7 @@ def without_namespace(namespace: str, name: str) -> str:
 def _split(name: str) -> tuple[str, str]:
     """The prefix of a retry or dead-letter topic, and the rest."""
     prefix = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
-    return prefix, name[len(prefix):]
+    return prefix, name[len(prefix) :]
 
 
 def _is_system(name: str) -> bool:

@@ -84,9 +84,23 @@ _LONG = Struct(">q")
 _SHORT = Struct(">h")
 _pack_short = _SHORT.pack
 
-_FIELD_BYTES = (("TOTALSIZE", 4), ("MAGICCODE", 4), ("BODYCRC", 4), ("QUEUEID", 4), ("FLAG", 4), ("QUEUEOFFSET", 8),
-                ("PHYSICALOFFSET", 8), ("SYSFLAG", 4), ("BORNTIMESTAMP", 8), ("BORNHOST", 8), ("STORETIMESTAMP", 8),
-                ("STOREHOST", 8), ("RECONSUMETIMES", 4), ("PREPAREDOFFSET", 8), ("BODYLEN", 4))
+_FIELD_BYTES = (
+    ("TOTALSIZE", 4),
+    ("MAGICCODE", 4),
+    ("BODYCRC", 4),
+    ("QUEUEID", 4),
+    ("FLAG", 4),
+    ("QUEUEOFFSET", 8),
+    ("PHYSICALOFFSET", 8),
+    ("SYSFLAG", 4),
+    ("BORNTIMESTAMP", 8),
+    ("BORNHOST", 8),
+    ("STORETIMESTAMP", 8),
+    ("STOREHOST", 8),
+    ("RECONSUMETIMES", 4),
+    ("PREPAREDOFFSET", 8),
+    ("BODYLEN", 4),
+)
 
 Buffer = bytes | bytearray | memoryview
 
@@ -158,8 +172,17 @@ def size_of(body_bytes: int, topic_bytes: int, properties_bytes: int, sys_flag: 
     return size
 
 
-def write(view: memoryview, at: int, m: InboundMessage, size: int, topic: bytes, queue_offset: int,
-          physical_offset: int, store_ms: int, store_host: bytes) -> None:
+def write(
+    view: memoryview,
+    at: int,
+    m: InboundMessage,
+    size: int,
+    topic: bytes,
+    queue_offset: int,
+    physical_offset: int,
+    store_ms: int,
+    store_host: bytes,
+) -> None:
     """Write one record of `size` bytes at `at`.  `topic` is its `topic_part`.
 
     Nothing is checked here: the caller has used `size_of` and the limits.
@@ -169,8 +192,25 @@ def write(view: memoryview, at: int, m: InboundMessage, size: int, topic: bytes,
     if sys_flag & HOSTS_V6:
         head = _HEADS[sys_flag & HOSTS_V6]
         pack_head, body_at = head.pack_into, at + head.size
-    pack_head(view, at, size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, flag, queue_offset, physical_offset,
-              sys_flag, born_ms, born_host, store_ms, store_host, times, prepared, len(body))
+    pack_head(
+        view,
+        at,
+        size,
+        MAGIC,
+        crc32(body) & 0x7FFF_FFFF,
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        sys_flag,
+        born_ms,
+        born_host,
+        store_ms,
+        store_host,
+        times,
+        prepared,
+        len(body),
+    )
     view[body_at : at + size] = b"".join((body, topic, _pack_short(len(props)), props))
 
 
@@ -183,8 +223,15 @@ def encode(m: InboundMessage, queue_offset: int, physical_offset: int, store_ms:
     return bytes(buf)
 
 
-def encode_batch(batch: InboundBatch, sizes: list[int], topic: bytes, queue_offset: int, physicals: list[int],
-                 store_ms: int, store_host: bytes) -> bytes:
+def encode_batch(
+    batch: InboundBatch,
+    sizes: list[int],
+    topic: bytes,
+    queue_offset: int,
+    physicals: list[int],
+    store_ms: int,
+    store_host: bytes,
+) -> bytes:
     """The records of one batch, joined; `sizes` and `physicals` have one value for each.
 
     Column by column: `map` packs a head in a third of the time that a loop in Python takes, and
@@ -197,8 +244,17 @@ def encode_batch(batch: InboundBatch, sizes: list[int], topic: bytes, queue_offs
     crcs = [crc & 0x7FFF_FFFF for crc in map(crc32, bodies)]
     body_sizes, text_sizes = list(map(len, bodies)), list(map(len, texts))
     body_bytes, text_bytes = body_sizes[0], text_sizes[0]
-    values = (sizes, repeat(MAGIC), crcs, repeat(queue_id), flags, count(queue_offset), physicals, repeat(same),
-              body_sizes)
+    values = (
+        sizes,
+        repeat(MAGIC),
+        crcs,
+        repeat(queue_id),
+        flags,
+        count(queue_offset),
+        physicals,
+        repeat(same),
+        body_sizes,
+    )
     middle = topic + _pack_short(text_bytes)
     if text_sizes.count(text_bytes) == body_sizes.count(body_bytes) == len(sizes):
         pack = _whole(len(same), body_bytes, len(middle), text_bytes).pack
@@ -269,10 +325,23 @@ def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessag
     except UnicodeDecodeError as why:
         raise CorruptRecord(f"the topic of the record at byte {at} is not UTF-8") from why
     return StoredMessage(
-        topic, found.queue_id, found.queue_offset, found.physical_offset, found.size, found.body_crc, found.flag,
-        found.sys_flag, found.born_ms, host_text(found.born_host), found.store_ms, host_text(found.store_host),
-        found.reconsume_times, found.prepared_offset, bytes(buf[found.body_at : found.body_at + found.body_bytes]),
-        properties.decode(properties_text(buf, found)))
+        topic,
+        found.queue_id,
+        found.queue_offset,
+        found.physical_offset,
+        found.size,
+        found.body_crc,
+        found.flag,
+        found.sys_flag,
+        found.born_ms,
+        host_text(found.born_host),
+        found.store_ms,
+        host_text(found.store_host),
+        found.reconsume_times,
+        found.prepared_offset,
+        bytes(buf[found.body_at : found.body_at + found.body_bytes]),
+        properties.decode(properties_text(buf, found)),
+    )
 
 
 def decode_all(buf: Buffer) -> Iterator[StoredMessage]:
@@ -296,8 +365,13 @@ def fields(buf: Buffer, at: int = 0) -> list[FieldSpan]:
         raise CorruptRecord(f"no record at byte {at}")
     wide = {"BORNHOST": len(found.born_host), "STOREHOST": len(found.store_host)}
     topic_length = 2 if found.magic == MAGIC_V2 else 1
-    variable = (("BODY", found.body_bytes), ("TOPICLEN", topic_length), ("TOPIC", found.topic_bytes), ("PROPLEN", 2),
-                ("PROPERTIES", found.properties_bytes))
+    variable = (
+        ("BODY", found.body_bytes),
+        ("TOPICLEN", topic_length),
+        ("TOPIC", found.topic_bytes),
+        ("PROPLEN", 2),
+        ("PROPERTIES", found.properties_bytes),
+    )
     spans: list[FieldSpan] = []
     position = 0
     for name, length in (*_FIELD_BYTES, *variable):

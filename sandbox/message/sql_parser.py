@@ -36,8 +36,11 @@ MAX_LISTED = 500
 """Texts of one IN."""
 
 _HOLDS: dict[str, Callable[[int], bool]] = {
-    ">": lambda order: order > 0, ">=": lambda order: order >= 0,
-    "<": lambda order: order < 0, "<=": lambda order: order <= 0}  # fmt: skip
+    ">": lambda order: order > 0,
+    ">=": lambda order: order >= 0,
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+}
 
 
 def parse(text: str) -> Node:

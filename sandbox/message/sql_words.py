@@ -26,7 +26,8 @@ _WORD = re.compile(
     r"|(?P<whole>0|[1-9][0-9]*[lL]?)"
     r"|(?P<text>'(?:''|[^'])*')"
     r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)"
-    r"|(?P<sign><>|>=|<=|[=<>(),+-])")
+    r"|(?P<sign><>|>=|<=|[=<>(),+-])"
+)
 
 
 class Word(NamedTuple):
@@ -42,8 +43,9 @@ class Words:
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_TEXT_CHARS:
-            raise BadExpression(f"an expression has at most {MAX_TEXT_CHARS} characters, not {len(text)}",
-                                MAX_TEXT_CHARS)
+            raise BadExpression(
+                f"an expression has at most {MAX_TEXT_CHARS} characters, not {len(text)}", MAX_TEXT_CHARS
+            )
         self._text = text
         self._at = 0
         self._seen: list[Word] = []

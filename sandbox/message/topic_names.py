@@ -22,10 +22,22 @@ REPLY_SUFFIX = "_REPLY_TOPIC"
 MAX_TOPIC_LENGTH = 127
 MAX_GROUP_LENGTH = 255  # RocketMQ: `Validators.CHARACTER_MAX_LENGTH`, checked by its 4.x clients only
 
-SYSTEM_TOPICS = frozenset((AUTO_CREATE_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, HALF_TOPIC, TRACE_TOPIC, OP_HALF_TOPIC,
-                           CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC))
-NOT_FOR_SENDING = frozenset((SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC,
-                             OFFSET_MOVED_TOPIC))
+SYSTEM_TOPICS = frozenset(
+    (
+        AUTO_CREATE_TOPIC,
+        SCHEDULE_TOPIC,
+        BENCHMARK_TOPIC,
+        HALF_TOPIC,
+        TRACE_TOPIC,
+        OP_HALF_TOPIC,
+        CHECK_MAX_TIME_TOPIC,
+        SELF_TEST_TOPIC,
+        OFFSET_MOVED_TOPIC,
+    )
+)
+NOT_FOR_SENDING = frozenset(
+    (SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC)
+)
 
 ILLEGAL = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+")

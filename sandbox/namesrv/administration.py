@@ -30,15 +30,17 @@ class AdministrationProcessor:
         self._kv = kv
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.PUT_KV_CONFIG: self.put_kv,
-                RequestCode.GET_KV_CONFIG: self.get_kv,
-                RequestCode.DELETE_KV_CONFIG: self.delete_kv,
-                RequestCode.GET_KVLIST_BY_NAMESPACE: self.list_kv,
-                RequestCode.GET_UNIT_TOPIC_LIST: self.unit_topics,
-                RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: self.unit_sub_topics,
-                RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: self.unit_sub_only_topics,
-                RequestCode.UPDATE_NAMESRV_CONFIG: self.update_settings,
-                RequestCode.GET_NAMESRV_CONFIG: self.settings}  # fmt: skip
+        return {
+            RequestCode.PUT_KV_CONFIG: self.put_kv,
+            RequestCode.GET_KV_CONFIG: self.get_kv,
+            RequestCode.DELETE_KV_CONFIG: self.delete_kv,
+            RequestCode.GET_KVLIST_BY_NAMESPACE: self.list_kv,
+            RequestCode.GET_UNIT_TOPIC_LIST: self.unit_topics,
+            RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: self.unit_sub_topics,
+            RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: self.unit_sub_only_topics,
+            RequestCode.UPDATE_NAMESRV_CONFIG: self.update_settings,
+            RequestCode.GET_NAMESRV_CONFIG: self.settings,
+        }
 
     def put_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         self._kv.put(text(c.ext, "namespace"), text(c.ext, "key"), text(c.ext, "value"))
@@ -48,8 +50,9 @@ class AdministrationProcessor:
         namespace, key = text(c.ext, "namespace"), text(c.ext, "key")
         value = self._kv.get(namespace, key)
         if value is None:
-            return c.reply(ResponseCode.QUERY_NOT_FOUND, {},
-                           remark=f"No config item, Namespace: {namespace} Key: {key}")
+            return c.reply(
+                ResponseCode.QUERY_NOT_FOUND, {}, remark=f"No config item, Namespace: {namespace} Key: {key}"
+            )
         return c.reply(ResponseCode.SUCCESS, {"value": value})
 
     def delete_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:

@@ -1,6 +1,5 @@
 """Small texts for administrators, by name space and key."""
 
-
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.codes import ResponseCode
 

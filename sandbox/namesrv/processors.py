@@ -28,8 +28,9 @@ from sandbox.remoting.headers import (
 class NameServerProcessor:
     """RocketMQ: `DefaultRequestProcessor` (spec remoting 2.5)."""
 
-    def __init__(self, name: str, config: NameServerConfig, routes: RouteInfoManager, kv: KVConfigManager,
-                 journal: Journal) -> None:
+    def __init__(
+        self, name: str, config: NameServerConfig, routes: RouteInfoManager, kv: KVConfigManager, journal: Journal
+    ) -> None:
         self._name = name
         self._administration = AdministrationProcessor(config, routes, kv)
         self._routes = routes
@@ -37,18 +38,20 @@ class NameServerProcessor:
         self._journal = journal
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.REGISTER_BROKER: self.register,
-                RequestCode.UNREGISTER_BROKER: self.unregister,
-                RequestCode.GET_ROUTEINFO_BY_TOPIC: self.route,
-                RequestCode.GET_BROKER_CLUSTER_INFO: self.cluster,
-                RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: self.topics,
-                RequestCode.GET_TOPICS_BY_CLUSTER: self.topics_of_cluster,
-                RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: self.system_topics,
-                RequestCode.DELETE_TOPIC_IN_NAMESRV: self.delete_topic,
-                RequestCode.WIPE_WRITE_PERM_OF_BROKER: self.wipe_write,
-                RequestCode.ADD_WRITE_PERM_OF_BROKER: self.add_write,
-                RequestCode.QUERY_DATA_VERSION: self.data_version,
-                **self._administration.handlers()}  # fmt: skip
+        return {
+            RequestCode.REGISTER_BROKER: self.register,
+            RequestCode.UNREGISTER_BROKER: self.unregister,
+            RequestCode.GET_ROUTEINFO_BY_TOPIC: self.route,
+            RequestCode.GET_BROKER_CLUSTER_INFO: self.cluster,
+            RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: self.topics,
+            RequestCode.GET_TOPICS_BY_CLUSTER: self.topics_of_cluster,
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: self.system_topics,
+            RequestCode.DELETE_TOPIC_IN_NAMESRV: self.delete_topic,
+            RequestCode.WIPE_WRITE_PERM_OF_BROKER: self.wipe_write,
+            RequestCode.ADD_WRITE_PERM_OF_BROKER: self.add_write,
+            RequestCode.QUERY_DATA_VERSION: self.data_version,
+            **self._administration.handlers(),
+        }
 
     def register(self, c: RemotingCommand, channel: Channel) -> RemotingCommand:
         header = RegisterBrokerHeader.from_ext(c.ext)
@@ -61,8 +64,11 @@ class NameServerProcessor:
         done = self._routes.register(header, table, channel)
         changed = done.new_address or bool(done.topics)
         if self._journal.tracing:
-            self._journal.write(BrokerRegistered(name_server=self._name, broker=header.broker,
-                                                 broker_id=header.broker_id, changed=changed))
+            self._journal.write(
+                BrokerRegistered(
+                    name_server=self._name, broker=header.broker, broker_id=header.broker_id, changed=changed
+                )
+            )
         if changed:
             self._route_changed(header.broker, "registered", done.topics)
         ext = RegisterBrokerResponseHeader(done.master_ha_address, done.master_address).to_ext()
@@ -89,9 +95,11 @@ class NameServerProcessor:
         topic = RouteHeader.from_ext(c.ext).topic
         route = self._routes.route(topic)
         if route is None:
-            return c.reply(ResponseCode.TOPIC_NOT_EXIST,
-                           remark=f"No topic route info in name server for the topic: {topic}\n"
-                                  "See http://rocketmq.apache.org/docs/faq/ for further details.")
+            return c.reply(
+                ResponseCode.TOPIC_NOT_EXIST,
+                remark=f"No topic route info in name server for the topic: {topic}\n"
+                "See http://rocketmq.apache.org/docs/faq/ for further details.",
+            )
         if self._administration.config.order_message_enable:
             route = route._replace(order_topic_conf=self._kv.get(ORDERS, topic))
         return c.reply(ResponseCode.SUCCESS, body=route.encode())
@@ -109,8 +117,14 @@ class NameServerProcessor:
     def system_topics(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         """The names of clusters and brokers, which are also topics, and one broker's address."""
         names = {*self._routes.clusters, *self._routes.brokers}
-        address = next((broker.addresses[min(broker.addresses)] for _, broker in sorted(self._routes.brokers.items())
-                        if broker.addresses), None)
+        address = next(
+            (
+                broker.addresses[min(broker.addresses)]
+                for _, broker in sorted(self._routes.brokers.items())
+                if broker.addresses
+            ),
+            None,
+        )
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(sorted(names)), address).encode())
 
     def delete_topic(self, c: RemotingCommand, _: Channel) -> RemotingCommand:

@@ -100,8 +100,9 @@ class RouteInfoManager:
         topics: tuple[str, ...] = ()
         if header.broker_id == MASTER_ID and (before is None or new_address or before.version != table.version):
             topics = self._merge(header.broker, table.topics.values())
-        self.live[header.address] = BrokerLive(header.broker, header.broker_id, self._clock.now_ms(), table.version,
-                                               channel, header.ha_address)
+        self.live[header.address] = BrokerLive(
+            header.broker, header.broker_id, self._clock.now_ms(), table.version, channel, header.ha_address
+        )
         if header.broker_id == MASTER_ID:
             return Registration(topics, new_address, None, None)
         master = broker.addresses.get(MASTER_ID)
@@ -188,9 +189,11 @@ class RouteInfoManager:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name of {longest} characters is too long")
         if len(self.brokers) >= MAX_ADDRESSES or len(self.clusters) >= MAX_ADDRESSES:
             self._forget_dead()
-        full = ((header.address not in self.live and len(self.live) >= MAX_ADDRESSES)
-                or (header.broker not in self.brokers and len(self.brokers) >= MAX_ADDRESSES)
-                or (header.cluster not in self.clusters and len(self.clusters) >= MAX_ADDRESSES))
+        full = (
+            (header.address not in self.live and len(self.live) >= MAX_ADDRESSES)
+            or (header.broker not in self.brokers and len(self.brokers) >= MAX_ADDRESSES)
+            or (header.cluster not in self.clusters and len(self.clusters) >= MAX_ADDRESSES)
+        )
         if full:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name server knows at most {MAX_ADDRESSES} brokers")
 

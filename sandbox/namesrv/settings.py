@@ -12,10 +12,14 @@ FORBIDDEN = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "ro
 
 def as_settings(config: NameServerConfig) -> dict[str, str]:
     """By RocketMQ's names: every setting that applies to this name server."""
-    return {"clusterTest": "false", "configBlackList": "configBlackList;configStorePath;kvConfigPath",
-            "listenPort": config.address.rpartition(":")[2],
-            "orderMessageEnable": "true" if config.order_message_enable else "false", "productEnvName": "center",
-            "serverChannelMaxIdleTimeSeconds": str(int(TcpLimits.idle_s))}
+    return {
+        "clusterTest": "false",
+        "configBlackList": "configBlackList;configStorePath;kvConfigPath",
+        "listenPort": config.address.rpartition(":")[2],
+        "orderMessageEnable": "true" if config.order_message_enable else "false",
+        "productEnvName": "center",
+        "serverChannelMaxIdleTimeSeconds": str(int(TcpLimits.idle_s)),
+    }
 
 
 def changed(config: NameServerConfig, wanted: dict[str, str]) -> NameServerConfig:

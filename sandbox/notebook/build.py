@@ -53,8 +53,16 @@ class Sandbox:
     [(0, 3)]
     """
 
-    def __init__(self, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox", virtual: bool = True,
-                 home: str | Path | None = None, recipe: str | None = None) -> None:
+    def __init__(
+        self,
+        template: str = "empty",
+        *,
+        seed: int | str = 0,
+        preset: str = "sandbox",
+        virtual: bool = True,
+        home: str | Path | None = None,
+        recipe: str | None = None,
+    ) -> None:
         if recipe is not None:
             self._run: Run = RecipeRun(recipe)
             return
@@ -64,8 +72,9 @@ class Sandbox:
     def __enter__(self) -> "Sandbox":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -133,17 +142,23 @@ class Sandbox:
             self.act("StartLab", lab=lab_of(name).slug)
             row = self.ask("lab-state")["lab"]
         if row is None:
-            raise ActionRefused(409, "No lab is in progress here.", "Begin one by its number, such as lab(\"4\").")
+            raise ActionRefused(409, "No lab is in progress here.", 'Begin one by its number, such as lab("4").')
         return task_of(row)
 
     def answer(self, value: float | str) -> LabTask:
         """To the open question of the lab in progress.  Returns what it asks for next."""
         task = self.lab()
         if task.phase not in PHASES:
-            raise ActionRefused(409, "Step {step} asks nothing now.", "Do what the step asks for first.",
-                                step=task.step)
-        self.act("AnswerStep", lab=lab_of(task.lab).slug, step=task.step, part=task.phase,
-                 value=value if isinstance(value, str) else f"{value:g}")
+            raise ActionRefused(
+                409, "Step {step} asks nothing now.", "Do what the step asks for first.", step=task.step
+            )
+        self.act(
+            "AnswerStep",
+            lab=lab_of(task.lab).slug,
+            step=task.step,
+            part=task.phase,
+            value=value if isinstance(value, str) else f"{value:g}",
+        )
         self.run(LOOK_S)
         return self.lab()
 
@@ -169,16 +184,23 @@ class Sandbox:
     def queues(self, topic: str, group: str | None = None) -> list[QueueView]:
         """The topic's queues, with the offsets of `group`; a broadcasting group has a row per member."""
         snapshot = self.snapshot()
-        ends = {f"{queue['broker']}:{queue['queue_id']}": queue
-                for row in snapshot["topics"] if row["topic"] == topic for queue in row["queues"]}
+        ends = {
+            f"{queue['broker']}:{queue['queue_id']}": queue
+            for row in snapshot["topics"]
+            if row["topic"] == topic
+            for queue in row["queues"]
+        }
         if group is None:
             return [_view(name, end, None, {}) for name, end in ends.items()]
         found = next((row for row in snapshot["groups"] if row["group"] == group), None)
         if found is None:
             return []
         labels = {member["client_id"]: member["actor"] for member in found["members"]}
-        return [_view(name, ends.get(name), place, labels) for place in found["queues"]
-                if place["topic"] == topic and (name := f"{place['broker']}:{place['queue_id']}")]
+        return [
+            _view(name, ends.get(name), place, labels)
+            for place in found["queues"]
+            if place["topic"] == topic and (name := f"{place['broker']}:{place['queue_id']}")
+        ]
 
     def events(self, kind: str | None = None, *, after: int = -1) -> list[Row]:
         """The journal after a `seq`, of one type or all (docs/events.md), as flat rows: ready for a data frame."""
@@ -186,14 +208,25 @@ class Sandbox:
 
 
 def _view(name: str, ends: QueueEnds | None, place: GroupQueueRow | None, labels: dict[str, str | None]) -> QueueView:
-    view = QueueView(queue=name, min_offset=_number(ends and ends["min"]), max_offset=_number(ends and ends["max"]),
-                     committed_offset=None, in_memory_offset=None, next_pull_offset=None, owner=None)
+    view = QueueView(
+        queue=name,
+        min_offset=_number(ends and ends["min"]),
+        max_offset=_number(ends and ends["max"]),
+        committed_offset=None,
+        in_memory_offset=None,
+        next_pull_offset=None,
+        owner=None,
+    )
     if place is None:
         return view
     owner = place["owner"]
-    return view._replace(committed_offset=_number(place["committed"]), in_memory_offset=_number(place["in_memory"]),
-                         next_pull_offset=_number(place["next_pull"]),
-                         owner=labels.get(owner) or owner if owner else None, from_zero=place.get("from_zero", False))
+    return view._replace(
+        committed_offset=_number(place["committed"]),
+        in_memory_offset=_number(place["in_memory"]),
+        next_pull_offset=_number(place["next_pull"]),
+        owner=labels.get(owner) or owner if owner else None,
+        from_zero=place.get("from_zero", False),
+    )
 
 
 def _number(text: str | None) -> int | None:

@@ -56,10 +56,17 @@ def task_of(row: LabRow) -> LabTask:
         return LabTask(row["number"], row["title"], len(row["steps"]), "done", "", "", "", (), "All steps are done.")
     asked = {"predict": found["predict"], "say": found["say"], "why": found["why"]}.get(found["phase"])
     verdict = found["verdict"]
-    return LabTask(row["number"], row["title"], found["step"], found["phase"], _filled(found["do"], numbers),
-                   _filled(found["watch"], numbers), "" if asked is None else _filled(asked["text"], numbers),
-                   () if asked is None else tuple((value, _filled(text, numbers)) for value, text in asked["options"]),
-                   _filled(verdict["text"], verdict["values"]))  # fmt: skip
+    return LabTask(
+        row["number"],
+        row["title"],
+        found["step"],
+        found["phase"],
+        _filled(found["do"], numbers),
+        _filled(found["watch"], numbers),
+        "" if asked is None else _filled(asked["text"], numbers),
+        () if asked is None else tuple((value, _filled(text, numbers)) for value, text in asked["options"]),
+        _filled(verdict["text"], verdict["values"]),
+    )
 
 
 def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
@@ -68,8 +75,15 @@ def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
     if graded is None:
         raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab.number)
     attempt = graded.attempt
-    return LabResult(lab.number, attempt.finished, attempt.score, attempt.step, attempt.verdict.sentence(),
-                     attempt.verdict.rests_on, tuple(receipt.digest for receipt in attempt.receipts.kept))
+    return LabResult(
+        lab.number,
+        attempt.finished,
+        attempt.score,
+        attempt.step,
+        attempt.verdict.sentence(),
+        attempt.verdict.rests_on,
+        tuple(receipt.digest for receipt in attempt.receipts.kept),
+    )
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:

@@ -80,8 +80,15 @@ class Remote:
     RemotingError when no node can be reached, BrokerRefused with code and remark when the cluster refuses.
     """
 
-    def __init__(self, name_servers: Sequence[str], *, access_key: str | None = None, secret_key: str | None = None,
-                 tls: ssl.SSLContext | None = None, home: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        name_servers: Sequence[str],
+        *,
+        access_key: str | None = None,
+        secret_key: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        home: str | Path | None = None,
+    ) -> None:
         self.name_servers = tuple(name_servers)
         self._keys = access_key or "", secret_key or ""
         self._ends = ExitStack()
@@ -97,15 +104,21 @@ class Remote:
         self._clock = ScaledClock(self._thread.loop, start_ms=wall_ms())
         self._ends.callback(lambda: self._thread.run(_made(self._clock.close)))
         self.journal = Journal(self._clock)
-        self._admin = Admin(self.name_servers, clock=self._clock, connector=self._connector, access_key=access_key,
-                            secret_key=secret_key)
+        self._admin = Admin(
+            self.name_servers,
+            clock=self._clock,
+            connector=self._connector,
+            access_key=access_key,
+            secret_key=secret_key,
+        )
         self._ends.callback(lambda: self._thread.run(_made(self._admin.close)))
 
     def __enter__(self) -> "Remote":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -116,8 +129,12 @@ class Remote:
     def admin(self) -> BlockingAdmin:
         """The functions of `mqadmin`."""
         found = self._admin
-        return BlockingAdmin(*(Blocking(part, self._thread) for part in (
-            found.names, found.brokers, found.topics, found.groups, found.offsets, found.messages)))
+        return BlockingAdmin(
+            *(
+                Blocking(part, self._thread)
+                for part in (found.names, found.brokers, found.topics, found.groups, found.offsets, found.messages)
+            )
+        )
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine run on the loop of the clients, which sees them by their `inner`."""
@@ -128,8 +145,9 @@ class Remote:
         producer = Producer(ProducerConfig(group=group, **settings), self._instance(name))
         return self._started(producer, producer.instance)
 
-    def transaction_producer(self, check: Callable[[Message], bool | None], group: str = GROUP, *,
-                             name: str | None = None, **settings: Any) -> "Transactions":
+    def transaction_producer(
+        self, check: Callable[[Message], bool | None], group: str = GROUP, *, name: str | None = None, **settings: Any
+    ) -> "Transactions":
         """A started `TransactionProducer`.
 
         `check(message)` says what became of its transaction: True for commit, False for roll back, None for unknown.
@@ -137,8 +155,17 @@ class Remote:
         inner = TransactionProducer(ProducerConfig(group=group, **settings), self._instance(name), _outcome(check))
         return Transactions(self._started(inner, inner.producer.instance))
 
-    def push_consumer(self, listener: Listener, group: str = GROUP, *, topics: Mapping[str, str] | Sequence[str],
-                      sql: bool = False, orderly: bool = False, name: str | None = None, **settings: Any) -> Blocking:
+    def push_consumer(
+        self,
+        listener: Listener,
+        group: str = GROUP,
+        *,
+        topics: Mapping[str, str] | Sequence[str],
+        sql: bool = False,
+        orderly: bool = False,
+        name: str | None = None,
+        **settings: Any,
+    ) -> Blocking:
         """A started `PushConsumer`: topics with their tag expressions, or SQL92 ones with `sql`.
 
         `settings` are those of PushConsumerConfig: model="BROADCASTING", threads=4, max_reconsume_times=3, …
@@ -154,11 +181,18 @@ class Remote:
         consumer = PullConsumer(PullConsumerConfig(group=group, **_typed(settings)), self._instance(name, stream=True))
         return self._started(consumer, consumer.instance)
 
-    def lite_pull_consumer(self, group: str = GROUP, *, topics: Mapping[str, str] | Sequence[str] = (),
-                           name: str | None = None, **settings: Any) -> Blocking:
+    def lite_pull_consumer(
+        self,
+        group: str = GROUP,
+        *,
+        topics: Mapping[str, str] | Sequence[str] = (),
+        name: str | None = None,
+        **settings: Any,
+    ) -> Blocking:
         """A started `LitePullConsumer`; without topics its queues are set by `assign`."""
-        consumer = LitePullConsumer(LitePullConsumerConfig(group=group, **_typed(settings)),
-                                    self._instance(name, stream=True))
+        consumer = LitePullConsumer(
+            LitePullConsumerConfig(group=group, **_typed(settings)), self._instance(name, stream=True)
+        )
         waiting = self._started(consumer, consumer.instance)
         for topic, expression in _expressions(topics).items():
             waiting.subscribe(topic, expression)
@@ -166,12 +200,27 @@ class Remote:
 
     def _instance(self, name: str | None, *, stream: bool = False) -> ClientInstance:
         access_key, secret_key = self._keys
-        config = ClientConfig(name_servers=self.name_servers, ip=self._ip, pid=os.getpid(), stream=stream,
-                              instance_name=name or f"{os.getpid()}#{next(NUMBERS)}", access_key=access_key,
-                              secret_key=secret_key)
-        return self._thread.run(_made(lambda: ClientInstance(
-            config, clock=self._clock, chance=self._chance, connector=self._connector, journal=self.journal,
-            files=self._files)))
+        config = ClientConfig(
+            name_servers=self.name_servers,
+            ip=self._ip,
+            pid=os.getpid(),
+            stream=stream,
+            instance_name=name or f"{os.getpid()}#{next(NUMBERS)}",
+            access_key=access_key,
+            secret_key=secret_key,
+        )
+        return self._thread.run(
+            _made(
+                lambda: ClientInstance(
+                    config,
+                    clock=self._clock,
+                    chance=self._chance,
+                    connector=self._connector,
+                    journal=self.journal,
+                    files=self._files,
+                )
+            )
+        )
 
     def _started(self, client: Any, instance: ClientInstance) -> Blocking:
         try:
@@ -198,8 +247,10 @@ class Transactions:
 def _typed(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings with RocketMQ's enum names given as text."""
     kinds: dict[str, Callable[[Any], Any]] = {
-        "model": MessageModel, "from_where": ConsumeFromWhere,
-        "strategy": lambda chosen: strategy(chosen) if isinstance(chosen, str) else chosen}
+        "model": MessageModel,
+        "from_where": ConsumeFromWhere,
+        "strategy": lambda chosen: strategy(chosen) if isinstance(chosen, str) else chosen,
+    }
     return {name: kinds[name](value) if name in kinds else value for name, value in settings.items()}
 
 
@@ -226,8 +277,11 @@ def _listening(listener: Listener, *, orderly: bool) -> Any:
     """A listener of the client library from a function of one message."""
     if inspect.iscoroutinefunction(listener):
         return listener
-    done, later = ((ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT) if orderly else
-                   (ConsumeConcurrentlyStatus.CONSUME_SUCCESS, ConsumeConcurrentlyStatus.RECONSUME_LATER))
+    done, later = (
+        (ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT)
+        if orderly
+        else (ConsumeConcurrentlyStatus.CONSUME_SUCCESS, ConsumeConcurrentlyStatus.RECONSUME_LATER)
+    )
 
     async def listen(messages: list[Message], context: object) -> object:
         for message in messages:

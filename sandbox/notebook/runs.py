@@ -79,8 +79,9 @@ class RealRun:
         self._port = self._engine.port
         known = _value(self._port.status())["sandboxes"]
         try:
-            _value(self._port.wake(SLUG) if SLUG in known
-                   else self._port.create(SLUG, template, preset=preset, seed=seed))
+            _value(
+                self._port.wake(SLUG) if SLUG in known else self._port.create(SLUG, template, preset=preset, seed=seed)
+            )
         except BaseException:
             self.close()
             raise

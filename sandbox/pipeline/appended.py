@@ -43,8 +43,11 @@ def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: 
     if table is None:
         raise OtherResult(f"{out} holds a result of {manifest.job}, and messages cannot be appended to that.")
     old: Mapping[str, Any] = manifest.source["stores"]
-    if (len(old) == 1) != (len(stores) == 1) or any(old.get(name, path) != path for name, path in stores.items()) or (
-            len(stores) == 1 and old != stores):
+    if (
+        (len(old) == 1) != (len(stores) == 1)
+        or any(old.get(name, path) != path for name, path in stores.items())
+        or (len(stores) == 1 and old != stores)
+    ):
         raise OtherResult(f"{out} was made of other stores ({', '.join(sorted(old.values()))}): name another --out.")
     if not any((out / table.path).rglob("*.parquet")):
         if table.rows:
@@ -86,15 +89,18 @@ def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
     """Raises OtherResult."""
     there, here = ({field.name: field.dataType.simpleString() for field in schema.fields} for schema in (old, new))
     if different := sorted(name for name in there | here if there.get(name) != here.get(name)):
-        raise OtherResult(f"{out} has another {different[0]} ({there.get(different[0], 'none')}) than these rows "
-                          f"({here.get(different[0], 'none')}): name another --out.")
+        raise OtherResult(
+            f"{out} has another {different[0]} ({there.get(different[0], 'none')}) than these rows "
+            f"({here.get(different[0], 'none')}): name another --out."
+        )
 
 
 def check_unchanged(out: Path, seen: results.Manifest | None) -> None:
     """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
     if results.manifest_of(out) != seen:
-        raise OtherResult(f"Another run changed the result in {out} meanwhile, and nothing was appended: run this "
-                          "again.")
+        raise OtherResult(
+            f"Another run changed the result in {out} meanwhile, and nothing was appended: run this again."
+        )
 
 
 def joined(out: Path, made: Mapping[str, results.Table]) -> dict[str, results.Table]:

@@ -21,15 +21,15 @@ Outcome = StepMet | LabFinished
 _OF_ATTEMPT = "sandbox STRING, lab STRING, attempt BIGINT, "
 TABLES = {
     "attempts": _OF_ATTEMPT + "began_seq BIGINT, events BIGINT, exam BOOLEAN, met BIGINT, steps BIGINT, "
-                              "score BIGINT, finished BOOLEAN, hints BIGINT, mistakes BIGINT, phase STRING, "
-                              "said STRING, digest STRING",
+    "score BIGINT, finished BOOLEAN, hints BIGINT, mistakes BIGINT, phase STRING, "
+    "said STRING, digest STRING",
     "steps": _OF_ATTEMPT + "step BIGINT, seq BIGINT, at_ms BIGINT, took_ms BIGINT, said STRING, "
-                           "rests_on ARRAY<BIGINT>, given STRING, truth STRING, accurate BOOLEAN, hints BIGINT",
+    "rests_on ARRAY<BIGINT>, given STRING, truth STRING, accurate BOOLEAN, hints BIGINT",
     "mistakes": _OF_ATTEMPT + "step BIGINT, seq BIGINT, text STRING, said STRING",
     "receipts": _OF_ATTEMPT + "step BIGINT, part STRING, seq BIGINT, at_ms BIGINT, digest STRING",
     "differences": _OF_ATTEMPT + "step BIGINT, live STRING, found STRING",
     "unread": "sandbox STRING, why STRING",
-}  # fmt: skip
+}
 LONG = 1 << 63
 
 
@@ -100,16 +100,37 @@ def _fits(kind: str, value: object) -> bool:
 def _attempt(one: Graded) -> Iterator[Row]:
     attempt = one.attempt
     kept = attempt.receipts.kept
-    yield (attempt.began, attempt.evidence.count, attempt.exam, len(attempt.met), len(attempt.lab.steps),
-           attempt.score, attempt.finished, sum(attempt.hints.values()), len(attempt.mistakes), attempt.phase,
-           attempt.verdict.sentence(), kept[-1].digest if kept else None)
+    yield (
+        attempt.began,
+        attempt.evidence.count,
+        attempt.exam,
+        len(attempt.met),
+        len(attempt.lab.steps),
+        attempt.score,
+        attempt.finished,
+        sum(attempt.hints.values()),
+        len(attempt.mistakes),
+        attempt.phase,
+        attempt.verdict.sentence(),
+        kept[-1].digest if kept else None,
+    )
 
 
 def _steps(one: Graded) -> Iterator[Row]:
     for met, took_ms in zip(one.attempt.met, one.took_ms, strict=True):
         given, truth = (None if answer is None else shown(answer) for answer in (met.given, met.truth))
-        yield (met.step, met.seq, met.at_ms, took_ms, met.text.format(**met.values), list(met.rests_on), given, truth,
-               met.accurate, one.attempt.hints.get(met.step, 0))
+        yield (
+            met.step,
+            met.seq,
+            met.at_ms,
+            took_ms,
+            met.text.format(**met.values),
+            list(met.rests_on),
+            given,
+            truth,
+            met.accurate,
+            one.attempt.hints.get(met.step, 0),
+        )
 
 
 def _mistakes(one: Graded) -> Iterator[Row]:

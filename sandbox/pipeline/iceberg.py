@@ -56,8 +56,10 @@ def registered(out: Path, run: str, name: str, new: results.Table, *, append: bo
     except Exception as why:
         shutil.rmtree(moved, ignore_errors=True)
         if isinstance(why, TypeError | ValueError):  # of pyiceberg: columns that do not go together
-            raise NoIceberg(f"The table in {out / ICEBERG} has other columns: name another --out "
-                            f"({str(why).strip().splitlines()[0]}).") from why
+            raise NoIceberg(
+                f"The table in {out / ICEBERG} has other columns: name another --out "
+                f"({str(why).strip().splitlines()[0]})."
+            ) from why
         raise
     if old is None:
         return new._replace(path=generation)
@@ -83,8 +85,9 @@ def opened(home: Path, name: str, schema: "pa.Schema", properties: Mapping[str, 
     catalog = SqlCatalog(CATALOG, uri=f"sqlite:///{home / CATALOG_FILE}", warehouse=f"file://{home}")
     try:
         catalog.create_namespace_if_not_exists(CATALOG)
-        yield catalog.create_table_if_not_exists(f"{CATALOG}.{name}", schema, location=f"file://{home / name}",
-                                                 properties=dict(properties))
+        yield catalog.create_table_if_not_exists(
+            f"{CATALOG}.{name}", schema, location=f"file://{home / name}", properties=dict(properties)
+        )
     finally:
         catalog.engine.dispose()
 
@@ -108,5 +111,8 @@ def _filled(directory: Path) -> list[str]:
     """Addresses of its files with rows."""
     import pyarrow.parquet
 
-    return [f"file://{path}" for path in sorted(directory.rglob("*.parquet"))
-            if pyarrow.parquet.read_metadata(path).num_rows]
+    return [
+        f"file://{path}"
+        for path in sorted(directory.rglob("*.parquet"))
+        if pyarrow.parquet.read_metadata(path).num_rows
+    ]

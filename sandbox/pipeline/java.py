@@ -37,8 +37,9 @@ def java_home(environment: Mapping[str, str], beside: Path) -> str:
 def version_of(home: Path) -> int | None:
     """17 for `17.0.15`; None where it does not run."""
     try:
-        asked = subprocess.run([str(home / "bin" / "java"), "-version"], capture_output=True, text=True,
-                               timeout=ASKED_WITHIN_S, check=True)
+        asked = subprocess.run(
+            [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=ASKED_WITHIN_S, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(r'version "(\d+)', asked.stderr)

@@ -31,8 +31,10 @@ __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 ENDED = frozenset({"done", "failed", "cancelled"})
 ROOT = Path(__file__).parents[2]
 GOODBYE_S = 20.0  # Spark stops its executors
-SECOND_COMPILER_LATE = " ".join(f"-XX:Tier4{name}Threshold={calls}" for name, calls in (
-    ("Invocation", 50_000), ("MinInvocation", 6_000), ("Compile", 150_000), ("BackEdge", 400_000)))
+SECOND_COMPILER_LATE = " ".join(
+    f"-XX:Tier4{name}Threshold={calls}"
+    for name, calls in (("Invocation", 50_000), ("MinInvocation", 6_000), ("Compile", 150_000), ("BackEdge", 400_000))
+)
 """Java's own thresholds, ten times: its second compiler is for loops over rows, and else competes with the planner."""
 
 
@@ -53,8 +55,15 @@ class Child:
 
     _ends_within_s = GOODBYE_S
 
-    def __init__(self, where: Where, home: Path, environment: Mapping[str, str], *,
-                 errors: IO[bytes] | None = None, reads_few: bool = False) -> None:
+    def __init__(
+        self,
+        where: Where,
+        home: Path,
+        environment: Mapping[str, str],
+        *,
+        errors: IO[bytes] | None = None,
+        reads_few: bool = False,
+    ) -> None:
         """`home`: a directory of ours for scratch files; `reads_few`: all its runs do (`few.is_few`).
 
         Raises NoJava, and NoSpark where there is none.
@@ -78,9 +87,15 @@ class Child:
                 arguments += ["--writes-archive", str(archive.draft)]
                 self._ends_within_s += WRITTEN_WITHIN_S
         env["SPARK_SUBMIT_OPTS"] = " ".join([env.get("SPARK_SUBMIT_OPTS", ""), *said]).strip()
-        self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                         env=env, cwd=ROOT,
-                                         start_new_session=True)  # Ctrl-C goes to the parent, which then ends the child
+        self._process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=env,
+            cwd=ROOT,
+            start_new_session=True,
+        )  # Ctrl-C goes to the parent, which then ends the child
 
     def __enter__(self) -> "Child":
         return self
@@ -146,9 +161,14 @@ def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
     The path of our code is not set: workers get it from the session (`session.packed`).
     """
     java = java_home(given, home)
-    return {"SPARK_LOCAL_IP": "127.0.0.1", **given, "JAVA_HOME": java, "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "SPARK_LOCAL_DIRS": given.get("SPARK_LOCAL_DIRS", str(home))}
+    return {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        **given,
+        "JAVA_HOME": java,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_DIRS": given.get("SPARK_LOCAL_DIRS", str(home)),
+    }
 
 
 def spark_home(beside: Path) -> str:

@@ -18,8 +18,11 @@ Values = Mapping[str, frozenset[str]]
 def options_of(plan: Any) -> dict[str, str]:
     """Options for a query with this optimised plan, which has each filter right above the table it is of."""
     asked = list(_references(plan, {}))
-    found = {name: frozenset[str]().union(*(one[name] for one in asked)) for name in sorted(NARROWED)
-             if asked and all(name in one for one in asked)}
+    found = {
+        name: frozenset[str]().union(*(one[name] for one in asked))
+        for name in sorted(NARROWED)
+        if asked and all(name in one for one in asked)
+    }
     return {name: ",".join(sorted(values)) for name, values in found.items() if all(map(_is_listed, values))}
 
 

@@ -17,19 +17,61 @@ from sandbox.pipeline.spark_says import of_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NODES = frozenset({
-    "Aggregate", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin",
-    "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project",
-    "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Union", "Unpivot", "UnresolvedHaving",
-    "UnresolvedHint", "UnresolvedInlineTable", "UnresolvedRelation", "UnresolvedSubqueryColumnAliases",
-    "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith", "WithWindowDefinition"})
-PASSING = NODES - {"UnresolvedWith", "Union", "Intersect", "Except", "UnresolvedSubqueryColumnAliases", "PipeOperator",
-                   "Pivot", "Unpivot", "Distinct"}
+NODES = frozenset(
+    {
+        "Aggregate",
+        "Distinct",
+        "Except",
+        "Filter",
+        "Generate",
+        "GlobalLimit",
+        "Intersect",
+        "Join",
+        "LateralJoin",
+        "LocalLimit",
+        "LocalRelation",
+        "Offset",
+        "OneRowRelation",
+        "PipeOperator",
+        "Pivot",
+        "Project",
+        "RepartitionByExpression",
+        "Sample",
+        "Sort",
+        "SubqueryAlias",
+        "Union",
+        "Unpivot",
+        "UnresolvedHaving",
+        "UnresolvedHint",
+        "UnresolvedInlineTable",
+        "UnresolvedRelation",
+        "UnresolvedSubqueryColumnAliases",
+        "UnresolvedTVFAliases",
+        "UnresolvedTableValuedFunction",
+        "UnresolvedWith",
+        "WithWindowDefinition",
+    }
+)
+PASSING = NODES - {
+    "UnresolvedWith",
+    "Union",
+    "Intersect",
+    "Except",
+    "UnresolvedSubqueryColumnAliases",
+    "PipeOperator",
+    "Pivot",
+    "Unpivot",
+    "Distinct",
+}
 """Nodes that need of their children only the columns they name, once a Project or Aggregate is above."""
 
 RUNTIME_NAMES = frozenset({"PlanWithUnresolvedIdentifier", "ExpressionWithUnresolvedIdentifier"})
-REFUSED = {"CallMethodViaReflection": "it calls any method of Java", "TryReflect": "it calls any method of Java",
-           "FromProtobuf": "it opens a file", "ToProtobuf": "it opens a file"}
+REFUSED = {
+    "CallMethodViaReflection": "it calls any method of Java",
+    "TryReflect": "it calls any method of Java",
+    "FromProtobuf": "it opens a file",
+    "ToProtobuf": "it opens a file",
+}
 """Classes of functions, whatever name they are called by."""
 
 
@@ -61,8 +103,9 @@ def asked_of(session: "SparkSession", query: str) -> Asked:
         reading.plan(state.sqlParser().parsePlan(query), narrow=False)
     except PySparkException as why:
         raise QueryRefused(of_spark(str(why)) or str(why).strip().splitlines()[0]) from None
-    return Asked(frozenset(reading.tables), frozenset(reading.named),
-                 frozenset(reading.columns) if reading.is_narrow else None)
+    return Asked(
+        frozenset(reading.tables), frozenset(reading.named), frozenset(reading.columns) if reading.is_narrow else None
+    )
 
 
 class _Reading:
@@ -80,8 +123,10 @@ class _Reading:
         if kind in RUNTIME_NAMES:
             raise QueryRefused("IDENTIFIER is refused: a query has to name what it reads.")
         if kind not in NODES:
-            raise QueryRefused("A query only reads: write one SELECT, or a WITH that ends in one. Spark's parser finds "
-                              f"{kind} in this one.")
+            raise QueryRefused(
+                "A query only reads: write one SELECT, or a WITH that ends in one. Spark's parser finds "
+                f"{kind} in this one."
+            )
         if kind == "UnresolvedRelation":
             self._table(node, narrow=narrow)
         elif kind == "UnresolvedWith":
@@ -104,8 +149,10 @@ class _Reading:
     def _table(self, node: Any, *, narrow: bool) -> None:
         parts = [str(part) for part in each(node.multipartIdentifier())]
         if len(parts) > 1 or not node.options().isEmpty() or node.isStreaming():
-            raise QueryRefused(f"{'.'.join(parts)} is no table here: a query reads results, stores and journals by "
-                              "their names, and opens no files.")
+            raise QueryRefused(
+                f"{'.'.join(parts)} is no table here: a query reads results, stores and journals by "
+                "their names, and opens no files."
+            )
         self.tables.add(parts[0].lower())
         self.is_narrow &= narrow
 

@@ -61,43 +61,73 @@ class Runner:
             if order.run in self._cancelled:
                 raise Cancelled
             few = is_few(order.stores, order.journals, order.options)
-            with (settings_of(session, few=few),
-                  Progress(session, order.run, lambda **values: self._report(order.run, **values))):
-                source = Source({name: Path(path) for name, path in order.stores.items()},
-                                {name: Path(path) for name, path in order.journals.items()})
+            with (
+                settings_of(session, few=few),
+                Progress(session, order.run, lambda **values: self._report(order.run, **values)),
+            ):
+                source = Source(
+                    {name: Path(path) for name, path in order.stores.items()},
+                    {name: Path(path) for name, path in order.journals.items()},
+                )
                 true_to = ends_of(source)
-                tables = job.run(Given(session, source, order.options, out, true_to, order.run,
-                                       lambda: order.run in self._cancelled or order.run in self._ending,
-                                       {name: Path(path) for name, path in order.sealed.items()}))
+                tables = job.run(
+                    Given(
+                        session,
+                        source,
+                        order.options,
+                        out,
+                        true_to,
+                        order.run,
+                        lambda: order.run in self._cancelled or order.run in self._ending,
+                        {name: Path(path) for name, path in order.sealed.items()},
+                    )
+                )
                 kind = format_of(job, order.options)
                 directories = listed(order.options, "partition_by")
-                made = {name: write(table, out, f"run-{order.run}/{name}", kind, directories)
-                        for name, table in tables.items()}
+                made = {
+                    name: write(table, out, f"run-{order.run}/{name}", kind, directories)
+                    for name, table in tables.items()
+                }
                 if is_more:
                     check_unchanged(out, seen)
                 if kind == ICEBERG:
-                    made = {name: registered(out, order.run, name, table, append=is_more)
-                            for name, table in made.items()}
+                    made = {
+                        name: registered(out, order.run, name, table, append=is_more) for name, table in made.items()
+                    }
                 elif is_more:
                     made = joined(out, made)
             if order.run in self._cancelled:
                 raise Cancelled
             if not job.publishes:
-                results.publish(out, results.Manifest(job.name, order.run, made, true_to, wall_ms(),
-                                                      {"stores": order.stores, "journals": order.journals}))
+                results.publish(
+                    out,
+                    results.Manifest(
+                        job.name,
+                        order.run,
+                        made,
+                        true_to,
+                        wall_ms(),
+                        {"stores": order.stores, "journals": order.journals},
+                    ),
+                )
             elif (manifest := results.manifest_of(out)) is not None:
                 made = manifest.tables
             malformed = {name: table.malformed for name, table in made.items() if table.malformed is not None}
             self._has_done = True
-            self._report(order.run, state="done", tables={name: table.rows for name, table in made.items()},
-                         **({"malformed": malformed} if malformed else {}))
+            self._report(
+                order.run,
+                state="done",
+                tables={name: table.rows for name, table in made.items()},
+                **({"malformed": malformed} if malformed else {}),
+            )
         except Exception as why:
             results.discard(out, order.run)
             if order.run in self._cancelled:
                 self._report(order.run, state="cancelled")
             else:
-                sentence = SPARK_GONE if has_ended(self._session) else sentence_of(
-                    why, said=last_words(sys.stderr.fileno()))
+                sentence = (
+                    SPARK_GONE if has_ended(self._session) else sentence_of(why, said=last_words(sys.stderr.fileno()))
+                )
                 self.is_useless = sentence == SPARK_GONE
                 ours = {"is_ours": True} if isinstance(why, SandboxError | WrongOption) else {}
                 self._report(order.run, state="failed", why=sentence, **ours)
@@ -198,7 +228,8 @@ def has_ended(session: "SparkSession | None") -> bool:
 def java_of(session: "SparkSession | None") -> "subprocess.Popen[bytes] | None":
     """The process we started for it; None of a Connect session."""
     process: subprocess.Popen[bytes] | None = getattr(
-        getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None)
+        getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None
+    )
     return process
 
 
@@ -212,8 +243,7 @@ def make_room(out: Path) -> None:
 
 def ends_of(source: Source) -> dict[str, int]:
     """The last entry of each journal at the start of the run; later ones are for the next run."""
-    return {sandbox: seq for sandbox, directory in source.journals.items()
-            if (seq := end_of(directory)) is not None}
+    return {sandbox: seq for sandbox, directory in source.journals.items() if (seq := end_of(directory)) is not None}
 
 
 def end_of(directory: Path) -> int | None:

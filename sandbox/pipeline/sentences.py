@@ -11,29 +11,46 @@ from sandbox.pipeline.spark_says import LONGEST, of_spark
 
 LAST_WORDS_BYTES = 16_384
 SPARK_GONE = "Spark's Java process ended in the middle of the run; most often the machine has run out of memory."
-WORKER_GONE = ("A Python worker of Spark was killed in the middle of the run; most often the machine has run out of "
-               "memory. Run it again.")
+WORKER_GONE = (
+    "A Python worker of Spark was killed in the middle of the run; most often the machine has run out of "
+    "memory. Run it again."
+)
 NO_ROOM = "The disk is full. Make room, and run it again."
 
 _OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
-_SEALED = re.compile(r"FAILED_READ_FILE.*? reading file (?:file:(?://)?)?"
-                     r"(/.*?/\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet)")
+_SEALED = re.compile(
+    r"FAILED_READ_FILE.*? reading file (?:file:(?://)?)?"
+    r"(/.*?/\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet)"
+)
 _PYTHONS = re.compile(r"^\s*(?:\w+\.)*\w*(?:Error|Exception|Warning): (.+)$", re.MULTILINE)
 _KNOWN = (
     (re.compile("No space left on device|Disk quota exceeded"), NO_ROOM),
     (re.compile("File too large"), "A file of the result is larger than this process may write (ulimit -f)."),
-    (re.compile("Could not parse Master URL"),
-     "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn."),
-    (re.compile("All masters are unresponsive|Cannot call methods on a stopped SparkContext"
-                "|Application has been killed|SparkContext was shut down|cancelled because SparkContext"),
-     "The Spark cluster took the application away, or never took it: nobody who answers there "
-     "is a Spark master that will have it."),
+    (
+        re.compile("Could not parse Master URL"),
+        "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn.",
+    ),
+    (
+        re.compile(
+            "All masters are unresponsive|Cannot call methods on a stopped SparkContext"
+            "|Application has been killed|SparkContext was shut down|cancelled because SparkContext"
+        ),
+        "The Spark cluster took the application away, or never took it: nobody who answers there "
+        "is a Spark master that will have it.",
+    ),
     (re.compile("INVALID_CONNECT_URL"), "The address of the Spark Connect server is written as sc://host:15002."),
     (re.compile("Python worker exited unexpectedly"), WORKER_GONE),
-    (re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),
-     "Spark ran out of memory. Ask for less at once, or give it more with spark.driver.memory."),
-    (re.compile("Answer from Java side is empty|Error while (?:sending or )?receiving|Py4JNetworkError"
-                r"|Connection (?:refused|reset by peer)|\AAn error occurred while calling \S+\s*\Z"), SPARK_GONE),
+    (
+        re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),
+        "Spark ran out of memory. Ask for less at once, or give it more with spark.driver.memory.",
+    ),
+    (
+        re.compile(
+            "Answer from Java side is empty|Error while (?:sending or )?receiving|Py4JNetworkError"
+            r"|Connection (?:refused|reset by peer)|\AAn error occurred while calling \S+\s*\Z"
+        ),
+        SPARK_GONE,
+    ),
 )
 _JAVA_SAYS = (re.compile(r'Exception in thread "main" [\w.$]+: (.+)'), re.compile(r"^Error: (.+)", re.MULTILINE))
 
@@ -48,8 +65,10 @@ def sentence_of(why: BaseException, *, said: str = "") -> str:
     if found := _OURS.findall(text):
         return str(found[-1])
     if found := _SEALED.findall(text):
-        return (f"The sealed log file {unquote(found[-1])} is damaged, or was removed while it was read: delete "
-                "it if it is there, and run it again, which reads the log instead.")
+        return (
+            f"The sealed log file {unquote(found[-1])} is damaged, or was removed while it was read: delete "
+            "it if it is there, and run it again, which reads the log instead."
+        )
     if "JAVA_GATEWAY_EXITED" in text:
         return _not_begun(said)
     for known, sentence in _KNOWN:

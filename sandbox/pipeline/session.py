@@ -33,8 +33,11 @@ SETTINGS = {
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
 }
-OF_A_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled",
-                "spark.sql.parquet.outputTimestampType")
+OF_A_SESSION = (
+    "spark.sql.session.timeZone",
+    "spark.sql.execution.arrow.pyspark.enabled",
+    "spark.sql.parquet.outputTimestampType",
+)
 """SETTINGS that a session on an external server may set for itself, and that our sources need."""
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"
@@ -66,8 +69,9 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
 
 def addresses(environment: Mapping[str, str]) -> dict[str, str]:
     """Where the driver listens, and where executors find it: on this machine alone, unless SPARK_LOCAL_IP is set."""
-    return dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"),
-                         environment.get("SPARK_LOCAL_IP", "127.0.0.1"))
+    return dict.fromkeys(
+        ("spark.driver.host", "spark.driver.bindAddress"), environment.get("SPARK_LOCAL_IP", "127.0.0.1")
+    )
 
 
 def keep_in_files(session: Any, directory: Path) -> None:

@@ -4,8 +4,11 @@ import re
 
 LONGEST = 300  # characters of a sentence that is not ours
 
-_SAID = re.compile(r"\[(?!TASK_WRITE_FAILED)[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)?\] (.+?) "
-                   r"SQLSTATE: \w+([^\n]*(?:\n== SQL[^\n]*)?)", re.DOTALL)
+_SAID = re.compile(
+    r"\[(?!TASK_WRITE_FAILED)[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)?\] (.+?) "
+    r"SQLSTATE: \w+([^\n]*(?:\n== SQL[^\n]*)?)",
+    re.DOTALL,
+)
 _PLACE = re.compile(r"line (\d+),? pos(ition)? (\d+)")  # Spark's `pos` counts from 0, its `position` from 1
 
 

@@ -23,8 +23,9 @@ def spread(session: "SparkSession", pieces: Sequence[P], work: Callable[[P], T])
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 part = pickle.dumps(work(pieces[number]))
-                yield pyarrow.RecordBatch.from_pydict({"id": pyarrow.array([number], pyarrow.int64()),
-                                                       "part": pyarrow.array([part], pyarrow.binary())})
+                yield pyarrow.RecordBatch.from_pydict(
+                    {"id": pyarrow.array([number], pyarrow.int64()), "part": pyarrow.array([part], pyarrow.binary())}
+                )
 
     if not pieces:
         return []

@@ -38,8 +38,10 @@ def views_of(given: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
         found |= {f"{EVENTS}_{event}".lower(): partial(_entries, given, (event,)) for event in BY_NAME}
     for job, out in sorted(results.items()):
         if (manifest := manifest_of(out)) is not None:
-            found |= {f"{job}_{name}".lower(): partial(_result, given, out, table, f"{job}_{name}")
-                      for name, table in manifest.tables.items()}
+            found |= {
+                f"{job}_{name}".lower(): partial(_result, given, out, table, f"{job}_{name}")
+                for name, table in manifest.tables.items()
+            }
     return found
 
 
@@ -64,10 +66,14 @@ def made(given: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[No
 def _messages(given: "Given", asked: Asked) -> "DataFrame":
     """The source decodes only columns that are named, and does not get those that a query needs from Spark."""
     bodies = bodies_of(given.options)
-    columns = [name for name in SCHEMA.names if asked.columns is None or name.lower() in asked.columns
-               or (bodies is not None and name == BODY)]
-    rows = messages(given.session, given.source.stores, given.sealed, columns or ["queueOffset"], asked.narrowed,
-                    named=True)
+    columns = [
+        name
+        for name in SCHEMA.names
+        if asked.columns is None or name.lower() in asked.columns or (bodies is not None and name == BODY)
+    ]
+    rows = messages(
+        given.session, given.source.stores, given.sealed, columns or ["queueOffset"], asked.narrowed, named=True
+    )
     return with_bodies(rows, bodies)
 
 

@@ -30,12 +30,17 @@ def write(table: "DataFrame", out: Path, path: str, kind: str, partition_by: Seq
         writer.option("ignoreNullFields", "false").json(str(out / path))
     elif kind == "csv":
         # as in RFC 4180, keeping blanks at the start and end of a value
-        writer.options(header="true", escape='"', ignoreLeadingWhiteSpace="false",
-                       ignoreTrailingWhiteSpace="false").csv(str(out / path))
+        writer.options(
+            header="true", escape='"', ignoreLeadingWhiteSpace="false", ignoreTrailingWhiteSpace="false"
+        ).csv(str(out / path))
     else:
         writer.parquet(str(out / path))
-    return Table(path, int(seen.get["rows"]), int(seen.get["malformed"]) if has_bodies else None,
-                 {name: table.schema[name].dataType.simpleString() for name in partition_by} or None)
+    return Table(
+        path,
+        int(seen.get["rows"]),
+        int(seen.get["malformed"]) if has_bodies else None,
+        {name: table.schema[name].dataType.simpleString() for name in partition_by} or None,
+    )
 
 
 def plain(table: "DataFrame", kind: str) -> "DataFrame":

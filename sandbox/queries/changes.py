@@ -5,9 +5,16 @@ from typing import Any, NamedTuple
 
 from sandbox.queries.state_at import StateAt
 
-NAMES = {"name_servers": ("name",), "brokers": ("broker", "broker_id"), "links": ("a", "b"), "topics": ("topic",),
-         "queues": ("topic", "broker", "queue_id"), "producers": ("actor", "client_id"), "groups": ("group",),
-         "members": ("client_id",)}
+NAMES = {
+    "name_servers": ("name",),
+    "brokers": ("broker", "broker_id"),
+    "links": ("a", "b"),
+    "topics": ("topic",),
+    "queues": ("topic", "broker", "queue_id"),
+    "producers": ("actor", "client_id"),
+    "groups": ("group",),
+    "members": ("client_id",),
+}
 """Lists by name, and the fields that name a row; those it does not have are left out."""
 MOMENTS = {"seq", "at_ms", "wall_ms", "last_update_ms", "answered_ms"}  # always different
 
@@ -33,8 +40,10 @@ class Changes(NamedTuple):
 
 
 def changes_between(before: StateAt, after: StateAt) -> Changes:
-    rows = [change._replace(exact=_is_exact(change, before) and _is_exact(change, after))
-            for change in _changes(before.snapshot, after.snapshot, ())]
+    rows = [
+        change._replace(exact=_is_exact(change, before) and _is_exact(change, after))
+        for change in _changes(before.snapshot, after.snapshot, ())
+    ]
     return Changes(before.seq, after.seq, (before.keyframe, after.keyframe), rows)
 
 
@@ -50,8 +59,13 @@ def _changes(before: Any, after: Any, way: tuple[str, ...]) -> Iterator[Change]:
                 if key in rows and key in later:
                     yield from _changes(rows[key], later[key], (*way, name, key))
                 else:
-                    yield Change("/".join((*way, name, key)), None, key if key in rows else None,
-                                 key if key in later else None, False)
+                    yield Change(
+                        "/".join((*way, name, key)),
+                        None,
+                        key if key in rows else None,
+                        key if key in later else None,
+                        False,
+                    )
         elif isinstance(old, dict) and isinstance(new, dict):
             yield from _changes(old, new, (*way, name))
         else:

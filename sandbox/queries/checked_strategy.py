@@ -25,8 +25,9 @@ class StrategyWish(Protocol):
     def queues_by_member(self) -> dict[str, Any] | None: ...
 
 
-def checked_strategy(cluster: Cluster, wish: StrategyWish, strategy: str,
-                     absent: AbstractSet[str] = frozenset()) -> dict[str, Any]:
+def checked_strategy(
+    cluster: Cluster, wish: StrategyWish, strategy: str, absent: AbstractSet[str] = frozenset()
+) -> dict[str, Any]:
     """What is remembered of it.  Raises ActionRefused (422) for a field the strategy does not read, or lacks."""
     chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
     if wish.virtual_nodes != DEFAULT_VIRTUAL_NODES and strategy != "CONSISTENT_HASH":
@@ -51,27 +52,49 @@ def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
     brokers = {node.name for node in cluster.nodes.brokers}
     unknown = sorted(set(rooms.places) - brokers)
     if unknown:
-        raise ActionRefused(422, "There is no broker {broker} to stand in a room.", "Brokers are: {known}.",
-                            field="rooms", broker=unknown[0], known=", ".join(sorted(brokers)))
+        raise ActionRefused(
+            422,
+            "There is no broker {broker} to stand in a room.",
+            "Brokers are: {known}.",
+            field="rooms",
+            broker=unknown[0],
+            known=", ".join(sorted(brokers)),
+        )
     inside = [broker for broker in brokers if rooms.room_of(broker) in rooms.wanted]
     if not inside or (strategy == NEARBY and not rooms.places):
-        raise ActionRefused(422, "No broker stands in any of these rooms.",
-                            "Say where brokers stand, like east@{broker}.", field="rooms", broker=min(brokers))
+        raise ActionRefused(
+            422,
+            "No broker stands in any of these rooms.",
+            "Say where brokers stand, like east@{broker}.",
+            field="rooms",
+            broker=min(brokers),
+        )
 
 
 def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
     """Label → queue keys."""
     given = wish.queues_by_member
     if not given:
-        raise ActionRefused(422, "CONFIG needs a list of queues for each member.",
-                            "Give queues_by_member, like A: broker-a:0, broker-a:1.", field="queues_by_member")
+        raise ActionRefused(
+            422,
+            "CONFIG needs a list of queues for each member.",
+            "Give queues_by_member, like A: broker-a:0, broker-a:1.",
+            field="queues_by_member",
+        )
     view = GroupView(cluster, wish.group)
     by_label = {actor.label: actor for actor in view.actors}
     lists: dict[str, list[str]] = {}
     for label, rows in given.items():
         if label not in by_label:
-            raise ActionRefused(422, "{member} is no member of {group} here.", "Members are: {known}.",
-                                field="queues_by_member", member=label, group=wish.group, known=", ".join(by_label))
+            raise ActionRefused(
+                422,
+                "{member} is no member of {group} here.",
+                "Members are: {known}.",
+                field="queues_by_member",
+                member=label,
+                group=wish.group,
+                known=", ".join(by_label),
+            )
         if label in absent:
             continue
         topics = [subscription.topic for subscription in by_label[label].settings.subscriptions]
@@ -84,8 +107,13 @@ def _rows(label: str, rows: Any) -> list[str]:
         return [row.strip() for row in rows.split(",") if row.strip()]
     if isinstance(rows, list | tuple) and all(isinstance(row, str) for row in rows):
         return list(rows)
-    raise ActionRefused(422, "The queues of {member} must be a list.", "Write them like broker-a:3.",
-                        field="queues_by_member", member=label)
+    raise ActionRefused(
+        422,
+        "The queues of {member} must be a list.",
+        "Write them like broker-a:3.",
+        field="queues_by_member",
+        member=label,
+    )
 
 
 def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
@@ -94,6 +122,7 @@ def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
         topics = [row.split("/", 1)[0]]
     found = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]
     if not found:
-        raise ActionRefused(422, "There is no queue {queue} to read.", "Write it like broker-a:3.",
-                            field="queues_by_member", queue=row)
+        raise ActionRefused(
+            422, "There is no queue {queue} to read.", "Write it like broker-a:3.", field="queues_by_member", queue=row
+        )
     return found

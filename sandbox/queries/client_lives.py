@@ -36,16 +36,23 @@ class ClientLife:
         self.unfinished: dict[str, list[list[str]]] = {}  # queue key → offset runs, as it hung, stopped or died
 
     def step(self, at_ms: int, event: LifecycleStep) -> None:
-        self.steps.append({"group": event.group, "phase": event.phase, "step": event.step, "name": event.name,
-                           "began_ms": at_ms - event.took_ms, "took_ms": event.took_ms})
+        self.steps.append(
+            {
+                "group": event.group,
+                "phase": event.phase,
+                "step": event.step,
+                "name": event.name,
+                "began_ms": at_ms - event.took_ms,
+                "took_ms": event.took_ms,
+            }
+        )
         del self.steps[:-STEPS_KEPT]
 
     def state(self, at_ms: int, event: MemberStateChanged) -> None:
         self.states.append({"at_ms": at_ms, "state": event.state, "group": event.group})
         del self.states[:-STATES_KEPT]
         if event.unfinished:
-            self.unfinished = {key: [[str(first), str(last)] for first, last in runs]
-                               for key, runs in event.unfinished}
+            self.unfinished = {key: [[str(first), str(last)] for first, last in runs] for key, runs in event.unfinished}
 
     def mark(self, row: MarkRow) -> None:
         self.marks.append(row)
@@ -74,24 +81,46 @@ class ClientLives:
             case MemberStateChanged():
                 self._of(event.client_id, at_ms, event.group).state(at_ms, event)
             case RouteLearned():
-                self._of(event.client_id, at_ms).mark({
-                    "seq": str(seq), "at_ms": at_ms, "what": "route", "topic": event.topic})
+                self._of(event.client_id, at_ms).mark(
+                    {"seq": str(seq), "at_ms": at_ms, "what": "route", "topic": event.topic}
+                )
             case QueuesAssigned():
-                self._of(event.client_id, at_ms, event.group).mark({
-                    "seq": str(seq), "at_ms": at_ms, "what": "assigned", "topic": event.topic,
-                    "trigger": event.trigger, "count": len(event.queues)})
+                self._of(event.client_id, at_ms, event.group).mark(
+                    {
+                        "seq": str(seq),
+                        "at_ms": at_ms,
+                        "what": "assigned",
+                        "topic": event.topic,
+                        "trigger": event.trigger,
+                        "count": len(event.queues),
+                    }
+                )
             case QueueTaken():
-                self._of(event.client_id, at_ms, event.group).mark({
-                    "seq": str(seq), "at_ms": at_ms, "what": "taken", "queue": _queue(event),
-                    "offset": str(event.start_offset), "trace": list(event.trace)})
+                self._of(event.client_id, at_ms, event.group).mark(
+                    {
+                        "seq": str(seq),
+                        "at_ms": at_ms,
+                        "what": "taken",
+                        "queue": _queue(event),
+                        "offset": str(event.start_offset),
+                        "trace": list(event.trace),
+                    }
+                )
             case QueueDropped():
-                self._of(event.client_id, at_ms, event.group).mark({
-                    "seq": str(seq), "at_ms": at_ms, "what": "dropped", "queue": _queue(event),
-                    "reason": event.reason})
+                self._of(event.client_id, at_ms, event.group).mark(
+                    {"seq": str(seq), "at_ms": at_ms, "what": "dropped", "queue": _queue(event), "reason": event.reason}
+                )
             case LockDenied():
-                self._of(event.client_id, at_ms, event.group).mark({
-                    "seq": str(seq), "at_ms": at_ms, "what": "denied", "queue": _queue(event),
-                    "holder": event.holder, "left_ms": event.left_ms})
+                self._of(event.client_id, at_ms, event.group).mark(
+                    {
+                        "seq": str(seq),
+                        "at_ms": at_ms,
+                        "what": "denied",
+                        "queue": _queue(event),
+                        "holder": event.holder,
+                        "left_ms": event.left_ms,
+                    }
+                )
 
     def _of(self, client_id: str, at_ms: int, group: str | None = None) -> ClientLife:
         life = self._lives.pop(client_id, None) or ClientLife(at_ms)

@@ -80,14 +80,23 @@ class _Fold:
         self._keyframe = keyframe
         self._snapshot: Any = deepcopy(keyframe)
         self.at_ms: int = self._snapshot["at_ms"]
-        self._ends: dict[MessageQueue, Any] = {MessageQueue(topic["topic"], row["broker"], row["queue_id"]): row
-                      for topic in self._snapshot["topics"] for row in topic["queues"]}
+        self._ends: dict[MessageQueue, Any] = {
+            MessageQueue(topic["topic"], row["broker"], row["queue_id"]): row
+            for topic in self._snapshot["topics"]
+            for row in topic["queues"]
+        }
         groups: list[Any] = [group for group in self._snapshot["groups"] if group["model"] == "CLUSTERING"]
         self._queues: dict[tuple[str, MessageQueue], Any] = {
             (group["group"], MessageQueue(row["topic"], row["broker"], row["queue_id"])): row
-            for group in groups for row in group["queues"]}
-        self._ours = {(group["group"], member["client_id"]) for group in groups for member in group["members"]
-                      if member["transport"] == "loopback"}
+            for group in groups
+            for row in group["queues"]
+        }
+        self._ours = {
+            (group["group"], member["client_id"])
+            for group in groups
+            for member in group["members"]
+            if member["transport"] == "loopback"
+        }
         keys = [(group["group"], member["client_id"].partition(" ")) for group in groups for member in group["members"]]
         self._shared = {(group, client_id) for group, (client_id, more, _) in keys if more}
         self._carried = {"topics": TOPIC_FIELDS} | {f"groups/{group['group']}": GROUP_FIELDS for group in groups}
@@ -149,8 +158,11 @@ class _Fold:
         carried = self._carried.get(f"groups/{group['group']}", frozenset())
         if "max" not in self._carried["topics"] or "committed" not in carried or "lag" not in group:
             return
-        lags = [row_lag({**row, "max": self._ends[mq]["max"] if mq in self._ends else None}) for row in group["queues"]
-                for mq in [MessageQueue(row["topic"], row["broker"], row["queue_id"])]]
+        lags = [
+            row_lag({**row, "max": self._ends[mq]["max"] if mq in self._ends else None})
+            for row in group["queues"]
+            for mq in [MessageQueue(row["topic"], row["broker"], row["queue_id"])]
+        ]
         known = [lag for lag in lags if lag is not None]
         again = group["counts"]["retrying"] or 0
         group["lag"] = str(sum(known) + again) if known or again else None

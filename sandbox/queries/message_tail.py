@@ -82,8 +82,12 @@ class MessageTail:
     def read(self, cluster: Cluster) -> None:
         """Take what is new.  The first time: the last messages there are, as many as a second shows."""
         stores = {node.name: node.running.store for node in cluster.nodes.masters()}
-        queues = [mq for name, store in stores.items() for topic, queue_id in store.queues()
-                  if self.wanted.has(mq := MessageQueue(topic, name, queue_id))]
+        queues = [
+            mq
+            for name, store in stores.items()
+            for topic, queue_id in store.queues()
+            if self.wanted.has(mq := MessageQueue(topic, name, queue_id))
+        ]
         ends = {mq: stores[mq.broker].max_offset(mq.topic, mq.queue_id) for mq in queues}
         if self._next is None:
             self._begin(stores, ends)
@@ -101,8 +105,11 @@ class MessageTail:
     def _go_on(self, stores: dict[str, MessageStore], ends: dict[MessageQueue, int], now_s: float) -> None:
         """Read no more than can be shown, or than must be looked into; of what is too much the newest are shown."""
         assert self._next is not None
-        new = {mq: range(max(begin, _low(stores, mq)), end) for mq, end in ends.items()
-               if (begin := min(self._next.get(mq, 0), end)) < end}
+        new = {
+            mq: range(max(begin, _low(stores, mq)), end)
+            for mq, end in ends.items()
+            if (begin := min(self._next.get(mq, 0), end)) < end
+        }
         came = sum(map(len, new.values()))
         room = self._room(now_s)
         if self.wanted.looks_inside:

@@ -66,19 +66,32 @@ class GroupHistory:
         before = self._claims.get((event.client_id, event.topic), {})
         self._claims[event.client_id, event.topic] = {key: before.get(key, at_ms) for key in event.queues}
         self._ended(set(before) - set(event.queues), at_ms)
-        self.rounds.append({
-            "seq": str(seq), "at_ms": at_ms, "client_id": event.client_id, "topic": event.topic,
-            "trigger": event.trigger, "strategy": event.strategy or None, "members": len(event.members),
-            "queues": len(event.queues), "added": list(event.added), "dropped": list(event.dropped),
-            "because": because, "behind_ms": None if because is None else at_ms - because["at_ms"]})
+        self.rounds.append(
+            {
+                "seq": str(seq),
+                "at_ms": at_ms,
+                "client_id": event.client_id,
+                "topic": event.topic,
+                "trigger": event.trigger,
+                "strategy": event.strategy or None,
+                "members": len(event.members),
+                "queues": len(event.queues),
+                "added": list(event.added),
+                "dropped": list(event.dropped),
+                "because": because,
+                "behind_ms": None if because is None else at_ms - because["at_ms"],
+            }
+        )
         for move in self.moves:  # they were notified just before their round
             if move["because"] is None and move["to"] == event.client_id and move["queue"] in event.added:
                 move["because"], move["round"] = because, str(seq)
 
     def last_round_ms(self, client_id: str, topic: str) -> int:
         """When the member last divided the topic anew; -1: not that we know."""
-        return next((row["at_ms"] for row in reversed(self.rounds)
-                     if row["client_id"] == client_id and row["topic"] == topic), -1)
+        return next(
+            (row["at_ms"] for row in reversed(self.rounds) if row["client_id"] == client_id and row["topic"] == topic),
+            -1,
+        )
 
     def taken(self, seq: int, at_ms: int, event: QueueTaken) -> None:
         key = MessageQueue(event.topic, event.broker, event.queue_id).key
@@ -89,9 +102,20 @@ class GroupHistory:
         source, left_ms, why = self._left.get(key, LetGo()) if still is None else LetGo(still)
         holders[event.client_id] = at_ms
         self._holds[key, event.client_id] += 1
-        self.moves.append({"seq": str(seq), "queue": key, "from": source, "to": event.client_id, "left_ms": left_ms,
-                           "left_why": why, "taken_ms": at_ms, "start_offset": str(event.start_offset),
-                           "because": None, "round": None})
+        self.moves.append(
+            {
+                "seq": str(seq),
+                "queue": key,
+                "from": source,
+                "to": event.client_id,
+                "left_ms": left_ms,
+                "left_why": why,
+                "taken_ms": at_ms,
+                "start_offset": str(event.start_offset),
+                "because": None,
+                "round": None,
+            }
+        )
 
     def dropped(self, at_ms: int, client_id: str, key: str, why: str) -> None:
         self._holds[key, client_id] -= 1
@@ -160,17 +184,28 @@ class RebalanceHistory:
             case MembersNotified(why="topics"):
                 self._of(event.group).note(seq, at_ms, "topics", None, event.broker)
             case TopicChanged():
-                self._topics[event.topic] = {"seq": str(seq), "at_ms": at_ms, "what": "topic", "who": event.broker,
-                                             "why": event.how}
+                self._topics[event.topic] = {
+                    "seq": str(seq),
+                    "at_ms": at_ms,
+                    "what": "topic",
+                    "who": event.broker,
+                    "why": event.how,
+                }
             case RouteLearned():
                 changed = self._topics.get(event.topic)
                 self._routes[event.client_id, event.topic] = {
-                    "seq": str(seq), "at_ms": at_ms, "what": "route", "who": event.name_server,
-                    "why": None, "topic_changed_ms": None if changed is None else changed["at_ms"]}
+                    "seq": str(seq),
+                    "at_ms": at_ms,
+                    "what": "route",
+                    "who": event.name_server,
+                    "why": None,
+                    "topic_changed_ms": None if changed is None else changed["at_ms"],
+                }
                 _bound(self._routes, 4 * GROUPS_KEPT)
             case ActionTaken(action="SetStrategy"):
-                self._of(str(event.fields.get("group"))).note(seq, at_ms, "strategy", event.by,
-                                                              str(event.fields.get("strategy")))
+                self._of(str(event.fields.get("group"))).note(
+                    seq, at_ms, "strategy", event.by, str(event.fields.get("strategy"))
+                )
 
     def _state(self, seq: int, at_ms: int, event: MemberStateChanged) -> None:
         group = self._of(event.group)
@@ -190,8 +225,13 @@ class RebalanceHistory:
         since_ms = group.last_round_ms(event.client_id, event.topic)
         heard = {"notified": ("joined", "left", "topics"), "started": ("running",), "resumed": ("running",)}
         kinds = heard.get(event.trigger, ("joined", "left", "topics", "strategy"))
-        found = [row for row in group.happenings if row["what"] in kinds and row["at_ms"] >= since_ms
-                 and (row["what"] != "running" or row["who"] == event.client_id)]
+        found = [
+            row
+            for row in group.happenings
+            if row["what"] in kinds
+            and row["at_ms"] >= since_ms
+            and (row["what"] != "running" or row["who"] == event.client_id)
+        ]
         route = self._routes.get((event.client_id, event.topic))
         if event.trigger == "timer" and route is not None and route["at_ms"] >= since_ms:
             found.append(route)

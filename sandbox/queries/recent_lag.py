@@ -41,8 +41,10 @@ class RecentLag:
         try:
             kept = orjson.loads(self._path.read_bytes())
             self._second = int(kept["second"])
-            self._series = {(group, topic): {key: deque(values, KEPT) for key, values in series.items()}
-                            for group, topic, series in kept["series"]}
+            self._series = {
+                (group, topic): {key: deque(values, KEPT) for key, values in series.items()}
+                for group, topic, series in kept["series"]
+            }
         except FileNotFoundError:
             pass
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as why:
@@ -52,8 +54,10 @@ class RecentLag:
 
     def save(self) -> None:
         """Before sleep.  Raises OSError."""
-        series = [[group, topic, {key: list(values) for key, values in sorted(found.items())}]
-                  for (group, topic), found in sorted(self._series.items())]
+        series = [
+            [group, topic, {key: list(values) for key, values in sorted(found.items())}]
+            for (group, topic), found in sorted(self._series.items())
+        ]
         replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
 
     def of(self, group: str, topic: str) -> dict[str, Any]:
@@ -74,8 +78,12 @@ class RecentLag:
             self._series.clear()  # the clock was set back
         missed = 0 if self._second is None else min(KEPT, max(0, second - self._second - 1))
         self._second = second
-        now = {(group, topic): self._lags(view, topic) for group in group_names(self._cluster)
-               for view in [GroupView(self._cluster, group)] for topic in topics_read(view)}
+        now = {
+            (group, topic): self._lags(view, topic)
+            for group in group_names(self._cluster)
+            for view in [GroupView(self._cluster, group)]
+            for topic in topics_read(view)
+        }
         for place in sorted(self._series.keys() | now.keys()):
             series, lags = self._series.setdefault(place, {}), now.get(place, {})
             for key in sorted(series.keys() | lags.keys()):
@@ -92,13 +100,18 @@ class RecentLag:
     def _lags(view: GroupView, topic: str) -> dict[str, int | None]:
         """As the rows of the board have them (`rows.lag`)."""
         if view.model == "BROADCASTING":
-            held = [(f"{mq.row}@{actor.client_id}", mq, actor.consumer.offset_store.read_memory(mq))
-                    for actor in view.actors if actor.consumer is not None and actor.lives
-                    for mq in actor.consumer.process_queues if mq.topic == topic and mq.broker in view.masters]
+            held = [
+                (f"{mq.row}@{actor.client_id}", mq, actor.consumer.offset_store.read_memory(mq))
+                for actor in view.actors
+                if actor.consumer is not None and actor.lives
+                for mq in actor.consumer.process_queues
+                if mq.topic == topic and mq.broker in view.masters
+            ]
         else:
             held = [(mq.row, mq, view.committed(mq)) for mq in view.read_queues(topic)]
             if view.reads(topic):
                 held = [(key, mq, 0 if committed is None else committed) for key, mq, committed in held]
-        return {key: None if begin is None
-                else view.masters[mq.broker].store.max_offset(mq.topic, mq.queue_id) - begin
-                for key, mq, begin in held}
+        return {
+            key: None if begin is None else view.masters[mq.broker].store.max_offset(mq.topic, mq.queue_id) - begin
+            for key, mq, begin in held
+        }

@@ -140,8 +140,14 @@ def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
     known = {mq.row for mq in view.queues}
     wanted = set(wish.queues) or known
     if unknown := sorted(wanted - known):
-        raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queues",
-                            topic=wish.topic, queue=unknown[0])
+        raise ActionRefused(
+            422,
+            "{topic} has no queue {queue}.",
+            "Choose one of its queues.",
+            field="queues",
+            topic=wish.topic,
+            queue=unknown[0],
+        )
     method, instead = view.method(wish, of_all=wanted == known)
     rows = tuple(_row(view, wish, mq, method, selected=mq.row in wanted) for mq in view.queues)
     refused = _refusal(view, [row.mq for row in rows if row.selected], method, instead)
@@ -192,8 +198,9 @@ def _remarks(view: OffsetsView, wish: ResetWish, mq: MessageQueue, holding: Hold
     notes: list[Note] = []
     newest_ms = view.newest_ms(mq) if wish.target == "time" else None
     if newest_ms is not None and newest_ms < (wish.value or 0):
-        notes.append(Note("after_last", "no message at or after that time; RocketMQ takes the last one",
-                          {"last_ms": newest_ms}))
+        notes.append(
+            Note("after_last", "no message at or after that time; RocketMQ takes the last one", {"last_ms": newest_ms})
+        )
     if holding.unfinished:
         notes.append(Note("held", "{count} messages lie with its member", {"count": holding.unfinished}))
     if holding.locked_by is not None:
@@ -205,14 +212,24 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
     if (obstacle := view.obstacle(method)) is not None:
         return obstacle
     if method == "offline":
-        return (instead or Refusal("Members of the group are online and would overwrite it.",
-                                   "Stop them, or choose the live method.")) if view.online_members else None
+        return (
+            (
+                instead
+                or Refusal(
+                    "Members of the group are online and would overwrite it.", "Stop them, or choose the live method."
+                )
+            )
+            if view.online_members
+            else None
+        )
     if not view.online_members:
         return Refusal("Nobody of the group is online to be told (code 206).", "Choose the offline method.")
     if missing := view.without_offset(selected):
-        return Refusal("The group has no stored offset in {queues}; the broker refuses then (code 1).",
-                       "Let it consume there once, or stop it and choose the offline method.",
-                       {"queues": ", ".join(missing)})
+        return Refusal(
+            "The group has no stored offset in {queues}; the broker refuses then (code 1).",
+            "Let it consume there once, or stop it and choose the offline method.",
+            {"queues": ", ".join(missing)},
+        )
     return None
 
 
@@ -225,11 +242,13 @@ def fingerprint(wish: ResetWish) -> str:
 def check_wish(wish: ResetWish) -> None:
     """Raises ActionRefused (422) when it lacks a value, or has one it has no use for."""
     if wish.target in ("time", "offset", "shift") and wish.value is None:
-        raise ActionRefused(422, "A reset to {target} needs a value.", "Give it one.", field="value",
-                            target=wish.target)
+        raise ActionRefused(
+            422, "A reset to {target} needs a value.", "Give it one.", field="value", target=wish.target
+        )
     if wish.target != "copy_of" and wish.source_group:
-        raise ActionRefused(422, "Only copy_of reads a source group.", "Leave it out, or choose copy_of.",
-                            field="source_group")
+        raise ActionRefused(
+            422, "Only copy_of reads a source group.", "Leave it out, or choose copy_of.", field="source_group"
+        )
     if wish.target == "copy_of" and not wish.source_group:
         raise ActionRefused(422, "Which group shall be copied?", "Choose one.", field="source_group")
 
@@ -237,35 +256,56 @@ def check_wish(wish: ResetWish) -> None:
 def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
     """What a plan says without its cluster: the time until the lag is gone and the messages' times are unknown."""
     return {
-        "seq": str(seq), "at_ms": at_ms, "group": wish.group, "topic": wish.topic, "target": wish.target,
+        "seq": str(seq),
+        "at_ms": at_ms,
+        "group": wish.group,
+        "topic": wish.topic,
+        "target": wish.target,
         "value": None if wish.value is None else str(wish.value),
-        "method": plan.method, "fingerprint": fingerprint(wish),
-        "online": bool(plan.online_members), "online_members": len(plan.online_members),
+        "method": plan.method,
+        "fingerprint": fingerprint(wish),
+        "online": bool(plan.online_members),
+        "online_members": len(plan.online_members),
         "members": plan.members,
         "refused": None if plan.refused is None else draw_refusal(plan.refused),
         "rows": [_draw_row(row) for row in plan.rows],
-        "delivered_again": plan.again, "skipped": plan.skipped,
+        "delivered_again": plan.again,
+        "skipped": plan.skipped,
         "lag_after": sum(row.lag_after for row in plan.rows),
         "warnings": sum(len(row.notes) for row in plan.rows if row.selected),
-        "catch_up_ms": None, "histogram": [],
+        "catch_up_ms": None,
+        "histogram": [],
     }
 
 
 def draw_refusal(refused: Refusal) -> dict[str, Any]:
-    return {"message": refused.sentence, "hint": refused.hint, "pattern": refused.message,
-            "values": dict(refused.values)}
+    return {
+        "message": refused.sentence,
+        "hint": refused.hint,
+        "pattern": refused.message,
+        "values": dict(refused.values),
+    }
 
 
 def _draw_row(row: PlannedQueue) -> dict[str, Any]:
     change = None if row.target is None or row.committed is None else row.target - row.committed
     return {
-        "queue": row.mq.row, "broker": row.mq.broker, "queue_id": row.mq.queue_id, "min": str(row.min_offset),
-        "max": str(row.max_offset), "committed": _text(row.committed), "in_memory": _text(row.in_memory),
-        "target": _text(row.target), "change": None if change is None else f"{change:+d}" if change else "0",
-        "again": row.again, "skipped": row.skipped,
-        "notes": [{"code": note.code, "text": note.text.format(**note.values), "values": note.values}
-                  for note in row.notes],
-        "owner": row.owner, "selected": row.selected,
+        "queue": row.mq.row,
+        "broker": row.mq.broker,
+        "queue_id": row.mq.queue_id,
+        "min": str(row.min_offset),
+        "max": str(row.max_offset),
+        "committed": _text(row.committed),
+        "in_memory": _text(row.in_memory),
+        "target": _text(row.target),
+        "change": None if change is None else f"{change:+d}" if change else "0",
+        "again": row.again,
+        "skipped": row.skipped,
+        "notes": [
+            {"code": note.code, "text": note.text.format(**note.values), "values": note.values} for note in row.notes
+        ],
+        "owner": row.owner,
+        "selected": row.selected,
     }
 
 

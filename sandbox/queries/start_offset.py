@@ -8,8 +8,9 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
 
 
-def beginning(broker: Broker, group: str, mq: MessageQueue, where: ConsumeFromWhere,
-              since_ms: int) -> tuple[list[str], int]:
+def beginning(
+    broker: Broker, group: str, mq: MessageQueue, where: ConsumeFromWhere, since_ms: int
+) -> tuple[list[str], int]:
     """The trace and the offset, as the broker would answer now."""
     stored = broker.consumer_offsets.get(group, mq.topic, mq.queue_id)
     if stored is not None:

@@ -52,16 +52,32 @@ def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None
     oldest, newest = kept_in(files)
     at = newest if at is None else at
     if not 0 <= at <= newest:
-        raise ActionRefused(422, "There is no event {at}: the newest is {newest}.",
-                            "Choose an event between {oldest} and {newest}.", field="at", at=at, oldest=oldest,
-                            newest=newest)
+        raise ActionRefused(
+            422,
+            "There is no event {at}: the newest is {newest}.",
+            "Choose an event between {oldest} and {newest}.",
+            field="at",
+            at=at,
+            oldest=oldest,
+            newest=newest,
+        )
     entries = list(islice(around(files, at), most + 1))
     if not entries:
-        raise ActionRefused(410, "The journal holds no keyframe before event {at}, so its state is not known.",
-                            "Choose a later event.", at=at)
+        raise ActionRefused(
+            410,
+            "The journal holds no keyframe before event {at}, so its state is not known.",
+            "Choose a later event.",
+            at=at,
+        )
     if len(entries) > most and entries[-1].seq <= at:
-        raise ActionRefused(410, "More than {most} events lie between event {at} and the keyframe before it.",
-                            "Choose an event nearer to event {keyframe}.", at=at, most=most, keyframe=entries[0].seq)
+        raise ActionRefused(
+            410,
+            "More than {most} events lie between event {at} and the keyframe before it.",
+            "Choose an event nearer to event {keyframe}.",
+            at=at,
+            most=most,
+            keyframe=entries[0].seq,
+        )
     if held_from_ms is not None:
         held = FlowSkipped(held_from_ms, held_from_ms, (), (), (), 0)
         entries.append(Entry(newest + 1, entries[-1].at_ms, None, held))
@@ -70,16 +86,25 @@ def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None
     found: Any = keyframe.snapshot
     folded = fold(found, entries, at)
     seq = int(folded.snapshot["seq"])
-    return StateAt(folded.snapshot, seq, entries[0].seq,
-                   {place: sorted(fields) for place, fields in folded.carried.items()},
-                   {} if seq == entries[0].seq else _of_keyframe(folded))
+    return StateAt(
+        folded.snapshot,
+        seq,
+        entries[0].seq,
+        {place: sorted(fields) for place, fields in folded.carried.items()},
+        {} if seq == entries[0].seq else _of_keyframe(folded),
+    )
 
 
 def _of_keyframe(folded: Folded) -> dict[str, list[str]]:
     snapshot = folded.snapshot
     rows: dict[str, list[Any]] = {"topics": [row for topic in snapshot["topics"] for row in topic["queues"]]}
     rows |= {f"groups/{group['group']}": list(group["queues"]) for group in snapshot["groups"]}
-    found = {place: sorted({name for row in queues for name in row} - folded.carried.get(place, frozenset())
-                           - {"topic", "broker", "queue_id"})
-             for place, queues in rows.items()}
+    found = {
+        place: sorted(
+            {name for row in queues for name in row}
+            - folded.carried.get(place, frozenset())
+            - {"topic", "broker", "queue_id"}
+        )
+        for place, queues in rows.items()
+    }
     return {"snapshot": sorted(snapshot.keys() - FOLDED_LISTS - FOLDED_FIELDS), **found}

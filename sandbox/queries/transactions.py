@@ -1,6 +1,5 @@
 """Transactions of a sandbox that have not ended yet."""
 
-
 from sandbox.broker.transaction.half_messages import HalfMessage
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
@@ -20,7 +19,17 @@ def open_transaction(cluster: Cluster, transaction_id: str) -> tuple[BrokerNode,
         if half is not None:
             return node, half
     if any(node.running.transactions.was_here(transaction_id) for node in cluster.nodes.masters()):
-        raise ActionRefused(409, "Transaction {transaction} has ended already.", "Choose one that is open.",
-                            field="transaction_id", transaction=transaction_id)
-    raise ActionRefused(404, "There is no transaction {transaction}.", "Choose one that is open.",
-                        field="transaction_id", transaction=transaction_id)
+        raise ActionRefused(
+            409,
+            "Transaction {transaction} has ended already.",
+            "Choose one that is open.",
+            field="transaction_id",
+            transaction=transaction_id,
+        )
+    raise ActionRefused(
+        404,
+        "There is no transaction {transaction}.",
+        "Choose one that is open.",
+        field="transaction_id",
+        transaction=transaction_id,
+    )

@@ -42,21 +42,28 @@ def pack_deltas(frames: Sequence[Frame]) -> bytes:
                 numbers, values = changed.setdefault(path, ([], []))
                 numbers.append(number)
                 values.append(value)
-    return pack_part({
-        "seq": columns.differences([frame.seq - frames[0].seq for frame in frames[1:]]),
-        "at_ms": columns.differences([frame.at_ms - frames[0].at_ms for frame in frames[1:]]),
-        "columns": [[path, columns.differences(numbers), *columns.pack(values)]
-                    for path, (numbers, values) in sorted(changed.items())],
-        "gone": [[path, columns.differences(numbers)] for path, numbers in sorted(gone.items())],
-    })
+    return pack_part(
+        {
+            "seq": columns.differences([frame.seq - frames[0].seq for frame in frames[1:]]),
+            "at_ms": columns.differences([frame.at_ms - frames[0].at_ms for frame in frames[1:]]),
+            "columns": [
+                [path, columns.differences(numbers), *columns.pack(values)]
+                for path, (numbers, values) in sorted(changed.items())
+            ],
+            "gone": [[path, columns.differences(numbers)] for path, numbers in sorted(gone.items())],
+        }
+    )
 
 
 class Chunk:
     """A keyframe and its changes, to be read at any frame.  Raises BadRecording."""
 
     def __init__(self, keyframe: Frame, data: bytes, limits: RecordingLimits) -> None:
-        fields = map_of(unpack_part(data, "chunk of changes", limits.unpacked_bytes),
-                        {"seq", "at_ms", "columns", "gone"}, "chunk of changes")
+        fields = map_of(
+            unpack_part(data, "chunk of changes", limits.unpacked_bytes),
+            {"seq", "at_ms", "columns", "gone"},
+            "chunk of changes",
+        )
         seqs = columns.increasing(fields["seq"], limits.chunk_frames)
         times_ms = columns.increasing(fields["at_ms"], limits.chunk_frames)
         are_lists = isinstance(fields["columns"], list) and isinstance(fields["gone"], list)
@@ -111,8 +118,12 @@ def pack_facts(rows: Sequence[Row]) -> bytes:
     tables: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
     for row in rows:
         tables.setdefault((row["type"], tuple(sorted(row.keys() - {"type"}))), []).append(row)
-    return pack_part([[kind, {name: columns.pack([row[name] for row in found]) for name in names}]
-                      for (kind, names), found in sorted(tables.items())])
+    return pack_part(
+        [
+            [kind, {name: columns.pack([row[name] for row in found]) for name in names}]
+            for (kind, names), found in sorted(tables.items())
+        ]
+    )
 
 
 def unpack_facts(data: bytes, limits: RecordingLimits) -> list[Row]:

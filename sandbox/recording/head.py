@@ -58,21 +58,41 @@ class Head(NamedTuple):
     file_bytes: int
 
 
-def pack_head(about: About, sums: dict[str, Any], places: Sequence[Sequence[int]], index_bytes: int,
-              limits: RecordingLimits) -> bytes:
+def pack_head(
+    about: About, sums: dict[str, Any], places: Sequence[Sequence[int]], index_bytes: int, limits: RecordingLimits
+) -> bytes:
     """`places`: for each chunk its first number, its time and the lengths of its parts.  Raises BadRecording."""
     by_field = list(zip(*places, strict=True))
-    directory = pack_part({
-        "seq": columns.differences(by_field[0]), "at_ms": columns.differences(by_field[1]),
-        **{name: list(lengths) for name, lengths in zip(LENGTHS, by_field[2:], strict=True)}})  # fmt: skip
-    line = orjson.dumps({"format": FORMAT, "version": VERSION, **about._asdict(), **sums,
-                         "directory_bytes": len(directory), "index_bytes": index_bytes}) + b"\n"  # fmt: skip
+    directory = pack_part(
+        {
+            "seq": columns.differences(by_field[0]),
+            "at_ms": columns.differences(by_field[1]),
+            **{name: list(lengths) for name, lengths in zip(LENGTHS, by_field[2:], strict=True)},
+        }
+    )
+    line = (
+        orjson.dumps(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                **about._asdict(),
+                **sums,
+                "directory_bytes": len(directory),
+                "index_bytes": index_bytes,
+            }
+        )
+        + b"\n"
+    )
     if len(places) > limits.chunks:
-        raise BadRecording(f"The range has {len(places)} chunks, and {limits.chunks} are allowed (limit chunks). "
-                           "Export a shorter range.")
+        raise BadRecording(
+            f"The range has {len(places)} chunks, and {limits.chunks} are allowed (limit chunks). "
+            "Export a shorter range."
+        )
     if len(line) > limits.line_bytes or len(line + directory) > limits.head_bytes:
-        raise BadRecording("The list of channels or chunks is too long (limits line_bytes, head_bytes). "
-                           "Export fewer channels or a shorter range.")
+        raise BadRecording(
+            "The list of channels or chunks is too long (limits line_bytes, head_bytes). "
+            "Export fewer channels or a shorter range."
+        )
     return line + directory
 
 
@@ -84,22 +104,31 @@ def read_line(data: bytes, limits: RecordingLimits) -> tuple[dict[str, Any], int
     except orjson.JSONDecodeError:
         line = None
     if not isinstance(line, dict) or line.get("format") != FORMAT:
-        raise BadRecording("This is not a recording: its first line does not say so. Choose a file that "
-                           "manage.py recording exported.")
+        raise BadRecording(
+            "This is not a recording: its first line does not say so. Choose a file that manage.py recording exported."
+        )
     if line.get("version") != VERSION:
-        raise BadRecording(f"This recording has version {line.get('version')!r:.20}, and version {VERSION} is read "
-                           "here. Open it with the release that wrote it, or a newer one.")
+        raise BadRecording(
+            f"This recording has version {line.get('version')!r:.20}, and version {VERSION} is read "
+            "here. Open it with the release that wrote it, or a newer one."
+        )
     return map_of(line, {"format", "version", *ABOUT, *SUMS}, "first line"), end + 1
 
 
 def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
     """`data`: the first `limits.head_bytes` bytes of the file.  Raises BadRecording."""
     if file_bytes > limits.file_bytes:
-        raise BadRecording(f"The file has {file_bytes} bytes, and {limits.file_bytes} are allowed (limit file_bytes). "
-                           "Export a shorter range.")
+        raise BadRecording(
+            f"The file has {file_bytes} bytes, and {limits.file_bytes} are allowed (limit file_bytes). "
+            "Export a shorter range."
+        )
     line, body = read_line(data, limits)
-    for name, low, high in (("frames", 1, limits.chunks * limits.chunk_frames), ("facts", 0, limits.unpacked_bytes),
-                            ("directory_bytes", 0, limits.file_bytes), ("index_bytes", 0, limits.file_bytes)):
+    for name, low, high in (
+        ("frames", 1, limits.chunks * limits.chunk_frames),
+        ("facts", 0, limits.unpacked_bytes),
+        ("directory_bytes", 0, limits.file_bytes),
+        ("index_bytes", 0, limits.file_bytes),
+    ):
         _whole_number(line[name], name, low, high)
     directory_end = body + line["directory_bytes"]
     if directory_end > limits.head_bytes:
@@ -114,16 +143,28 @@ def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
         raise _ends_early(file_bytes, index_begins + line["index_bytes"])
     if index_begins + line["index_bytes"] < file_bytes:
         raise BadRecording("The file goes on after its end. Copy it again.")
-    return Head(_about(line), _texts(line["channels"], limits), line["frames"], line["facts"], _pair(line["seq"]),
-                _pair(line["at_ms"], LAST_MS), places, index_begins, file_bytes)
+    return Head(
+        _about(line),
+        _texts(line["channels"], limits),
+        line["frames"],
+        line["facts"],
+        _pair(line["seq"]),
+        _pair(line["at_ms"], LAST_MS),
+        places,
+        index_begins,
+        file_bytes,
+    )
 
 
 def _places(directory: dict[str, Any], begins: int, limits: RecordingLimits) -> list[ChunkPlace]:
     seqs = columns.increasing(directory["seq"], limits.chunks)
     times_ms = columns.increasing(directory["at_ms"], limits.chunks)
     lengths = [directory[name] for name in LENGTHS]
-    if not seqs or not all(isinstance(column, list) for column in lengths) or {
-            len(times_ms), *map(len, lengths)} != {len(seqs)}:  # fmt: skip
+    if (
+        not seqs
+        or not all(isinstance(column, list) for column in lengths)
+        or {len(times_ms), *map(len, lengths)} != {len(seqs)}
+    ):
         raise BadRecording("The directory has columns of different lengths, or no chunk. Export it again.")
     for column in lengths:
         for length in column:
@@ -134,7 +175,8 @@ def _places(directory: dict[str, Any], begins: int, limits: RecordingLimits) -> 
 
 def _about(line: dict[str, Any]) -> About:
     if type(line["engine"]) is not str or not all(
-            line[name] is None or type(line[name]) is str for name in ("template", "preset", "seed")):
+        line[name] is None or type(line[name]) is str for name in ("template", "preset", "seed")
+    ):
         raise BadRecording("The first line does not say what was recorded. Export it again.")
     if line["pace_ms"] is not None:
         _whole_number(line["pace_ms"], "pace_ms", 1, MOST_PACE_MS)
@@ -143,8 +185,9 @@ def _about(line: dict[str, Any]) -> About:
 
 def _texts(value: Any, limits: RecordingLimits) -> list[str]:
     if not isinstance(value, list) or len(value) > limits.channels or not all(type(text) is str for text in value):
-        raise BadRecording(f"The first line names no channels, or more than {limits.channels} (limit channels). "
-                           "Export fewer channels.")
+        raise BadRecording(
+            f"The first line names no channels, or more than {limits.channels} (limit channels). Export fewer channels."
+        )
     return value
 
 
@@ -160,8 +203,9 @@ def _pair(value: Any, most: int = columns.LARGEST - 1) -> tuple[int, int]:
 
 def _whole_number(value: Any, name: str, low: int, high: int) -> None:
     if type(value) is not int or not low <= value <= high:
-        raise BadRecording(f"In the first line or the directory {name} is not a whole number from {low} to {high}. "
-                           "Export it again.")
+        raise BadRecording(
+            f"In the first line or the directory {name} is not a whole number from {low} to {high}. Export it again."
+        )
 
 
 def _ends_early(found: int, wanted: int) -> BadRecording:

@@ -12,8 +12,13 @@ from sandbox.recording.tree import Tree
 
 def boards_of(cluster: Cluster) -> list[str]:
     """The board of every group on every topic it subscribes to."""
-    return sorted({board_of(actor.settings.group, subscription.topic)
-                   for actor in cluster.actors.consumers() for subscription in actor.settings.subscriptions})
+    return sorted(
+        {
+            board_of(actor.settings.group, subscription.topic)
+            for actor in cluster.actors.consumers()
+            for subscription in actor.settings.subscriptions
+        }
+    )
 
 
 def board_of(group: str, topic: str) -> str:

@@ -25,8 +25,9 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
     except zlib.error as why:
         raise BadRecording(f"The {name} cannot be unpacked ({why}). Copy it again.") from why
     if len(text) > most_bytes:
-        raise BadRecording(f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). "
-                           "Export a shorter range.")
+        raise BadRecording(
+            f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). Export a shorter range."
+        )
     if not unpacker.eof or unpacker.unused_data:
         raise BadRecording(f"The {name} does not end where it should. Copy it again.")
     try:

@@ -38,7 +38,7 @@ class Recording:
 
     def facts(self, first: int, last: int) -> Iterator[Row]:
         """Facts with `first` <= seq <= `last`."""
-        for place in self.head.chunks[max(0, bisect_right(self._begins, first) - 1):]:
+        for place in self.head.chunks[max(0, bisect_right(self._begins, first) - 1) :]:
             if place.seq > last:
                 return
             found = unpack_facts(self._bytes(place.facts_begin, place.facts_bytes), self._limits)
@@ -50,13 +50,17 @@ class Recording:
 
     def index(self) -> list[Mark]:
         data = self._bytes(self.head.index_begins, self.head.file_bytes - self.head.index_begins)
-        fields = map_of(unpack_part(data, "index", self._limits.unpacked_bytes),
-                        {"types", "type", "seq", "at_ms"}, "index")
+        fields = map_of(
+            unpack_part(data, "index", self._limits.unpacked_bytes), {"types", "type", "seq", "at_ms"}, "index"
+        )
         types, kinds = fields["types"], fields["type"]
         seqs = columns.increasing(fields["seq"], self.head.facts)
         times_ms = columns.increasing(fields["at_ms"], self.head.facts)
-        if not isinstance(types, list) or not isinstance(kinds, list) or not (
-                len(kinds) == len(seqs) == len(times_ms) == self.head.facts):
+        if (
+            not isinstance(types, list)
+            or not isinstance(kinds, list)
+            or not (len(kinds) == len(seqs) == len(times_ms) == self.head.facts)
+        ):
             raise BadRecording("The index does not have a number, a time and a type for each fact. Export again.")
         if not all(type(kind) is int and 0 <= kind < len(types) and type(types[kind]) is str for kind in kinds):
             raise BadRecording("The index names a type that is not there. Export it again.")
@@ -76,8 +80,9 @@ class Recording:
     def _place(self, seq: int) -> ChunkPlace:
         at = bisect_right(self._begins, seq) - 1
         if at < 0:
-            raise BadRecording(f"Event {seq} is before the recording, which begins at {self.head.seq[0]}. "
-                               "Choose a later event.")
+            raise BadRecording(
+                f"Event {seq} is before the recording, which begins at {self.head.seq[0]}. Choose a later event."
+            )
         return self.head.chunks[at]
 
     def _chunk(self, place: ChunkPlace) -> Chunk:

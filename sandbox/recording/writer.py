@@ -13,8 +13,9 @@ from sandbox.recording.head import pack_head
 from sandbox.recording.part import pack_part
 
 
-def write_recording(about: About, frames: Iterable[Frame], facts: Iterable[Row],
-                    limits: RecordingLimits | None = None) -> bytes:
+def write_recording(
+    about: About, frames: Iterable[Frame], facts: Iterable[Row], limits: RecordingLimits | None = None
+) -> bytes:
     """`facts`: rows in the order of the journal; those outside of the frames are left out.  Raises BadRecording."""
     limits = limits or RecordingLimits()
     packed: list[tuple[bytes, bytes]] = []
@@ -36,22 +37,32 @@ def write_recording(about: About, frames: Iterable[Frame], facts: Iterable[Row],
         place += map(len, body[-3:])
     index = pack_index(rows)
     sums: dict[str, Any] = {
-        "channels": sorted(channels), "frames": count, "facts": len(rows), "seq": [first_seq, last.seq],
-        "at_ms": [first_ms, last.at_ms]}  # fmt: skip
+        "channels": sorted(channels),
+        "frames": count,
+        "facts": len(rows),
+        "seq": [first_seq, last.seq],
+        "at_ms": [first_ms, last.at_ms],
+    }
     data = b"".join([pack_head(about, sums, places, len(index), limits), *body, index])
     if len(data) > limits.file_bytes:
-        raise BadRecording(f"The recording has {len(data)} bytes, and {limits.file_bytes} are allowed "
-                           "(limit file_bytes). Export a shorter range.")
+        raise BadRecording(
+            f"The recording has {len(data)} bytes, and {limits.file_bytes} are allowed "
+            "(limit file_bytes). Export a shorter range."
+        )
     return data
 
 
 def pack_index(rows: Sequence[Row]) -> bytes:
     """Number, time and type of every fact: marks on a scrubber, and the way from one fact to the next."""
     types = sorted({row["type"] for row in rows})
-    return pack_part({
-        "types": types, "type": [types.index(row["type"]) for row in rows],
-        "seq": columns.differences([int(row["seq"]) for row in rows]),
-        "at_ms": columns.differences([row["at_ms"] for row in rows])})  # fmt: skip
+    return pack_part(
+        {
+            "types": types,
+            "type": [types.index(row["type"]) for row in rows],
+            "seq": columns.differences([int(row["seq"]) for row in rows]),
+            "at_ms": columns.differences([row["at_ms"] for row in rows]),
+        }
+    )
 
 
 def _moved(frames: Iterable[Frame]) -> Iterator[Frame]:

@@ -14,10 +14,17 @@ MAX_BODY_BYTES = 512 * 1024  # of a request that carries no message
 MAX_REGISTRATION_BYTES = 4 * 1024 * 1024  # of a broker's topics, some 25 000 of them
 MAX_LOOSE_BYTES = 64 * 1024  # what is no strict JSON is read character by character; no client sends that much of it
 
-UNREAD = frozenset({
-    RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE,
-    RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2, RequestCode.PULL_MESSAGE,
-    RequestCode.LITE_PULL_MESSAGE})  # fmt: skip
+UNREAD = frozenset(
+    {
+        RequestCode.SEND_MESSAGE,
+        RequestCode.SEND_MESSAGE_V2,
+        RequestCode.SEND_BATCH_MESSAGE,
+        RequestCode.SEND_REPLY_MESSAGE,
+        RequestCode.SEND_REPLY_MESSAGE_V2,
+        RequestCode.PULL_MESSAGE,
+        RequestCode.LITE_PULL_MESSAGE,
+    }
+)
 """Their bodies are messages, which have a limit of their own, or are not read."""
 
 Answer = TypeVar("Answer")

@@ -37,9 +37,19 @@ class RemotingCommand:
 
     __slots__ = ("body", "code", "ext", "flag", "language", "opaque", "remark", "serialize_type", "version")
 
-    def __init__(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, flag: int = 0,
-                 opaque: int = 0, remark: str | None = None, language: int = Language.JAVA,
-                 version: int = VERSION_4_9_8, serialize_type: int = SerializeType.JSON) -> None:
+    def __init__(
+        self,
+        code: int,
+        ext: dict[str, str] | None = None,
+        body: bytes | None = None,
+        *,
+        flag: int = 0,
+        opaque: int = 0,
+        remark: str | None = None,
+        language: int = Language.JAVA,
+        version: int = VERSION_4_9_8,
+        serialize_type: int = SerializeType.JSON,
+    ) -> None:
         self.code = code
         self.ext = ext
         self.body = body
@@ -58,11 +68,13 @@ class RemotingCommand:
     def is_oneway(self) -> bool:
         return bool(self.flag & FLAG_ONEWAY)
 
-    def reply(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *,
-              remark: str | None = None) -> "RemotingCommand":
+    def reply(
+        self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, remark: str | None = None
+    ) -> "RemotingCommand":
         """The answer to this request: same opaque, same serialize type."""
-        return RemotingCommand(code, ext, body, flag=FLAG_RESPONSE, opaque=self.opaque, remark=remark,
-                               serialize_type=self.serialize_type)
+        return RemotingCommand(
+            code, ext, body, flag=FLAG_RESPONSE, opaque=self.opaque, remark=remark, serialize_type=self.serialize_type
+        )
 
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"

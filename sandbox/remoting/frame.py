@@ -1,6 +1,6 @@
 """Frames: split from a byte stream, and encoded (spec remoting 1); independent of sockets.
 
-    4 length of the rest   1 serialize type   3 header length   header   body
+4 length of the rest   1 serialize type   3 header length   header   body
 """
 
 from operator import itemgetter
@@ -68,7 +68,7 @@ class FrameDecoder:
         while end - at >= 8:
             total, mark = _LENGTHS.unpack_from(data, at)
             if not 4 <= total <= self._max_frame_bytes - 4:
-                raise _no_frame(total, data[at:at + 8])
+                raise _no_frame(total, data[at : at + 8])
             head = at + 8
             body, stop = head + (mark & 0xFF_FFFF), at + 4 + total
             if body > stop or body - head > self._max_header_bytes:
@@ -124,8 +124,9 @@ def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
         code, ext, flag, language, opaque, version = _usual(fields)
         "".join(ext.values())  # a TypeError unless all of it is text
         if "remark" not in fields and type(code) is type(flag) is type(opaque) is type(version) is int:
-            return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, version=version,
-                                   language=_LANGUAGE_OF[language])
+            return RemotingCommand(
+                code, ext, body, flag=flag, opaque=opaque, version=version, language=_LANGUAGE_OF[language]
+            )
     except (AttributeError, KeyError, TypeError):
         pass
     return _unusual(fields, body)
@@ -150,8 +151,16 @@ def _unusual(fields: Any, body: bytes | None) -> RemotingCommand:
         why.request_code = code if type(code) is int else None
         raise
     known = _LANGUAGE_OF.get(language) if type(language) is str else _language(language)
-    return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, remark=remark, version=version,
-                           language=Language.OTHER if known is None else known)
+    return RemotingCommand(
+        code,
+        ext,
+        body,
+        flag=flag,
+        opaque=opaque,
+        remark=remark,
+        version=version,
+        language=Language.OTHER if known is None else known,
+    )
 
 
 def _int(fields: dict[str, Any], name: str) -> int:

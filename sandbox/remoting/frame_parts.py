@@ -38,9 +38,12 @@ def frame_parts(frame: bytes) -> list[Part]:
     (total,) = _INT.unpack_from(frame)
     kind, header_bytes = frame[4], int.from_bytes(frame[5:8])
     end = LENGTHS_BYTES + header_bytes
-    parts = [Part("length", 0, 4, str(total), 0), Part("serialize type", 4, 5, _kind(kind), 0),
-             Part("header length", 5, 8, str(header_bytes), 0),
-             Part("header", LENGTHS_BYTES, min(end, len(frame)), "", 0)]
+    parts = [
+        Part("length", 0, 4, str(total), 0),
+        Part("serialize type", 4, 5, _kind(kind), 0),
+        Part("header length", 5, 8, str(header_bytes), 0),
+        Part("header", LENGTHS_BYTES, min(end, len(frame)), "", 0),
+    ]
     header = frame[LENGTHS_BYTES:end]
     if len(header) == header_bytes:
         parts += _json(header) if kind == SerializeType.JSON else _binary(header)
@@ -99,12 +102,12 @@ def _binary(header: bytes) -> list[Part]:
     parts: list[Part] = []
     at = 0
     for name, size in _BINARY:
-        number = int.from_bytes(header[at:at + size], signed=size > 1)
+        number = int.from_bytes(header[at : at + size], signed=size > 1)
         parts.append(_part(name, at, size, _LANGUAGES.get(number, str(number)) if name == "language" else str(number)))
         at += size
     try:
         (size,) = _INT.unpack_from(header, at)
-        parts.append(_part("remark", at, 4 + size, _text(header[at + 4:at + 4 + size])))
+        parts.append(_part("remark", at, 4 + size, _text(header[at + 4 : at + 4 + size])))
         at += 4 + size
         (size,) = _INT.unpack_from(header, at)
         parts.append(_part("extFields", at, 4 + size, ""))
@@ -117,10 +120,10 @@ def _pairs(header: bytes, at: int, end: int) -> list[Part]:
     parts: list[Part] = []
     while at < end:
         (key_bytes,) = _SHORT.unpack_from(header, at)
-        key = _text(header[at + 2:at + 2 + key_bytes])
+        key = _text(header[at + 2 : at + 2 + key_bytes])
         (value_bytes,) = _INT.unpack_from(header, at + 2 + key_bytes)
         first = at + 6 + key_bytes
-        parts.append(_part(key, at, 6 + key_bytes + value_bytes, _text(header[first:first + value_bytes]), depth=2))
+        parts.append(_part(key, at, 6 + key_bytes + value_bytes, _text(header[first : first + value_bytes]), depth=2))
         at = first + value_bytes
     return parts
 

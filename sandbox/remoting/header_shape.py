@@ -53,9 +53,16 @@ class HeaderShape:
             return None
         self.missed = 0
         code, language, version, opaque, flag = found[:5]
-        return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, version=version,
-                               language=language if language in LANGUAGES else Language.OTHER,
-                               serialize_type=SerializeType.ROCKETMQ)
+        return RemotingCommand(
+            code,
+            ext,
+            body,
+            flag=flag,
+            opaque=opaque,
+            version=version,
+            language=language if language in LANGUAGES else Language.OTHER,
+            serialize_type=SerializeType.ROCKETMQ,
+        )
 
 
 _shapes: dict[int, HeaderShape] = {}

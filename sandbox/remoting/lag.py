@@ -16,8 +16,7 @@ class Lag:
     `arrive` is called with the sending end and the payload (None: the end of the connection).
     """
 
-    def __init__(self, later: Later, now: Callable[[], float],
-                 arrive: Callable[[End, Payload | None], None]) -> None:
+    def __init__(self, later: Later, now: Callable[[], float], arrive: Callable[[End, Payload | None], None]) -> None:
         self._later = later
         self._now = now
         self._arrive = arrive

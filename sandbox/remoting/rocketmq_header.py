@@ -39,9 +39,17 @@ def _decode(header: bytes, body: bytes | None) -> RemotingCommand:
         ext, places = _fields(header, at, at + ext_bytes)
         if remark_bytes == 0:
             header_shape.remember(header, places)
-    return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, remark=remark, version=version,
-                           language=language if language in LANGUAGES else Language.OTHER,
-                           serialize_type=SerializeType.ROCKETMQ)
+    return RemotingCommand(
+        code,
+        ext,
+        body,
+        flag=flag,
+        opaque=opaque,
+        remark=remark,
+        version=version,
+        language=language if language in LANGUAGES else Language.OTHER,
+        serialize_type=SerializeType.ROCKETMQ,
+    )
 
 
 def encode(command: RemotingCommand) -> bytes:

@@ -149,8 +149,9 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def time(self) -> float:
         return self._now
 
-    def call_soon(self, callback: Callable[..., object], *args: Any,
-                  context: contextvars.Context | None = None) -> asyncio.Handle:
+    def call_soon(
+        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
         self._check_open()
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
@@ -158,12 +159,14 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
 
     call_soon_threadsafe = call_soon  # there is one thread
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: Any,
-                   context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
-    def call_at(self, when: float, callback: Callable[..., object], *args: Any,
-                context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
         self._check_open()
         handle = asyncio.TimerHandle(when, callback, args, self, context)
         handle._scheduled = True  # type: ignore[attr-defined]  # so that its cancel calls us
@@ -174,8 +177,9 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def create_future(self) -> "asyncio.Future[Any]":
         return asyncio.Future(loop=self)
 
-    def create_task(self, coro: Coroutine[Any, Any, T], *, name: str | None = None,
-                    context: contextvars.Context | None = None) -> "asyncio.Task[T]":
+    def create_task(
+        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: contextvars.Context | None = None
+    ) -> "asyncio.Task[T]":
         self._check_open()
         return asyncio.Task(coro, loop=self, name=name, context=context)
 

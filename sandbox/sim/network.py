@@ -37,8 +37,15 @@ class SimNetwork(LoopbackNetwork):
     their delay in seconds of the clock beside the latency.
     """
 
-    def __init__(self, loop: Loop, chance: Chance, *, latency_ms: tuple[float, float] = (0.0, 0.0),
-                 wire: bool = False, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        chance: Chance,
+        *,
+        latency_ms: tuple[float, float] = (0.0, 0.0),
+        wire: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
         super().__init__(loop, wire=wire, clock=clock)
         self._chance = chance
         self._way = Lag(loop.call_later, loop.time, super()._arrive)
@@ -81,8 +88,11 @@ class SimNetwork(LoopbackNetwork):
 
     def reset(self, a: str, b: str) -> int:
         """Break every connection between these names; both ends are notified.  Returns how many there were."""
-        broken = [end for end in self._exchange.connections()
-                  if any(way.covers(end.remote, end.local) for way in _ways(a, b, one_way=False))]
+        broken = [
+            end
+            for end in self._exchange.connections()
+            if any(way.covers(end.remote, end.local) for way in _ways(a, b, one_way=False))
+        ]
         for end in broken:
             end.peer.close()
             end.close()
@@ -90,8 +100,9 @@ class SimNetwork(LoopbackNetwork):
 
     # Delivery.
 
-    def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
-             opened: Callable[[End | None], None]) -> None:
+    def open(
+        self, local_ip: str, address: str, heard: Heard, on_close: Closed, opened: Callable[[End | None], None]
+    ) -> None:
         local = self._exchange.local_address(local_ip)
         if any(way.covers(*ends) for ends in ((local, address), (address, local)) for way in (*self._cut, *self._held)):
             self._loop.call_later(CONNECT_TIMEOUT_S, opened, None)

@@ -52,10 +52,13 @@ def _several(chance: Chance, members: list[str]) -> list[Act]:
     acts: list[Act] = []
     for _ in range(2 + chance.below(2)):
         member, at_ms = chance.choice(members), _moment(chance)
-        end, start = chance.choice((("CrashActor", "RestartActor"), ("StopActor", "RestartActor"),
-                                    ("HangActor", "ResumeActor")))
-        acts += [Act(at_ms, end, {"actor": member}),
-                 Act(at_ms + 5_000 + chance.below(30_000), start, {"actor": member})]
+        end, start = chance.choice(
+            (("CrashActor", "RestartActor"), ("StopActor", "RestartActor"), ("HangActor", "ResumeActor"))
+        )
+        acts += [
+            Act(at_ms, end, {"actor": member}),
+            Act(at_ms + 5_000 + chance.below(30_000), start, {"actor": member}),
+        ]
     return sorted(acts, key=lambda act: act.at_ms)
 
 
@@ -138,12 +141,15 @@ def _called(place: Place) -> str:
     return f"{topic}/{broker}/{queue_id} @{offset}"
 
 
-CLAIMS: dict[str, Claim] = {claim.name: claim for claim in (
-    Claim("no-duplicates-after-a-clean-stop", _one("StopActor"), came_again("stopped")),
-    Claim("no-duplicates-after-a-crash", _one("CrashActor"), came_again("crashed")),
-    Claim("at-most-one-owner", _several, several_owners),
-    Claim("order-per-key", _several, out_of_order),
-)}
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim
+    for claim in (
+        Claim("no-duplicates-after-a-clean-stop", _one("StopActor"), came_again("stopped")),
+        Claim("no-duplicates-after-a-crash", _one("CrashActor"), came_again("crashed")),
+        Claim("at-most-one-owner", _several, several_owners),
+        Claim("order-per-key", _several, out_of_order),
+    )
+}
 
 
 def case(claim: Claim, seed: int, members: list[str], acts: tuple[Act, ...]) -> tuple[Act, ...]:

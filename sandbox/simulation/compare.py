@@ -56,12 +56,19 @@ class Side(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         _, last, board, recording = self.played
-        return {"first": self.came and for_browser(self.came), "at_ms": last["at_ms"], "seq": last["seq"],
-                "figures": {**self.figures._asdict(), "longest_lock_wait": self.figures.longest_lock_wait
-                            and self.figures.longest_lock_wait._asdict()},
-                "board": board, "names": _names(last),
-                "recording": recording and base64.b64encode(recording).decode(),
-                "refused": [seq for seq, _ in self.refused]}
+        return {
+            "first": self.came and for_browser(self.came),
+            "at_ms": last["at_ms"],
+            "seq": last["seq"],
+            "figures": {
+                **self.figures._asdict(),
+                "longest_lock_wait": self.figures.longest_lock_wait and self.figures.longest_lock_wait._asdict(),
+            },
+            "board": board,
+            "names": _names(last),
+            "recording": recording and base64.b64encode(recording).decode(),
+            "refused": [seq for seq, _ in self.refused],
+        }
 
 
 class Compared(NamedTuple):
@@ -74,12 +81,18 @@ class Compared(NamedTuple):
     after: Side
 
     def row(self) -> dict[str, Any]:
-        return {"seq": self.seq, "action": for_browser(self.action), "same_until": self.same_until,
-                "begins_ms": LEAD_MS, "ends_ms": AFTER_MS, "before": self.before.row(), "after": self.after.row()}
+        return {
+            "seq": self.seq,
+            "action": for_browser(self.action),
+            "same_until": self.same_until,
+            "begins_ms": LEAD_MS,
+            "ends_ms": AFTER_MS,
+            "before": self.before.row(),
+            "after": self.after.row(),
+        }
 
 
-def compare(directory: Path, seq: int, instead: Action | None, *,
-            progress: Progress = lambda share: None) -> Compared:
+def compare(directory: Path, seq: int, instead: Action | None, *, progress: Progress = lambda share: None) -> Compared:
     """Raises ActionRefused: 404, 409, 422 as for a branch."""
     limits = HostLimits()
     action = next(rows_since(directory / DIRECTORY, seq), None)
@@ -97,8 +110,9 @@ def compare(directory: Path, seq: int, instead: Action | None, *,
         before = _played(rerun, action, until_ms, about, lambda share: progress(0.5 + share / 2))
     same, first_before, first_after = _first_difference(before.rows, after.rows, seq, changed=instead is not None)
     figures = [figures_of(played.rows, seq, before_change, played.last) for played in (before, after)]
-    return Compared(seq, action, same, Side(before, figures[0], first_before, []),
-                    Side(after, figures[1], first_after, refused))
+    return Compared(
+        seq, action, same, Side(before, figures[0], first_before, []), Side(after, figures[1], first_after, refused)
+    )
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
@@ -123,8 +137,12 @@ def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Pr
         if turn % 2_000 == 0:
             progress(rerun.share)
     if rerun.difference is not None:
-        raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
-                            "Branch from an event before that.", seq=rerun.difference.seq)
+        raise ActionRefused(
+            409,
+            "Executed again, this run differs from event {seq} on.",
+            "Branch from an event before that.",
+            seq=rerun.difference.seq,
+        )
     for _ in rerun.on_until(until_ms):
         shown.look(rerun)
     assert rerun.sandbox is not None
@@ -165,8 +183,12 @@ class _Shown:
 def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
     """Of the group that the action was about, else of the first one."""
     groups = sorted(snapshot["groups"], key=lambda group: group["group"])
-    about = [group for group in groups if group["group"] == fields.get("group")
-             or any(member["actor"] == fields.get("actor") for member in group["members"] if member["actor"])]
+    about = [
+        group
+        for group in groups
+        if group["group"] == fields.get("group")
+        or any(member["actor"] == fields.get("actor") for member in group["members"] if member["actor"])
+    ]
     for group in about or groups:
         for subscription in group["subscription"]:
             return {"group": group["group"], "topic": subscription["topic"]}
@@ -175,17 +197,24 @@ def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | No
 
 def _names(last: Snapshot) -> dict[str, str]:
     """Client id → label."""
-    return {member["client_id"]: member["actor"] for group in last["groups"] for member in group["members"]
-            if member["actor"]}
+    return {
+        member["client_id"]: member["actor"]
+        for group in last["groups"]
+        for member in group["members"]
+        if member["actor"]
+    }
 
 
-def _first_difference(before: list[Row], after: list[Row], seq: int, *,
-                      changed: bool) -> tuple[int, Row | None, Row | None]:
+def _first_difference(
+    before: list[Row], after: list[Row], seq: int, *, changed: bool
+) -> tuple[int, Row | None, Row | None]:
     """Behind the action itself, by what happened and when: the numbers part with it."""
     mine = [row for row in before if row["seq"] > seq and row["type"] != "Keyframe"]
     other = [row for row in after if row["seq"] >= seq + changed and row["type"] != "Keyframe"]
-    place = next((n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if _bare(a) != _bare(b)),
-                 min(len(mine), len(other)))
+    place = next(
+        (n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if _bare(a) != _bare(b)),
+        min(len(mine), len(other)),
+    )
     same = mine[place - 1]["seq"] if place else max((row["seq"] for row in before if row["seq"] < seq), default=0)
     return same, mine[place] if place < len(mine) else None, other[place] if place < len(other) else None
 

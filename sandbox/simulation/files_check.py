@@ -36,9 +36,11 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
         except StoreError as why:
             found.append(Violation("files", f"the store of {node} cannot be read: {why}"))
             continue
-        found += [Violation("files", f"{node}, {one.where} at {one.position}: {one.code}: {one.text}")
-                  for one in report.findings if one.severity == ERROR
-                  and not (one.code == "missing_entry" and one.position < unindexed)]
+        found += [
+            Violation("files", f"{node}, {one.where} at {one.position}: {one.code}: {one.text}")
+            for one in report.findings
+            if one.severity == ERROR and not (one.code == "missing_entry" and one.position < unindexed)
+        ]
     return found
 
 
@@ -47,8 +49,16 @@ def _unindexed_before(entries: list[Entry], node: str) -> int:
     checkpoint are deleted, and the log is dispatched again from where the queues need it; without `messageIndexSafe`
     that may be later (spec store-format 7).
     """
-    return max((entry.event.from_offset for entry in entries if isinstance(entry.event, RecoveryDone)
-                and _node(entry.event) == node and any(DELETED.match(step) for step in entry.event.steps)), default=0)
+    return max(
+        (
+            entry.event.from_offset
+            for entry in entries
+            if isinstance(entry.event, RecoveryDone)
+            and _node(entry.event) == node
+            and any(DELETED.match(step) for step in entry.event.steps)
+        ),
+        default=0,
+    )
 
 
 def _node(event: RecoveryDone) -> str:

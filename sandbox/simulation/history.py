@@ -29,8 +29,15 @@ LOCK_NAME = ".lock"
 SAID_EACH_S = 5
 
 
-def make_history(home: Path, template: str, preset: str, config: HostConfig, *, ends_ms: int | None = None,
-                 progress: Progress = lambda share: None) -> bool:
+def make_history(
+    home: Path,
+    template: str,
+    preset: str,
+    config: HostConfig,
+    *,
+    ends_ms: int | None = None,
+    progress: Progress = lambda share: None,
+) -> bool:
     """False: it is there already, or another process makes one.  It `ends_ms` (without it, now).
 
     Raises OSError, SandboxError.
@@ -64,8 +71,17 @@ def seed_of(template: str, preset: str) -> str:
 
 
 def _prepare(directory: Path, template: str, preset: str, config: HostConfig, begins_ms: int) -> None:
-    record = new_record(SLUG, template, preset=preset, seed=seed_of(template, preset), changes=None, limits=None,
-                        config=config, ports_taken=set(), now_ms=begins_ms)
+    record = new_record(
+        SLUG,
+        template,
+        preset=preset,
+        seed=seed_of(template, preset),
+        changes=None,
+        limits=None,
+        config=config,
+        ports_taken=set(),
+        now_ms=begins_ms,
+    )
     record.repeatable = True
     directory.mkdir()
     records.save(directory, record)
@@ -74,8 +90,9 @@ def _prepare(directory: Path, template: str, preset: str, config: HostConfig, be
 
 def _run(directory: Path, config: HostConfig, home: Path, begins_ms: int, progress: Progress) -> None:
     """From its birth to sleep."""
-    environment = PacedEnvironment(records.load(directory).seed, wall_ms=begins_ms,
-                                   memory_bytes=physical_memory_bytes())
+    environment = PacedEnvironment(
+        records.load(directory).seed, wall_ms=begins_ms, memory_bytes=physical_memory_bytes()
+    )
     with environment.sim.entered():
         sandbox = Sandbox(directory, config, environment, home=home)
     try:

@@ -22,10 +22,24 @@ def take_inventory(store: MessageStore, node: str, now_ms: int) -> Inventory:
                 continue
             found = message.properties
             messages[queue, offset] = Stored(
-                queue, offset, unit.physical_offset, unit.store_bytes, found.get(properties.UNIQ_KEY, ""),
-                found.get(properties.KEYS, ""), found.get(properties.TAGS, ""),
+                queue,
+                offset,
+                unit.physical_offset,
+                unit.store_bytes,
+                found.get(properties.UNIQ_KEY, ""),
+                found.get(properties.KEYS, ""),
+                found.get(properties.TAGS, ""),
                 found.get(properties.REAL_TOPIC, "") if topic in (SCHEDULE_TOPIC, HALF_TOPIC) else "",
-                unit.tags_code if topic == SCHEDULE_TOPIC else 0)
+                unit.tags_code if topic == SCHEDULE_TOPIC else 0,
+            )
     by_position = {stored.physical_offset: stored for stored in messages.values()}
-    return Inventory(node, now_ms, ends, messages, by_position, store.min_physical_offset, store.flushed_offset,
-                     store.max_physical_offset)
+    return Inventory(
+        node,
+        now_ms,
+        ends,
+        messages,
+        by_position,
+        store.min_physical_offset,
+        store.flushed_offset,
+        store.max_physical_offset,
+    )

@@ -55,8 +55,11 @@ def _stopped(lab: Lab, why: Exception) -> str:
 
 def graded_the_same(played: Played) -> bool:
     [graded] = grade(played.entries)
-    return (graded.found == graded.live and graded.attempt.verdict == played.attempt.verdict
-            and graded.attempt.receipts.kept == played.attempt.receipts.kept)
+    return (
+        graded.found == graded.live
+        and graded.attempt.verdict == played.attempt.verdict
+        and graded.attempt.receipts.kept == played.attempt.receipts.kept
+    )
 
 
 def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
@@ -64,23 +67,40 @@ def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
     found = {script: [judge(lab, script, seed) for seed in seeds] for script in scripts_of(lab)}
     texts = [wrong.sentence for wrong in lab.wrong]
     return {
-        "lab": lab.slug, "number": lab.number, "title": lab.title,
+        "lab": lab.slug,
+        "number": lab.number,
+        "title": lab.title,
         "solved": all(one.solved and one.same for one in found[SOLVE]),
         "empty_fails": not any(one.solved for one in found[EMPTY]),
-        "wrong": [{"script": wrong.name, "misconception": wrong.misconception,
-                   "fails": texts.count(wrong.sentence) == 1 and all(
-                       not one.solved and one.same and one.verdict.text == wrong.sentence for one in found[wrong.name]),
-                   "sentence": found[wrong.name][0].verdict.sentence()} for wrong in lab.wrong],
+        "wrong": [
+            {
+                "script": wrong.name,
+                "misconception": wrong.misconception,
+                "fails": texts.count(wrong.sentence) == 1
+                and all(
+                    not one.solved and one.same and one.verdict.text == wrong.sentence for one in found[wrong.name]
+                ),
+                "sentence": found[wrong.name][0].verdict.sentence(),
+            }
+            for wrong in lab.wrong
+        ],
         "stopped": {script: judged[0].stopped for script, judged in found.items() if judged[0].stopped},
-        "to_fill_in": unfinished(lab), "seeds": len(found[SOLVE]), "minutes": lab.minutes,
+        "to_fill_in": unfinished(lab),
+        "seeds": len(found[SOLVE]),
+        "minutes": lab.minutes,
         "played_minutes": round(max(one.minutes for one in found[SOLVE]), 1),
-    }  # fmt: skip
+    }
 
 
 def is_whole(row: Row) -> bool:
     """Whether it may be given to students: it is solved, and at least three usual mistakes are answered."""
-    return bool(row["solved"] and row["empty_fails"] and not row["stopped"] and not row["to_fill_in"]
-                and all(wrong["fails"] for wrong in row["wrong"]))
+    return bool(
+        row["solved"]
+        and row["empty_fails"]
+        and not row["stopped"]
+        and not row["to_fill_in"]
+        and all(wrong["fails"] for wrong in row["wrong"])
+    )
 
 
 def check_labs(names: list[str], seeds: range, workers: int) -> Iterator[Row]:

@@ -60,8 +60,9 @@ def _executed(path: Path, source: str) -> object:
 
 def line_in(path: Path, why: BaseException) -> int:
     """The last of the file's lines that led to it; 0: none did."""
-    return next((frame.lineno or 0 for frame in reversed(extract_tb(why.__traceback__))
-                 if frame.filename == str(path)), 0)
+    return next(
+        (frame.lineno or 0 for frame in reversed(extract_tb(why.__traceback__)) if frame.filename == str(path)), 0
+    )
 
 
 def _said(why: BaseException) -> str:
@@ -76,8 +77,9 @@ def _check(path: Path, lab: Lab) -> None:
     others = [other for slug, other in LABS.items() if FILES.get(slug, Path()).resolve() != path.resolve()]
     for other in others:
         if lab.slug == other.slug or lab.number.lower() == other.number.lower():
-            raise LabFileError(f"{path}: there is a lab {other.number}, {other.slug}, already. Choose another slug and "
-                               "another number.")
+            raise LabFileError(
+                f"{path}: there is a lab {other.number}, {other.slug}, already. Choose another slug and another number."
+            )
     for number, step in enumerate(lab.steps, start=1):
         if not callable(step.check):
             raise LabFileError(f"{path}: step {number} has no check. Give it a function from Evidence to Verdict.")

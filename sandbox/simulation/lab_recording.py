@@ -111,8 +111,10 @@ def _unanswered(entry: Entry) -> Entry:
 
 def record_lab(lab: Lab, engine: str, progress: Progress = lambda share: None) -> LabRecording:
     """By its solving script, with a seed of its own; a lab of one step shows its setup alone, for a minute."""
-    with tempfile.TemporaryDirectory() as home, World(Path(home), lab.template, seed=SEED, preset=lab.preset,
-                                                      changes=lab.changes) as world:  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory() as home,
+        World(Path(home), lab.template, seed=SEED, preset=lab.preset, changes=lab.changes) as world,
+    ):
         recorded = RecordedWorld(world, lab, progress)
         player = LabPlayer(recorded, lab)
         with suppress(LastStep):

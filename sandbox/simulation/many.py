@@ -49,11 +49,23 @@ class Tally:
     def figures(self, took_s: float) -> dict[str, Any]:
         """The sums as JSON."""
         return {
-            "seeds": self.seeds, "seeds_per_s": round(self.seeds / took_s, 2) if took_s > 0 else None,
-            "took_s": round(took_s, 1), "virtual_hours": round(self.virtual_s / 3600, 2), "events": self.entries,
-            "played": dict(sorted(self.played.items())), "refused": dict(sorted(self.refused.items())),
-            "violations": [{"seed": seed, "promise": violation.promise, "sentence": violation.sentence,
-                            "again": self.work.again(seed)} for seed, violation in sorted(self.violations)]}
+            "seeds": self.seeds,
+            "seeds_per_s": round(self.seeds / took_s, 2) if took_s > 0 else None,
+            "took_s": round(took_s, 1),
+            "virtual_hours": round(self.virtual_s / 3600, 2),
+            "events": self.entries,
+            "played": dict(sorted(self.played.items())),
+            "refused": dict(sorted(self.refused.items())),
+            "violations": [
+                {
+                    "seed": seed,
+                    "promise": violation.promise,
+                    "sentence": violation.sentence,
+                    "again": self.work.again(seed),
+                }
+                for seed, violation in sorted(self.violations)
+            ],
+        }
 
 
 def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Result]:

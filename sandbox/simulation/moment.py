@@ -43,13 +43,17 @@ def channels_of(cluster: Cluster) -> list[str]:
     """All that Locks, Rebalance, Client, Topology, Store and Index draw, without a slug."""
     groups, nodes = group_names(cluster), sorted(node.name for node in cluster.nodes.brokers)
     clients = sorted({*cluster.actors.by_label, *cache_of(cluster).lives.known()})
-    return ["topology", *(f"{kind}/{quote(group, safe='')}" for group in groups for kind in ("locks", "rebalance")),
-            *(f"client/{quote(client, safe='')}" for client in clients),
-            *(name for node in nodes for name in (f"store/{node}", f"store/{node}/disk", f"index/{node}"))]
+    return [
+        "topology",
+        *(f"{kind}/{quote(group, safe='')}" for group in groups for kind in ("locks", "rebalance")),
+        *(f"client/{quote(client, safe='')}" for client in clients),
+        *(name for node in nodes for name in (f"store/{node}", f"store/{node}/disk", f"index/{node}")),
+    ]
 
 
-def moment_at(directory: Path, at: int, *, limits: HostLimits | None = None,
-              progress: Progress = lambda share: None) -> dict[str, Any]:
+def moment_at(
+    directory: Path, at: int, *, limits: HostLimits | None = None, progress: Progress = lambda share: None
+) -> dict[str, Any]:
     """`snapshot`, and the data of each channel; none of a sandbox that sleeps then.
 
     `seq`: the newest event of that turn.  Raises ActionRefused: 404 there is no such event, 409 it cannot be executed
@@ -62,13 +66,21 @@ def moment_at(directory: Path, at: int, *, limits: HostLimits | None = None,
             if turn % SAID_EACH == 0:
                 progress(rerun.compared / len(rows))
         if rerun.difference is not None and rerun.difference.seq <= at:
-            raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
-                                "Look at an event before that.", seq=rerun.difference.seq)
+            raise ActionRefused(
+                409,
+                "Executed again, this run differs from event {seq} on.",
+                "Look at an event before that.",
+                seq=rerun.difference.seq,
+            )
         sandbox = rerun.sandbox
         assert sandbox is not None, "it was run"
         if sandbox.ended:
-            return {"seq": sandbox.cluster.journal.next_seq - 1, "state": "asleep", "channels": {},
-                    "snapshot": records.load_snapshot(sandbox.directory)}
+            return {
+                "seq": sandbox.cluster.journal.next_seq - 1,
+                "state": "asleep",
+                "channels": {},
+                "snapshot": records.load_snapshot(sandbox.directory),
+            }
         frame = frame_of(sandbox.cluster, channels_of(sandbox.cluster))
         return {"seq": frame.seq, "state": "live", "snapshot": sandbox.snapshot(), "channels": frame.state["channels"]}
 
@@ -87,11 +99,20 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
             break
     stretch = next(one for one in stretches_of(directory, rows) if at <= one.to_seq)
     if not stretch.reproducible:
-        raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
-                            "The stretches on the time bar say why.", seq=at, why=stretch.why)
+        raise ActionRefused(
+            409,
+            "At event {seq} this run cannot be executed again.",
+            "The stretches on the time bar say why.",
+            seq=at,
+            why=stretch.why,
+        )
     if len(rows) > most:
-        raise ActionRefused(422, "At most {most} events are executed again for a view of the past.",
-                            "Look at an earlier event.", most=most)
+        raise ActionRefused(
+            422,
+            "At most {most} events are executed again for a view of the past.",
+            "Look at an earlier event.",
+            most=most,
+        )
     return kept, rows, last
 
 

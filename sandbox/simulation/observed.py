@@ -66,14 +66,21 @@ class PowerLoss(NamedTuple):
 
     def lost(self) -> list[Stored]:
         """Messages present before the cut and missing after it."""
-        return [stored for place, stored in self.before.messages.items()
-                if (now := self.after.messages.get(place)) is None or now.physical_offset != stored.physical_offset]
+        return [
+            stored
+            for place, stored in self.before.messages.items()
+            if (now := self.after.messages.get(place)) is None or now.physical_offset != stored.physical_offset
+        ]
 
     def torn(self) -> list[Stored]:
         """Messages in place with other properties: a record's CRC covers its body only (spec store-format 2.1)."""
-        return [stored for place, stored in self.before.messages.items()
-                if (now := self.after.messages.get(place)) is not None
-                and now.physical_offset == stored.physical_offset and now.unique_key != stored.unique_key]
+        return [
+            stored
+            for place, stored in self.before.messages.items()
+            if (now := self.after.messages.get(place)) is not None
+            and now.physical_offset == stored.physical_offset
+            and now.unique_key != stored.unique_key
+        ]
 
 
 class Shared(NamedTuple):
@@ -134,9 +141,14 @@ class Observed(NamedTuple):
         on follows bytes its master never had (spec broker-behaviour 12).
         """
         return frozenset(
-            start.node for loss in self.losses for start in (
-                *(SlaveStart(slave.node, loss.at_ms, slave.log_ends) for slave in loss.slaves), *self.slave_starts)
-            if start.node == f"{loss.node}.1" and start.at_ms >= loss.at_ms and start.log_ends > loss.after.log_ends)
+            start.node
+            for loss in self.losses
+            for start in (
+                *(SlaveStart(slave.node, loss.at_ms, slave.log_ends) for slave in loss.slaves),
+                *self.slave_starts,
+            )
+            if start.node == f"{loss.node}.1" and start.at_ms >= loss.at_ms and start.log_ends > loss.after.log_ends
+        )
 
     def places(self) -> dict[Place, list[Stored]]:
         """Messages by place in any inventory of a master: several where a power cut freed an offset."""

@@ -108,8 +108,12 @@ class Player:
             if config is None or config.write_queues > fewer:
                 return None
         left = self.watcher.unfinished()
-        if any(f" in {TOPIC}/{node.name}/{queue_id}" in name for name in left for node in
-               self.world.cluster.nodes.brokers for queue_id in range(fewer, 64)):
+        if any(
+            f" in {TOPIC}/{node.name}/{queue_id}" in name
+            for name in left
+            for node in self.world.cluster.nodes.brokers
+            for queue_id in range(fewer, 64)
+        ):
             return None
         return self.world.act("ChangeTopic", topic=TOPIC, read_queues=fewer)
 
@@ -134,18 +138,31 @@ class Player:
         """
         cluster = self.world.cluster
         nodes, actors = cluster.nodes, cluster.actors
-        owned = [queue for actor in actors.consumers(group) if actor.consumer is not None
-                 for queue, held in actor.consumer.process_queues.items() if queue.topic == TOPIC and not held.dropped]
-        queues = [(node.name, queue_id) for node in nodes.masters()
-                  if TOPIC in node.running.topics.table  # otherwise a power cut removed topics.json
-                  for queue_id in range(node.running.topics.table[TOPIC].read_queues)]
+        owned = [
+            queue
+            for actor in actors.consumers(group)
+            if actor.consumer is not None
+            for queue, held in actor.consumer.process_queues.items()
+            if queue.topic == TOPIC and not held.dropped
+        ]
+        queues = [
+            (node.name, queue_id)
+            for node in nodes.masters()
+            if TOPIC in node.running.topics.table  # otherwise a power cut removed topics.json
+            for queue_id in range(node.running.topics.table[TOPIC].read_queues)
+        ]
         members = {actor.client_id for actor in actors.consumers(group)}
-        known = [set(found.members) if (found := node.running.consumers.groups.get(group)) is not None else set()
-                 for node in nodes.masters()]
-        return (all(node.state == "running" and not node.clock.skew_ms for node in nodes.brokers)
-                and all(members == theirs for theirs in known)
-                and all(actor.state == "running" for actor in actors.consumers())
-                and not cluster.links.rows() and len(owned) == len(set(owned)) == len(queues))
+        known = [
+            set(found.members) if (found := node.running.consumers.groups.get(group)) is not None else set()
+            for node in nodes.masters()
+        ]
+        return (
+            all(node.state == "running" and not node.clock.skew_ms for node in nodes.brokers)
+            and all(members == theirs for theirs in known)
+            and all(actor.state == "running" for actor in actors.consumers())
+            and not cluster.links.rows()
+            and len(owned) == len(set(owned)) == len(queues)
+        )
 
     def _heal(self) -> None:
         """Everything running and fast, no new messages."""

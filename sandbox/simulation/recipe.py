@@ -39,8 +39,13 @@ class Recipe(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         record = self.origin.record
-        return {"template": record["template"], "preset": record["preset"], "seed": self.seed,
-                "acts": [act._asdict() for act in self.acts], "until_ms": self.until_ms}
+        return {
+            "template": record["template"],
+            "preset": record["preset"],
+            "seed": self.seed,
+            "acts": [act._asdict() for act in self.acts],
+            "until_ms": self.until_ms,
+        }
 
 
 class PlayedRecipe(NamedTuple):
@@ -51,8 +56,17 @@ class PlayedRecipe(NamedTuple):
 def origin_of(template: str, preset: str) -> Origin:
     """Of a sandbox that nothing was changed in.  Raises ActionRefused (422)."""
     config = HostConfig(repeatable=True)
-    record = new_record("recipe", template, preset=preset, seed=0, changes=None, limits=None, config=config,
-                        ports_taken=set(), now_ms=BEGIN_MS)
+    record = new_record(
+        "recipe",
+        template,
+        preset=preset,
+        seed=0,
+        changes=None,
+        limits=None,
+        config=config,
+        ports_taken=set(),
+        now_ms=BEGIN_MS,
+    )
     return Origin(values_of(record), config, physical_memory_bytes())
 
 
@@ -75,8 +89,10 @@ def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
 def play(recipe: Recipe) -> PlayedRecipe:
     """An act that is refused is left out."""
     run = recipe_run(recipe.origin, recipe.seed, recipe.acts, recipe.until_ms)
-    with (tempfile.TemporaryDirectory(prefix="recipe-") as scratch,
-          Rerun(run.origin, run.lines, run.rows, home=recipe.home or Path(scratch), free=True) as rerun):
+    with (
+        tempfile.TemporaryDirectory(prefix="recipe-") as scratch,
+        Rerun(run.origin, run.lines, run.rows, home=recipe.home or Path(scratch), free=True) as rerun,
+    ):
         rerun.run()
         assert rerun.sandbox is not None
         return PlayedRecipe(rerun.written(), rerun.sandbox.snapshot())

@@ -9,8 +9,9 @@ from sandbox.simulation.world import World
 PACE_MS = 100
 
 
-def recorded_frames(world: World, seconds: float, channels: Sequence[str] = (),
-                    pace_ms: int = PACE_MS) -> Iterator[Frame]:
+def recorded_frames(
+    world: World, seconds: float, channels: Sequence[str] = (), pace_ms: int = PACE_MS
+) -> Iterator[Frame]:
     """Runs the world on.  Without channels: the boards there are at each moment."""
     yield frame_of(world.cluster, channels or boards_of(world.cluster))
     for _ in range(round(seconds * 1000 / pace_ms)):

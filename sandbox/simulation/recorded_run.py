@@ -27,8 +27,9 @@ class RecordedRun:
     Channels: those of each moment.  Frames of keyframes have one, `snapshot`.
     """
 
-    def __init__(self, directory: Path, first: int, last: int, *, channels: Channels = boards_of,
-                 pace_ms: int = PACE_MS) -> None:
+    def __init__(
+        self, directory: Path, first: int, last: int, *, channels: Channels = boards_of, pace_ms: int = PACE_MS
+    ) -> None:
         self._directory, self._first, self._last = directory, first, last
         self._channels, self._pace_ms = channels, pace_ms
         self._lines, self._rows = recorded_until(directory, last)
@@ -53,15 +54,16 @@ class RecordedRun:
         for frame in self._executed(progress) if self._again else ():
             is_exact = True
             yield frame
-        yield from journal_range.keyframes(self._rows[self._again if is_exact else 0:])
+        yield from journal_range.keyframes(self._rows[self._again if is_exact else 0 :])
 
     def _executed(self, progress: Progress) -> Iterator[Frame]:
         """What the boards showed each `pace_ms` of the sandbox's clock; from a difference on, keyframes stand in."""
         rows = self._rows[: self._again]
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
         next_ms = 0
-        with Rerun(load_origin(self._directory), self._lines[: self._again], rows,
-                   home=self._directory.parents[1]) as rerun:
+        with Rerun(
+            load_origin(self._directory), self._lines[: self._again], rows, home=self._directory.parents[1]
+        ) as rerun:
             rerun.take_history(before_ms=begins_ms)
             for _ in rerun.turns():
                 sandbox = rerun.sandbox

@@ -21,10 +21,14 @@ class Replayed(NamedTuple):
 
     def row(self) -> Row:
         found = self.first_difference
-        return {"equal": found is None, "events": self.events,
-                "first_difference": None if found is None else found._asdict(),
-                "stretches": [stretch.row() for stretch in self.stretches], "engine": self.engine,
-                "speed": round(self.speed, 1)}
+        return {
+            "equal": found is None,
+            "events": self.events,
+            "first_difference": None if found is None else found._asdict(),
+            "stretches": [stretch.row() for stretch in self.stretches],
+            "engine": self.engine,
+            "speed": round(self.speed, 1),
+        }
 
 
 def replay(directory: Path, *, until: int | None = None) -> Replayed:

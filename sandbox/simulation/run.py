@@ -69,9 +69,15 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
                 at_s = world.environment.sim.time()
                 violations = [Violation("calm", f"{type(why).__name__} after {at_s:.1f} s: {why}")]
             violations += [Violation("calm", f"logged as an error: {line}") for line in errors]
-            return Result(script.seed, first_of(violations), world.environment.sim.time(), player.played,
-                          player.refused, len(player.watcher.entries),
-                          _lines(player.watcher.entries) if keep_journal else ())
+            return Result(
+                script.seed,
+                first_of(violations),
+                world.environment.sim.time(),
+                player.played,
+                player.refused,
+                len(player.watcher.entries),
+                _lines(player.watcher.entries) if keep_journal else (),
+            )
         finally:
             with suppress(Stuck):  # reported already; a blocked loop cannot end cleanly either
                 world.close()
@@ -79,8 +85,16 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
 
 def _judge(player: Player, world: World, home: Path) -> list[Violation]:
     watcher = player.watcher
-    observed = Observed(player.script.setup, watcher.entries, watcher.acks, watcher.losses, watcher.shared,
-                        player.steps, watcher.slave_starts, watcher.final())
+    observed = Observed(
+        player.script.setup,
+        watcher.entries,
+        watcher.acks,
+        watcher.losses,
+        watcher.shared,
+        player.steps,
+        watcher.slave_starts,
+        watcher.final(),
+    )
     return [*check(observed), *check_files(world, home, watcher.entries, observed.diverged())]
 
 

@@ -31,8 +31,12 @@ def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snaps
     """`before`: at the event `since`; `last`: at the end."""
     again = _again(last)
     earlier = _again(before) if before is not None else 0
-    return Figures(again - earlier if again is not None and earlier is not None else None, _lost(rows, last),
-                   longest_lock_wait((row for row in rows if row["seq"] >= since), last["at_ms"]), _lag(last))
+    return Figures(
+        again - earlier if again is not None and earlier is not None else None,
+        _lost(rows, last),
+        longest_lock_wait((row for row in rows if row["seq"] >= since), last["at_ms"]),
+        _lag(last),
+    )
 
 
 def longest_lock_wait(rows: Iterable[Row], ends_ms: int) -> LockWait | None:
@@ -52,8 +56,13 @@ def longest_lock_wait(rows: Iterable[Row], ends_ms: int) -> LockWait | None:
 
 
 def _wait(row: Row, until_ms: int, *, still: bool) -> LockWait:
-    return LockWait(until_ms - row["at_ms"], f"{row['topic']}/{row['broker']}/{row['queue_id']}", row["client_id"],
-                    row["holder"], still)
+    return LockWait(
+        until_ms - row["at_ms"],
+        f"{row['topic']}/{row['broker']}/{row['queue_id']}",
+        row["client_id"],
+        row["holder"],
+        still,
+    )
 
 
 def _again(snapshot: Snapshot) -> int | None:
@@ -72,5 +81,9 @@ def _lost(rows: list[Row], last: Snapshot) -> int:
     for row in rows:
         if row["type"] == "MessagesStored":
             stored[row["topic"], row["broker"], row["queue_id"]] += row["count"]
-    return sum(max(0, stored[topic["topic"], queue["broker"], queue["queue_id"]] - int(queue["max"]))
-               for topic in last["topics"] for queue in topic["queues"] if queue["max"] is not None)
+    return sum(
+        max(0, stored[topic["topic"], queue["broker"], queue["queue_id"]] - int(queue["max"]))
+        for topic in last["topics"]
+        for queue in topic["queues"]
+        if queue["max"] is not None
+    )

@@ -25,9 +25,12 @@ class Script(NamedTuple):
         """For people: the steps, one line each."""
         setup = self.setup
         groups = ", ".join(f"{g.name} ({g.kind}, {g.members}, {g.strategy})" for g in setup.groups)
-        head = [f"setup: {', '.join(setup.nodes)}; {', '.join(setup.name_servers)}; {setup.flush}, {setup.replication}",
-                f"topic: {setup.queues} queues on each broker; {setup.rate_per_s:g}/s {setup.selector}; latency "
-                f"{setup.latency_ms} ms", f"groups: {groups}"]
+        head = [
+            f"setup: {', '.join(setup.nodes)}; {', '.join(setup.name_servers)}; {setup.flush}, {setup.replication}",
+            f"topic: {setup.queues} queues on each broker; {setup.rate_per_s:g}/s {setup.selector}; latency "
+            f"{setup.latency_ms} ms",
+            f"groups: {groups}",
+        ]
         return head + [f"{step.at_s:7.1f} s {step.kind}: {step.action} {_shown(step.fields)}" for step in self.steps]
 
 
@@ -58,8 +61,9 @@ def _troubled(draw: Draw, chance: Chance, profile: str, ends_s: float) -> list[S
     for _ in range(low + chance.below(high - low + 1)):
         kind = chance.choice(kinds)
         at_s = chance.between(WARM_UP_S, ends_s - 10)
-        steps += [step._replace(kind=kind) if number == 0 else step
-                  for number, step in enumerate(KINDS[kind](draw, at_s))]
+        steps += [
+            step._replace(kind=kind) if number == 0 else step for number, step in enumerate(KINDS[kind](draw, at_s))
+        ]
     return steps
 
 

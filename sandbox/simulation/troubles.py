@@ -90,8 +90,9 @@ def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> FaultMaker:
     return lambda draw, at_s: [Step(at_s, "", action, fields(draw))]
 
 
-def _there_and_back(draw: Draw, at_s: float, action: str, back: str, fields: dict[str, Any], *,
-                    long: float = 0.3) -> list[Step]:
+def _there_and_back(
+    draw: Draw, at_s: float, action: str, back: str, fields: dict[str, Any], *, long: float = 0.3
+) -> list[Step]:
     return [Step(at_s, "", action, fields), Step(draw.while_s(at_s, long=long), ENDING, back, fields)]
 
 
@@ -115,8 +116,10 @@ def _crash_producer(draw: Draw, at_s: float) -> list[Step]:
 def _slow_member(draw: Draw, at_s: float) -> list[Step]:
     who = draw.member()
     slow = draw.chance.choice(((600,), UNEVEN, (2_000, 4_000)))
-    return [Step(at_s, "", "ChangeActor", {"actor": who, "work_ms": list(slow)}),
-            Step(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": who, "work_ms": list(USUAL)})]
+    return [
+        Step(at_s, "", "ChangeActor", {"actor": who, "work_ms": list(slow)}),
+        Step(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": who, "work_ms": list(USUAL)}),
+    ]
 
 
 def _slow_key(draw: Draw, at_s: float) -> list[Step]:
@@ -125,15 +128,19 @@ def _slow_key(draw: Draw, at_s: float) -> list[Step]:
     key = f"customer-{chance.below(12):02}" if draw.setup.selector == "hash" else f"order-{10 + chance.below(200)}"
     slow = {"slow_key": key, "slow_ms": chance.choice((3_000, 20_000, 70_000))}
     quick_s = draw.while_s(at_s)
-    return [*(Step(at_s, ENDING, "ChangeActor", {"actor": label} | slow) for label in group.labels),
-            *(Step(quick_s, ENDING, "ChangeActor", {"actor": label, "slow_key": ""}) for label in group.labels)]
+    return [
+        *(Step(at_s, ENDING, "ChangeActor", {"actor": label} | slow) for label in group.labels),
+        *(Step(quick_s, ENDING, "ChangeActor", {"actor": label, "slow_key": ""}) for label in group.labels),
+    ]
 
 
 def _failing(draw: Draw, at_s: float) -> list[Step]:
     who, back_s = draw.member(), draw.while_s(at_s, long=0.1)
     percent = draw.chance.choice((20, 60, 100))
-    return [Step(at_s, "", "ChangeActor", {"actor": who, "fail_percent": percent}),
-            Step(back_s, ENDING, "ChangeActor", {"actor": who, "fail_percent": 0})]
+    return [
+        Step(at_s, "", "ChangeActor", {"actor": who, "fail_percent": percent}),
+        Step(back_s, ENDING, "ChangeActor", {"actor": who, "fail_percent": 0}),
+    ]
 
 
 def _kill_broker(draw: Draw, at_s: float) -> list[Step]:
@@ -160,8 +167,10 @@ def _name_server(draw: Draw, at_s: float) -> list[Step]:
 
 def _skew(draw: Draw, at_s: float) -> list[Step]:
     fields, skew_ms = draw.broker(), draw.chance.choice((-90_000, -20_000, -2_000, 2_000, 20_000, 50_000, 200_000))
-    return [Step(at_s, "", "SkewClock", fields | {"skew_ms": skew_ms}),
-            Step(draw.while_s(at_s), ENDING, "SkewClock", fields | {"skew_ms": 0})]
+    return [
+        Step(at_s, "", "SkewClock", fields | {"skew_ms": skew_ms}),
+        Step(draw.while_s(at_s), ENDING, "SkewClock", fields | {"skew_ms": 0}),
+    ]
 
 
 def _cut(draw: Draw, at_s: float) -> list[Step]:
@@ -177,8 +186,10 @@ def _cut_one_way(draw: Draw, at_s: float) -> list[Step]:
 def _delay(draw: Draw, at_s: float) -> list[Step]:
     ends, one_way = draw.link(), draw.chance.random() < 0.4
     delay_ms = draw.chance.choice((50, 400, 1_600, 3_500))  # the last: longer than most timeouts
-    return [Step(at_s, "", "DelayLink", ends | {"delay_ms": delay_ms, "one_way": one_way}),
-            Step(draw.while_s(at_s), ENDING, "HealLink", ends)]
+    return [
+        Step(at_s, "", "DelayLink", ends | {"delay_ms": delay_ms, "one_way": one_way}),
+        Step(draw.while_s(at_s), ENDING, "HealLink", ends),
+    ]
 
 
 def _full_disk(draw: Draw, at_s: float) -> list[Step]:
@@ -193,8 +204,10 @@ def _grow(draw: Draw, at_s: float) -> list[Step]:
 def _shrink(draw: Draw, at_s: float) -> list[Step]:
     """First write queues; read queues when producers know and the queues are drained."""
     fewer = max(1, draw.setup.queues // 2)
-    return [Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
-            Step(at_s + draw.chance.between(45, 90), ENDING, SHRINK_READ, {"topic": TOPIC, "queues": fewer})]
+    return [
+        Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
+        Step(at_s + draw.chance.between(45, 90), ENDING, SHRINK_READ, {"topic": TOPIC, "queues": fewer}),
+    ]
 
 
 def _strategy(draw: Draw) -> dict[str, Any]:
@@ -209,8 +222,13 @@ def _burst(draw: Draw) -> dict[str, Any]:
 
 
 def _delayed(draw: Draw) -> dict[str, Any]:
-    return {"topic": TOPIC, "count": 5, "key": draw.burst_name(), "body_bytes": 60,
-            "delay_level": 1 + draw.chance.below(5)}
+    return {
+        "topic": TOPIC,
+        "count": 5,
+        "key": draw.burst_name(),
+        "body_bytes": 60,
+        "delay_level": 1 + draw.chance.below(5),
+    }
 
 
 KINDS: dict[str, FaultMaker] = {
@@ -245,7 +263,9 @@ KINDS: dict[str, FaultMaker] = {
 
 def kinds_for(setup: Setup, profile: str) -> list[str]:
     """Possible faults of the setup; a family's profile repeats the faults it is about."""
-    often = {"orderly": ["hang a member"] * 12 + ["slow member"] * 4 + ["burst"] * 4,
-             "concurrent": ["crash a member"] * 12 + ["slow key"] * 4 + ["burst"] * 4,
-             "power": ["power cut"] * 12 + ["burst"] * 6}.get(profile, [])
+    often = {
+        "orderly": ["hang a member"] * 12 + ["slow member"] * 4 + ["burst"] * 4,
+        "concurrent": ["crash a member"] * 12 + ["slow key"] * 4 + ["burst"] * 4,
+        "power": ["power cut"] * 12 + ["burst"] * 6,
+    }.get(profile, [])
     return [*KINDS, *often]

@@ -52,8 +52,9 @@ def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
     acts = acts_of(directory / DIRECTORY, SEEN_MS) if directory is not None else ()
     home = directory.parents[1] if directory is not None else None
     probe = Recipe(origin, "0", tuple(act for act in acts if act.at_ms <= PROBE_MS), PROBE_MS, home)
-    members = sorted({member["actor"] for group in play(probe).last["groups"] for member in group["members"]
-                      if member["actor"]})
+    members = sorted(
+        {member["actor"] for group in play(probe).last["groups"] for member in group["members"] if member["actor"]}
+    )
     if not members:
         raise ActionRefused(422, "There is no consumer to try this with.", "Add a consumer first.")
     return Basis(origin, acts, tuple(members), home)
@@ -75,14 +76,15 @@ def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
     """Without the acts that are not needed."""
     place = 0
     while place < len(tried.recipe.acts):
-        fewer = tried.recipe.acts[:place] + tried.recipe.acts[place + 1:]
+        fewer = tried.recipe.acts[:place] + tried.recipe.acts[place + 1 :]
         again = try_seed(name, tried.seed, basis, fewer)
         tried, place = (again, place) if again.cases else (tried, place + 1)
     return tried
 
 
-def try_claim(name: str, seeds: int, basis: Basis, *, workers: int,
-              progress: Progress = lambda share: None) -> dict[str, Any]:
+def try_claim(
+    name: str, seeds: int, basis: Basis, *, workers: int, progress: Progress = lambda share: None
+) -> dict[str, Any]:
     began_s = time.monotonic()
     tried: list[Tried] = []
     for one in _each(name, range(seeds), basis, workers):
@@ -91,13 +93,24 @@ def try_claim(name: str, seeds: int, basis: Basis, *, workers: int,
     broken = sorted((one for one in tried if one.cases), key=lambda one: (len(one.recipe.acts), one.seed))
     shortened = [shorten(name, one, basis) for one in broken[:SHORTENED]]
     shortest = min(shortened, key=lambda one: (len(one.recipe.acts), one.seed), default=None)
-    return {"claim": name, "seeds": seeds, "held": seeds - len(broken), "broken": len(broken),
-            "looked_at": sum(one.looked_at for one in tried),
-            "counterexample": shortest and {**shortest.recipe.row(), "cases": shortest.cases,
-                                            "sentence": shortest.sentence, "values": shortest.values},
-            "distribution": _distribution([one.cases for one in tried]),
-            "took_s": round(time.monotonic() - began_s, 1), "workers": workers,
-            "virtual_s": sum(one.recipe.until_ms for one in tried) // 1000}
+    return {
+        "claim": name,
+        "seeds": seeds,
+        "held": seeds - len(broken),
+        "broken": len(broken),
+        "looked_at": sum(one.looked_at for one in tried),
+        "counterexample": shortest
+        and {
+            **shortest.recipe.row(),
+            "cases": shortest.cases,
+            "sentence": shortest.sentence,
+            "values": shortest.values,
+        },
+        "distribution": _distribution([one.cases for one in tried]),
+        "took_s": round(time.monotonic() - began_s, 1),
+        "workers": workers,
+        "virtual_s": sum(one.recipe.until_ms for one in tried) // 1000,
+    }
 
 
 def _each(name: str, seeds: Iterable[int], basis: Basis, workers: int) -> Iterator[Tried]:

@@ -53,8 +53,9 @@ class Watcher:
                 if not held.dropped and consumer.locks.trusts(held):
                     trusting.setdefault(queue, []).append(actor.label)
         now_ms = self._world.cluster.clock.now_ms()
-        self.shared += [Shared(now_ms, group, queue, tuple(labels)) for queue, labels in sorted(trusting.items())
-                        if len(labels) > 1]
+        self.shared += [
+            Shared(now_ms, group, queue, tuple(labels)) for queue, labels in sorted(trusting.items()) if len(labels) > 1
+        ]
 
     # Stores.
 
@@ -62,8 +63,10 @@ class Watcher:
         """Inventory of the node and of its slaves, just before the cut."""
         self._before_cut[node] = self._inventory(node)
         self._slaves_then[node] = tuple(
-            self._inventory(other.node) for other in self._world.cluster.nodes.brokers
-            if other.name == node and not other.is_master and other.broker is not None)
+            self._inventory(other.node)
+            for other in self._world.cluster.nodes.brokers
+            if other.name == node and not other.is_master and other.broker is not None
+        )
 
     def started(self, node: str) -> None:
         """Called when a broker has started and recovered its files."""
@@ -101,8 +104,11 @@ class Watcher:
         return Final(
             at_ms=self._world.cluster.clock.now_ms(),
             masters={name: self._inventory(node.node) for name, node in masters.items()},
-            slaves={name: self._inventory(name) for name in slaves}, committed=committed, read_queues=read_queues,
-            unfinished=tuple(self.unfinished()))
+            slaves={name: self._inventory(name) for name in slaves},
+            committed=committed,
+            read_queues=read_queues,
+            unfinished=tuple(self.unfinished()),
+        )
 
     # End of the run.
 

@@ -83,8 +83,9 @@ class SimulatedEnvironment:
 
     def network(self, clock: Clock) -> Network:
         self._networks += 1
-        return SimNetwork(self.sim, self._chance.fork(f"network {self._networks}"), latency_ms=self._latency_ms,
-                          clock=clock)
+        return SimNetwork(
+            self.sim, self._chance.fork(f"network {self._networks}"), latency_ms=self._latency_ms, clock=clock
+        )
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
         return work()
@@ -99,25 +100,47 @@ class SimulatedEnvironment:
 class World:
     """One sandbox, created from a template and open.  Use it as a context manager, or `close` it."""
 
-    def __init__(self, home: Path, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox",
-                 latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None,
-                 changes: dict[str, object] | None = None, record: SandboxRecord | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        template: str = "empty",
+        *,
+        seed: int | str = 0,
+        preset: str = "sandbox",
+        latency_ms: tuple[float, float] = (0.0, 0.0),
+        config: HostConfig | None = None,
+        changes: dict[str, object] | None = None,
+        record: SandboxRecord | None = None,
+    ) -> None:
         """`record`, instead of a template: a sandbox with other nodes or other files."""
         self._home = home
         self._config = config or HostConfig()
         self.environment = SimulatedEnvironment(seed, latency_ms)
         self._directory = home / "sandboxes" / SLUG
         self._directory.mkdir(parents=True)
-        records.save(self._directory, record or new_record(
-            SLUG, template, preset=preset, seed=seed, changes=changes, limits=None, config=self._config,
-            ports_taken=set(), now_ms=BEGIN_MS))
+        records.save(
+            self._directory,
+            record
+            or new_record(
+                SLUG,
+                template,
+                preset=preset,
+                seed=seed,
+                changes=changes,
+                limits=None,
+                config=self._config,
+                ports_taken=set(),
+                now_ms=BEGIN_MS,
+            ),
+        )
         self.sandbox = self._opened()
 
     def __enter__(self) -> "World":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property
@@ -167,8 +190,11 @@ class World:
     def entries(self, kind: type[Event] | None = None, *, since: int = 0) -> list[Entry]:
         """The journal's entries in memory, of one kind or all."""
         journal = self.cluster.journal
-        return [entry for entry in journal.since(max(since, journal.first_in_memory))
-                if kind is None or isinstance(entry.event, kind)]
+        return [
+            entry
+            for entry in journal.since(max(since, journal.first_in_memory))
+            if kind is None or isinstance(entry.event, kind)
+        ]
 
     # Sleep, wake, crash.
 

@@ -29,9 +29,19 @@ class CleaningService:
     while it is set.  `config` may be replaced at any time.
     """
 
-    def __init__(self, config: MessageStoreConfig, *, clock: Clock, disk: Disk, journal: Journal, broker: str,
-                 commit_log: CommitLog, queues: Callable[[], Iterable[ConsumeQueue]], index: IndexService,
-                 idle: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        *,
+        clock: Clock,
+        disk: Disk,
+        journal: Journal,
+        broker: str,
+        commit_log: CommitLog,
+        queues: Callable[[], Iterable[ConsumeQueue]],
+        index: IndexService,
+        idle: Callable[[], None],
+    ) -> None:
         self.config = config
         self._clock = clock
         self._disk = disk

@@ -39,8 +39,9 @@ class CommitLog:
     `rolled` is called with every file after the first.
     """
 
-    def __init__(self, files: MappedFileQueue, *, clock: Clock, store_host: bytes,
-                 rolled: Callable[[MappedFile], None]) -> None:
+    def __init__(
+        self, files: MappedFileQueue, *, clock: Clock, store_host: bytes, rolled: Callable[[MappedFile], None]
+    ) -> None:
         self.files = files
         self._all = files.files
         self._clock = clock
@@ -85,8 +86,9 @@ class CommitLog:
         file.wrote = at + size  # last: until here the record does not exist
         return physical, now_ms
 
-    def append_batch(self, batch: InboundBatch, sizes: list[int], topic: bytes,
-                     queue_offset: int) -> tuple[list[int], int]:
+    def append_batch(
+        self, batch: InboundBatch, sizes: list[int], topic: bytes, queue_offset: int
+    ) -> tuple[list[int], int]:
         """Write the records of one batch in sequence in one file; returns the start of each.  Raises StoreFull."""
         size = sum(sizes)
         file = self._file_for(size)

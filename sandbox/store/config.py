@@ -66,8 +66,25 @@ class MessageStoreConfig:
 
     check_crc_on_recover: bool = True
     delay_levels_ms: tuple[int, ...] = (
-        1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000, 360_000, 420_000, 480_000, 540_000,
-        600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000)
+        1_000,
+        5_000,
+        10_000,
+        30_000,
+        60_000,
+        120_000,
+        180_000,
+        240_000,
+        300_000,
+        360_000,
+        420_000,
+        480_000,
+        540_000,
+        600_000,
+        1_200_000,
+        1_800_000,
+        3_600_000,
+        7_200_000,
+    )
 
     store_limit_bytes: int | None = None  # replaces the disk's size; None: the real disk
     max_mapped_files: int = 48  # mapped at once; each costs a file descriptor

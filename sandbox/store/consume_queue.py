@@ -59,8 +59,9 @@ class ConsumeQueue:
             if queue_offset < self.max_offset:
                 log.warning("queue %s/%d has offset %d already", self.topic, self.queue_id, queue_offset)
                 return
-            log.warning("queue %s/%d: offset %d leaves a gap after %d", self.topic, self.queue_id, queue_offset,
-                        self.max_offset)
+            log.warning(
+                "queue %s/%d: offset %d leaves a gap after %d", self.topic, self.queue_id, queue_offset, self.max_offset
+            )
         done, end = 0, len(units)
         try:
             while done < end:

@@ -11,7 +11,7 @@ NOTE = "note"  # normal in a store that is open, or was not closed, or whose clo
 
 _CODES = {
     ERROR: "crc unreadable gap torn_record garbled missing_unit wrong_unit orphan_unit two_records missing_entry "
-           "missing_file wrong_entry wrong_time wrong_header wrong_slot broken_chain unknown_shape",
+    "missing_file wrong_entry wrong_time wrong_header wrong_slot broken_chain unknown_shape",
     WARNING: "file_sizes odd_entry torn_tail checkpoint_ahead no_configuration index_order",
     NOTE: "behind no_queue no_index time_goes_back orphan_entry",
 }
@@ -85,8 +85,11 @@ def missing_unit_text(queue_offset: int, physical: int) -> str:
 
 def wrong_unit_text(queue_offset: int, actual: QueueUnit, expected: QueueUnit) -> str:
     """The differences, as text."""
-    fields = [f"{name} {was}, the record says {should}" for name, was, should
-              in zip(QueueUnit._fields, actual, expected, strict=True) if was != should]
+    fields = [
+        f"{name} {was}, the record says {should}"
+        for name, was, should in zip(QueueUnit._fields, actual, expected, strict=True)
+        if was != should
+    ]
     return f"offset {queue_offset}: " + "; ".join(fields)
 
 
@@ -136,8 +139,10 @@ def stray_entry_text(physical: int, before: int, after: int) -> str:
     return f"points to {physical}, the entries around it to {before} and {after}"
 
 
-UNKNOWN_SHAPE_TEXT = ("nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
-                      "(store_audit --option index_slots=N, mqstore --index-slots N)")
+UNKNOWN_SHAPE_TEXT = (
+    "nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
+    "(store_audit --option index_slots=N, mqstore --index-slots N)"
+)
 
 
 def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
@@ -146,6 +151,8 @@ def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
     RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an empty file that is the last, as `sandbox.store` does.
     """
     if size_bytes == 0 and is_last:
-        return ("the file is empty: RocketMQ before 5.1.3, 4.9.8 too, refuses to start on it; RocketMQ from 5.1.3 on "
-                "and QueueViz's broker delete it and start")
+        return (
+            "the file is empty: RocketMQ before 5.1.3, 4.9.8 too, refuses to start on it; RocketMQ from 5.1.3 on "
+            "and QueueViz's broker delete it and start"
+        )
     return "files differ in size: RocketMQ, 4.9.8 and 5.x, and QueueViz's broker refuse to start on them"

@@ -44,9 +44,17 @@ class FlushService:
     meanwhile are all served by the next one (group commit).
     """
 
-    def __init__(self, config: MessageStoreConfig, *, clock: Clock, disk: Disk, flusher: Flusher,
-                 log_files: MappedFileQueue, queues: Callable[[], Iterable[ConsumeQueue]],
-                 checkpoint: StoreCheckpoint) -> None:
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        *,
+        clock: Clock,
+        disk: Disk,
+        flusher: Flusher,
+        log_files: MappedFileQueue,
+        queues: Callable[[], Iterable[ConsumeQueue]],
+        checkpoint: StoreCheckpoint,
+    ) -> None:
         self._config = config
         self._clock = clock
         self._disk = disk
@@ -99,8 +107,9 @@ class FlushService:
 
     def _watch_queues(self) -> None:
         if self._queue_timer is None:
-            self._queue_timer = self._clock.call_later(self._config.flush_consume_queue_interval_ms / 1000,
-                                                       self._queue_tick)
+            self._queue_timer = self._clock.call_later(
+                self._config.flush_consume_queue_interval_ms / 1000, self._queue_tick
+            )
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
         """Call `done(True)` once the log is durable up to there, `done(False)` if that takes too long."""
@@ -108,8 +117,9 @@ class FlushService:
             done(True)
             return
         waiting = _Waiting(physical_end, done)
-        waiting.timer = self._clock.call_later(self._config.sync_flush_timeout_ms / 1000,
-                                               lambda: self._give_up(waiting))
+        waiting.timer = self._clock.call_later(
+            self._config.sync_flush_timeout_ms / 1000, lambda: self._give_up(waiting)
+        )
         self._waiting.append(waiting)
         if self._group_timer is None:  # after this turn, so that one flush serves all requests of the turn
             self._group_timer = self._clock.call_later(0, self._flush_group)
@@ -198,8 +208,9 @@ class FlushService:
         if dirty or thorough:
             self._submit(dirty, [], lambda failure: self._queues_done(dirty, failure, logics_ms, thorough=thorough))
         if left or self._checkpoint.behind:
-            self._queue_timer = self._clock.call_later(self._config.flush_consume_queue_interval_ms / 1000,
-                                                       self._queue_tick)
+            self._queue_timer = self._clock.call_later(
+                self._config.flush_consume_queue_interval_ms / 1000, self._queue_tick
+            )
 
     def _queues_done(self, dirty: Dirty, failure: BaseException | None, logics_ms: int, *, thorough: bool) -> None:
         if failure is not None:

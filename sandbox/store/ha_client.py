@@ -79,8 +79,9 @@ class HAClient:
             self._try_later()
             return
         self._opening = True
-        self._connector.open_bytes(self.master_address, self._heard, self._lost,
-                                   lambda channel: self.inbox.take(lambda: self._opened(channel)))
+        self._connector.open_bytes(
+            self.master_address, self._heard, self._lost, lambda channel: self.inbox.take(lambda: self._opened(channel))
+        )
 
     def _try_later(self) -> None:
         self._try_timer = self._clock.call_later(TRY_EVERY_S, self._try)

@@ -21,8 +21,7 @@ _JUST_AFTER_S = 0.001  # RocketMQ checks whether more than this many millisecond
 
 
 class SlaveLink(NamedTuple):
-    """A link for snapshots.  `acked`: the slave's end of log, None before its report; `state`: connected, behind.
-    """
+    """A link for snapshots.  `acked`: the slave's end of log, None before its report; `state`: connected, behind."""
 
     slave_id: int
     remote: str  # ip:port it connected from
@@ -38,9 +37,18 @@ class HALink:
     `changed(link, state)` when the link becomes connected (first request) or behind, `gone(link)` at its end.
     """
 
-    def __init__(self, channel: ByteChannel, commit_log: CommitLog, config: MessageStoreConfig, clock: Clock, *,
-                 slave_id: int, acknowledged: Callable[[int], None], changed: Callable[["HALink", str], None],
-                 gone: Callable[["HALink"], None]) -> None:
+    def __init__(
+        self,
+        channel: ByteChannel,
+        commit_log: CommitLog,
+        config: MessageStoreConfig,
+        clock: Clock,
+        *,
+        slave_id: int,
+        acknowledged: Callable[[int], None],
+        changed: Callable[["HALink", str], None],
+        gone: Callable[["HALink"], None],
+    ) -> None:
         self.channel = channel
         self.slave_id = slave_id
         self.acked: int | None = None

@@ -23,8 +23,9 @@ class HAService:
     `slave_id_of(remote)` may know it (0: unknown); else it is the lowest free number from 1 on.
     """
 
-    def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, *, clock: Clock, journal: Journal,
-                 broker: str) -> None:
+    def __init__(
+        self, config: MessageStoreConfig, commit_log: CommitLog, *, clock: Clock, journal: Journal, broker: str
+    ) -> None:
         self._config = config
         self._log = commit_log
         self._clock = clock
@@ -83,8 +84,10 @@ class HAService:
             return
         if self._wake_timer is None:  # after this turn, so that one block carries all puts of the turn
             self._wake_timer = self._clock.call_later(0, self._wake)
-        self._waits.when_acknowledged(physical_end, lambda in_time: done(
-            PutMessageStatus.PUT_OK if in_time else PutMessageStatus.FLUSH_SLAVE_TIMEOUT))
+        self._waits.when_acknowledged(
+            physical_end,
+            lambda in_time: done(PutMessageStatus.PUT_OK if in_time else PutMessageStatus.FLUSH_SLAVE_TIMEOUT),
+        )
 
     def is_slave_ok(self, physical_end: int) -> bool:
         """Whether a slave is connected and not too far behind.  One without a report yet counts, too."""
@@ -109,8 +112,16 @@ class HAService:
         if len(self._links) >= MAX_LINKS:
             channel.close()
             return
-        self._links[channel] = HALink(channel, self._log, self._config, self._clock, slave_id=self._id_of(channel),
-                                      acknowledged=self._waits.acknowledge, changed=self._report, gone=self._gone)
+        self._links[channel] = HALink(
+            channel,
+            self._log,
+            self._config,
+            self._clock,
+            slave_id=self._id_of(channel),
+            acknowledged=self._waits.acknowledge,
+            changed=self._report,
+            gone=self._gone,
+        )
 
     def _id_of(self, channel: ByteChannel) -> int:
         known = self.slave_id_of(channel.remote)
@@ -136,8 +147,9 @@ class HAService:
             self._report(link, "lost")
 
     def _report(self, link: HALink, state: str) -> None:
-        self._journal.write(ReplicationChanged(broker=self._broker, slave_id=link.slave_id, state=state,
-                                               behind_bytes=link.behind_bytes))
+        self._journal.write(
+            ReplicationChanged(broker=self._broker, slave_id=link.slave_id, state=state, behind_bytes=link.behind_bytes)
+        )
 
     def _wake(self) -> None:
         self._wake_timer = None

@@ -51,8 +51,11 @@ class Stretch(NamedTuple):
         return self.begin - 1, self.end
 
     def finding(self, keys: Keys) -> Finding:
-        text = (f"no entry for {keys.number} keys of the records from {keys.first} to {keys.last}, {self.beside}"
-                if keys.number > 1 else f"no entry for a key of the record at {keys.first}, {self.beside}")
+        text = (
+            f"no entry for {keys.number} keys of the records from {keys.first} to {keys.last}, {self.beside}"
+            if keys.number > 1
+            else f"no entry for a key of the record at {keys.first}, {self.beside}"
+        )
         return finding(self.kind, self.where, self.position, text)
 
 
@@ -87,12 +90,35 @@ def uncovered(files: IndexFiles, unread: Set[str], *, log_start: int, in_use: bo
     if in_use:
         return between
     (first, header), (last, _) = files[0], files[-1]
-    before = [Stretch(log_start, _begin(first, header), "missing_entry", f"index/{first.name}", first.entry_position(1),
-                      "before entry 1")] if not any(name < first.name for name in unread) else []
+    before = (
+        [
+            Stretch(
+                log_start,
+                _begin(first, header),
+                "missing_entry",
+                f"index/{first.name}",
+                first.entry_position(1),
+                "before entry 1",
+            )
+        ]
+        if not any(name < first.name for name in unread)
+        else []
+    )
     number = files[-1][1].index_count - 1
-    behind = [Stretch(_end(*files[-1]) + 1, MAX_POSITION, "missing_entry", f"index/{last.name}",
-                      last.entry_position(number + 1), f"behind entry {number}")
-              ] if not any(name > last.name for name in unread) else []
+    behind = (
+        [
+            Stretch(
+                _end(*files[-1]) + 1,
+                MAX_POSITION,
+                "missing_entry",
+                f"index/{last.name}",
+                last.entry_position(number + 1),
+                f"behind entry {number}",
+            )
+        ]
+        if not any(name > last.name for name in unread)
+        else []
+    )
     return [one for one in (*before, *between, *behind) if one.begin < one.end]
 
 
@@ -104,11 +130,23 @@ def _between(files: IndexFiles, unread: Set[str]) -> Iterator[Stretch]:
             continue
         if after.counts_from(ends):
             number = ends.index_count - 1
-            yield Stretch(begin, end, "missing_entry", f"index/{before.name}", before.entry_position(number + 1),
-                          f"behind entry {number}")
+            yield Stretch(
+                begin,
+                end,
+                "missing_entry",
+                f"index/{before.name}",
+                before.entry_position(number + 1),
+                f"behind entry {number}",
+            )
         else:
-            yield Stretch(begin, end, "missing_file", f"index/{after.name}", after.entry_position(1),
-                          f"behind {before.name}, and entry 1 does not count from its end: a file is missing")
+            yield Stretch(
+                begin,
+                end,
+                "missing_file",
+                f"index/{after.name}",
+                after.entry_position(1),
+                f"behind {before.name}, and entry 1 does not count from its end: a file is missing",
+            )
 
 
 def _begin(file: IndexFileReader, header: IndexHeader) -> int:

@@ -81,8 +81,9 @@ class IndexFile:
 
     def load(self) -> None:
         """Read the header; an entry count of 0 is read as 1."""
-        (self.begin_ms, self.end_ms, self.begin_physical, self.end_physical, self.slots_used,
-         count) = _HEADER.unpack_from(self._pool.view(self.file), 0)
+        (self.begin_ms, self.end_ms, self.begin_physical, self.end_physical, self.slots_used, count) = (
+            _HEADER.unpack_from(self._pool.view(self.file), 0)
+        )
         self.index_count = max(count, 1)
 
     def begin_after(self, before: "IndexFile | None") -> None:
@@ -136,8 +137,9 @@ class IndexFile:
         if max(previous) >= first_no:  # a slot used twice in this run; or an invalid one, which counts as empty
             previous = [before if before <= no else 0 for before, no in zip(previous, numbers, strict=True)]
         last_ms, last_physical, entry_at = times[-1], physicals[-1], self._entries_at + first_no * ENTRY_BYTES
-        diffs: Iterable[int] = (repeat(self._seconds(last_ms)) if times.count(last_ms) == len(times)
-                                else map(self._seconds, times))
+        diffs: Iterable[int] = (
+            repeat(self._seconds(last_ms)) if times.count(last_ms) == len(times) else map(self._seconds, times)
+        )
         entries = b"".join(map(_ENTRY.pack, hashes, physicals, diffs, previous))
         view[entry_at : entry_at + len(entries)] = entries
         self.slots_used += previous.count(0)
@@ -166,14 +168,24 @@ class IndexFile:
         return min((store_ms - begin_ms) // 1000, _MAX_INT) if store_ms > begin_ms > 0 else 0
 
     def _write_header(self, view: memoryview) -> None:
-        _HEADER.pack_into(view, 0, self.begin_ms, self.end_ms, self.begin_physical, self.end_physical,
-                          self.slots_used, self.index_count)
+        _HEADER.pack_into(
+            view,
+            0,
+            self.begin_ms,
+            self.end_ms,
+            self.begin_physical,
+            self.end_physical,
+            self.slots_used,
+            self.index_count,
+        )
 
     def touches(self, begin_ms: int, end_ms: int) -> bool:
         """Whether [begin, end] overlaps the file's own times, by RocketMQ's three tests."""
-        return ((begin_ms < self.begin_ms and end_ms > self.end_ms)
-                or self.begin_ms <= begin_ms <= self.end_ms
-                or self.begin_ms <= end_ms <= self.end_ms)
+        return (
+            (begin_ms < self.begin_ms and end_ms > self.end_ms)
+            or self.begin_ms <= begin_ms <= self.end_ms
+            or self.begin_ms <= end_ms <= self.end_ms
+        )
 
     def slot_of(self, key_hash: int) -> tuple[int, int, int]:
         """Number, position and value of the slot of a hash."""

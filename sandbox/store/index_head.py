@@ -20,12 +20,20 @@ class Head(NamedTuple):
 
 def head_findings(name: str, header: IndexHeader, head: Head, *, in_use: bool) -> Iterator[Finding]:
     """In a store in use the end is in motion."""
-    said = [(BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, head.begin_physical),
-            (BEGIN_MS_AT, "begins at the time", header.begin_ms, head.begin_ms)]
+    said = [
+        (BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, head.begin_physical),
+        (BEGIN_MS_AT, "begins at the time", header.begin_ms, head.begin_ms),
+    ]
     if not in_use:
-        said += [(END_PHYSICAL_AT, "ends at", header.end_physical, head.end_physical),
-                 (END_MS_AT, "ends at the time", header.end_ms, head.end_ms)]
+        said += [
+            (END_PHYSICAL_AT, "ends at", header.end_physical, head.end_physical),
+            (END_MS_AT, "ends at the time", header.end_ms, head.end_ms),
+        ]
     for position, verb, value, should in said:
         if should is not None and value != should:
-            yield finding("wrong_header", f"index/{name}", position,
-                          f"by the header the file {verb} {value}, by its entries at {should}")
+            yield finding(
+                "wrong_header",
+                f"index/{name}",
+                position,
+                f"by the header the file {verb} {value}, by its entries at {should}",
+            )

@@ -26,8 +26,16 @@ HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: does th
 class IndexService:
     """RocketMQ: `IndexService`.  `rolled` is called with a full file and the one after it."""
 
-    def __init__(self, disk: Disk, pool: MapPool, config: MessageStoreConfig, clock: Clock, *,
-                 rolled: Callable[[IndexFile, IndexFile], None], has_key: HasKey) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        pool: MapPool,
+        config: MessageStoreConfig,
+        clock: Clock,
+        *,
+        rolled: Callable[[IndexFile, IndexFile], None],
+        has_key: HasKey,
+    ) -> None:
         self._disk = disk
         self._pool = pool
         self._config = config
@@ -128,8 +136,9 @@ class IndexService:
         """The same search with every step kept, and with the records read."""
         return self._walk(topic, key, MAX_FOUND, begin_ms, end_ms, has_key=self._has_key)
 
-    def _walk(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int, *,
-              has_key: HasKey | None) -> IndexWalk:
+    def _walk(
+        self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int, *, has_key: HasKey | None
+    ) -> IndexWalk:
         text = f"{topic}#{key}"
         key_hash = index_key_hash(text)
         found: list[int] = []
@@ -149,15 +158,37 @@ class IndexService:
                         if has_key is not None and not has_key(step.physical_offset, topic, key):
                             step = step._replace(verdict="other_key")
                     chain.append(step)
-            walked.append(FileWalk(file.name, file.begin_ms, file.end_ms, searched,
-                                   "in_range" if searched else "out_of_range", file.slots, *slot, tuple(chain)))
+            walked.append(
+                FileWalk(
+                    file.name,
+                    file.begin_ms,
+                    file.end_ms,
+                    searched,
+                    "in_range" if searched else "out_of_range",
+                    file.slots,
+                    *slot,
+                    tuple(chain),
+                )
+            )
             if file.begin_ms < begin_ms or len(found) >= max_count:
                 ended = "enough" if len(found) >= max_count else "begin_passed"
                 walked += [_unreached(older, key_hash) for older in reversed(self.files[:position])]
                 break
         newest = self.files[-1] if self.files else None
-        return IndexWalk(topic, key, text, java_hash(text), key_hash, begin_ms, end_ms, tuple(walked), tuple(found),
-                         ended, newest.end_ms if newest else 0, newest.end_physical if newest else 0)
+        return IndexWalk(
+            topic,
+            key,
+            text,
+            java_hash(text),
+            key_hash,
+            begin_ms,
+            end_ms,
+            tuple(walked),
+            tuple(found),
+            ended,
+            newest.end_ms if newest else 0,
+            newest.end_physical if newest else 0,
+        )
 
     def delete_expired(self, log_min_offset: int) -> list[IndexFile]:
         """Delete files, but not the newest, whose last record is deleted."""

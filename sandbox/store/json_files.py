@@ -18,8 +18,12 @@ ASIDE = ".damaged"  # and a number from the second on: files whose loss was acce
 DEEPEST = 12  # nested lists and maps; no table has so many levels
 
 WHYS = {
-    "missing": "is missing", "empty": "is empty", "nul_bytes": "holds only NUL bytes", "not_json": "holds no JSON",
-    "not_a_table": "holds JSON that is no such table", "not_readable": "cannot be opened or read",
+    "missing": "is missing",
+    "empty": "is empty",
+    "nul_bytes": "holds only NUL bytes",
+    "not_json": "holds no JSON",
+    "not_a_table": "holds JSON that is no such table",
+    "not_readable": "cannot be opened or read",
 }
 """Faults of a file, as the end of a sentence about it."""
 NOTHING = frozenset({"missing", "empty"})

@@ -21,11 +21,25 @@ class MappedFile:
     `flushed` survive a power cut.  Beyond `reserved` nothing may be written to `view` before `pool.reserve`.
     """
 
-    __slots__ = ("base", "directory", "flushed", "large_pages", "mapped", "modified_ms", "path", "reserved", "size",
-                 "store_ms", "used", "view", "wrote")
+    __slots__ = (
+        "base",
+        "directory",
+        "flushed",
+        "large_pages",
+        "mapped",
+        "modified_ms",
+        "path",
+        "reserved",
+        "size",
+        "store_ms",
+        "used",
+        "view",
+        "wrote",
+    )
 
-    def __init__(self, directory: str, base: int, size: int, *, modified_ms: int = 0,
-                 large_pages: bool = False) -> None:
+    def __init__(
+        self, directory: str, base: int, size: int, *, modified_ms: int = 0, large_pages: bool = False
+    ) -> None:
         self.directory = directory
         self.path = f"{directory}/{file_name(base)}"
         self.base = base

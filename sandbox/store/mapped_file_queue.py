@@ -21,8 +21,9 @@ class MappedFileQueue:
     The file of an offset is found by division, as names are multiples of the size.
     """
 
-    def __init__(self, disk: Disk, pool: MapPool, directory: str, file_bytes: int, *,
-                 large_pages: bool = False) -> None:
+    def __init__(
+        self, disk: Disk, pool: MapPool, directory: str, file_bytes: int, *, large_pages: bool = False
+    ) -> None:
         self.disk = disk
         self.pool = pool
         self.directory = directory
@@ -42,8 +43,13 @@ class MappedFileQueue:
                 continue
             if size != self.file_bytes:
                 raise StoreError(f"{path} has {size} bytes; this store is configured for files of {self.file_bytes}")
-            file = MappedFile(self.directory, int(name), self.file_bytes, modified_ms=self.disk.modified_ms(path),
-                              large_pages=self.large_pages)
+            file = MappedFile(
+                self.directory,
+                int(name),
+                self.file_bytes,
+                modified_ms=self.disk.modified_ms(path),
+                large_pages=self.large_pages,
+            )
             file.wrote = file.flushed = file.size
             self.files.append(file)
 

@@ -54,8 +54,18 @@ class MessageStore:
     the events of what it dispatches were written by the master.
     """
 
-    def __init__(self, config: MessageStoreConfig, *, disk: Disk, clock: Clock, journal: Journal, broker: str,
-                 broker_id: int, store_host: bytes, flusher: Flusher) -> None:
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        *,
+        disk: Disk,
+        clock: Clock,
+        journal: Journal,
+        broker: str,
+        broker_id: int,
+        store_host: bytes,
+        flusher: Flusher,
+    ) -> None:
         self.config = config
         self.disk = disk
         self.broker = broker
@@ -69,27 +79,51 @@ class MessageStore:
         self.recovered: RecoveryReport | None = None
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.pool = MapPool(disk, config.max_mapped_files)
-        files = MappedFileQueue(disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes,
-                                large_pages=use_large_pages(config))
+        files = MappedFileQueue(
+            disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes, large_pages=use_large_pages(config)
+        )
         self.log = CommitLog(files, clock=clock, store_host=store_host, rolled=self._log_rolled)
         self.index = IndexService(disk, self.pool, config, clock, rolled=self._index_rolled, has_key=self._has_key)
         self.checkpoint = StoreCheckpoint(disk)
-        self.reput = ReputMessageService(self.log, self, self.index, journal, broker=broker,
-                                         delay_levels_ms=config.delay_levels_ms, index_enable=config.index_enable,
-                                         stuck=lambda stuck: self._set_failing("dispatch", stuck))
-        self.flush = FlushService(config, clock=clock, disk=disk, flusher=flusher, log_files=files,
-                                  queues=self._queues.values, checkpoint=self.checkpoint)
+        self.reput = ReputMessageService(
+            self.log,
+            self,
+            self.index,
+            journal,
+            broker=broker,
+            delay_levels_ms=config.delay_levels_ms,
+            index_enable=config.index_enable,
+            stuck=lambda stuck: self._set_failing("dispatch", stuck),
+        )
+        self.flush = FlushService(
+            config,
+            clock=clock,
+            disk=disk,
+            flusher=flusher,
+            log_files=files,
+            queues=self._queues.values,
+            checkpoint=self.checkpoint,
+        )
         self.flush.logics_ms = lambda: self.reput.dispatched_ms
         self.flush.failing = lambda broken: self._set_failing("flush", broken)
-        self.cleaning = CleaningService(config, clock=clock, disk=disk, journal=journal, broker=self.node,
-                                        commit_log=self.log, queues=self._queues.values, index=self.index,
-                                        idle=self._look_around)
+        self.cleaning = CleaningService(
+            config,
+            clock=clock,
+            disk=disk,
+            journal=journal,
+            broker=self.node,
+            commit_log=self.log,
+            queues=self._queues.values,
+            index=self.index,
+            idle=self._look_around,
+        )
         self.ha = HAService(config, self.log, clock=clock, journal=journal, broker=broker)
         self.safety = PutSafety(config.flush, self.role, self.flush, self.ha)
         self.unanswered = Unanswered()
         self.stats = StoreStats(clock, config.utc_offset_minutes)
-        self._writer = MessageWriter(config, self.log, self.reput, self.cleaning, self.stats,
-                                     refuses=self.role == SLAVE)
+        self._writer = MessageWriter(
+            config, self.log, self.reput, self.cleaning, self.stats, refuses=self.role == SLAVE
+        )
         self._reader = QueueReader(config, self.log, self._queues)
 
     # Life cycle.
@@ -102,8 +136,17 @@ class MessageStore:
         except BaseException:
             self.crash()
             raise
-        self._journal.write(RecoveryDone(self.broker, self.broker_id, report.kind, report.from_offset,
-                                         report.truncated_bytes, report.messages, report.steps))
+        self._journal.write(
+            RecoveryDone(
+                self.broker,
+                self.broker_id,
+                report.kind,
+                report.from_offset,
+                report.truncated_bytes,
+                report.messages,
+                report.steps,
+            )
+        )
         self._writer.opened = True
         return report
 
@@ -225,8 +268,9 @@ class MessageStore:
 
     # Reading.
 
-    def get_message(self, topic: str, queue_id: int, offset: int, max_messages: int,
-                    wanted: MessageFilter | None) -> GetResult:
+    def get_message(
+        self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None
+    ) -> GetResult:
         """The result of a pull from `offset` (spec broker-behaviour 3.2), as a master answers it."""
         return self._reader.get(topic, queue_id, offset, max_messages, wanted)
 

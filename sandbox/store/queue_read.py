@@ -18,8 +18,9 @@ _SCAN_BYTES = 16_000  # of queue entries in one read, or 20 per requested messag
 class QueueReader:
     """RocketMQ: `DefaultMessageStore.getMessage`, `ConsumeQueue.getOffsetInQueueByTime`."""
 
-    def __init__(self, config: MessageStoreConfig, log: CommitLog,
-                 queues: Mapping[tuple[str, int], ConsumeQueue]) -> None:
+    def __init__(
+        self, config: MessageStoreConfig, log: CommitLog, queues: Mapping[tuple[str, int], ConsumeQueue]
+    ) -> None:
         self._config = config
         self._log = log
         self._queues = queues
@@ -48,8 +49,18 @@ class QueueReader:
         scan.run(units)
         first = offset + scan.first if scan.first >= 0 else -1
         cold = self._log.max_offset - scan.last_physical > self._in_memory_bytes
-        return GetResult(scan.status, offset + scan.scanned, low, high, scan.records(), scan.count, first,
-                         scan.skipped, scan.refused, cold)
+        return GetResult(
+            scan.status,
+            offset + scan.scanned,
+            low,
+            high,
+            scan.records(),
+            scan.count,
+            first,
+            scan.skipped,
+            scan.refused,
+            cold,
+        )
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
         """The nearest message in the file whose last change is not before `at_ms`; 0 for an unknown queue.
@@ -103,8 +114,14 @@ class QueueReader:
 class _Scan:
     """One pass over queue entries, collecting records up to a limit."""
 
-    def __init__(self, config: MessageStoreConfig, log: CommitLog, max_messages: int, wanted: MessageFilter | None,
-                 in_memory_bytes: int) -> None:
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        log: CommitLog,
+        max_messages: int,
+        wanted: MessageFilter | None,
+        in_memory_bytes: int,
+    ) -> None:
         self._config = config
         self._log = log
         self._max_messages = max_messages

@@ -89,8 +89,7 @@ class StoreReader:
         return self.log.end_after(self._last_queued_end())
 
     def records(self, start: int | None = None) -> Iterator[StoredMessage]:
-        """Every record of the log from `start` in arrival order, also those in no queue, up to an invalid one.
-        """
+        """Every record of the log from `start` in arrival order, also those in no queue, up to an invalid one."""
         self.log.run.refresh()
         with suppress(CorruptRecord):  # a topic that is not UTF-8
             for item in self.log.walk(start):

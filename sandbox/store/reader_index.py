@@ -51,8 +51,7 @@ class IndexEntry(NamedTuple):
 
 
 class IndexFileReader:
-    """One index file.  It does not store its number of slots: known sizes are tried first, then the entries decide.
-    """
+    """One index file.  It does not store its number of slots: known sizes are tried first, then the entries decide."""
 
     def __init__(self, path: Path, size_bytes: int, opened: OpenFiles, slots: int | None = None) -> None:
         self.path = path
@@ -84,8 +83,13 @@ class IndexFileReader:
         if self.size_bytes < HEADER_BYTES:
             return finding("file_sizes", where, self.size_bytes, "the file ends within its header")
         if self.is_miscounted():
-            return finding("wrong_header", where, COUNT_AT, "by the header the next entry is "
-                           f"{self.header_as_it_stands().index_count}, in a file with room for {self.entries}")
+            return finding(
+                "wrong_header",
+                where,
+                COUNT_AT,
+                "by the header the next entry is "
+                f"{self.header_as_it_stands().index_count}, in a file with room for {self.entries}",
+            )
         return None
 
     def counts_from(self, before: IndexHeader) -> bool:
@@ -203,8 +207,12 @@ def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) ->
     found, _ = named_files_in(directory, NAME_DIGITS)
     files = [IndexFileReader(Path(path), size, opened, slots) for path, size in found]
     slots_of = {file.size_bytes: file.slots for file in files if file.slots > 1}
-    return [file if file.slots > 1 or file.size_bytes not in slots_of else
-            IndexFileReader(file.path, file.size_bytes, opened, slots_of[file.size_bytes]) for file in files]
+    return [
+        file
+        if file.slots > 1 or file.size_bytes not in slots_of
+        else IndexFileReader(file.path, file.size_bytes, opened, slots_of[file.size_bytes])
+        for file in files
+    ]
 
 
 def keys_of(message: StoredMessage) -> list[str]:

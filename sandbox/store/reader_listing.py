@@ -60,8 +60,10 @@ def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
             odd.append(Odd(one[2], "it begins within the file before"))
         else:
             run.append(one)
-    return [StoreFile(path, start, size, start + size if after is None else min(start + size, after[0]))
-            for (start, size, path), after in zip_longest(run, run[1:])], odd
+    return [
+        StoreFile(path, start, size, start + size if after is None else min(start + size, after[0]))
+        for (start, size, path), after in zip_longest(run, run[1:])
+    ], odd
 
 
 def commonest_length(files: Iterable[tuple[int, int]]) -> int:

@@ -81,8 +81,7 @@ class LogReader:
         return trusted
 
     def walk(self, start: int | None = None, *, check_crc: bool = True) -> Iterator[Item]:
-        """Everything from `start`, in order.  The last item is the Broken that ended the walk, if one did.
-        """
+        """Everything from `start`, in order.  The last item is the Broken that ended the walk, if one did."""
         at = self.min_offset if start is None else start
         data, base = b"", at
         while (file := self.run.find(at)) is not None:

@@ -139,6 +139,7 @@ class ConsumeQueueReader:
 
         Messages are taken to lie in the order of their store times, as RocketMQ takes them.
         """
+
         def is_late(place: int, unit: QueueUnit) -> bool | None:
             record = self._record(place, unit)
             return None if record is None else record.store_ms >= at_ms
@@ -150,6 +151,7 @@ class ConsumeQueueReader:
 
         Single wrong answers do not move it; None is no answer.
         """
+
         def asked(start: int, stop: int, most: int) -> list[tuple[int, bool]]:
             answers = ((place, is_such(place, unit)) for place, unit in self.units(start, stop))
             return list(islice(((place, such) for place, such in answers if such is not None), most))

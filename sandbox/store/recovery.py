@@ -27,8 +27,14 @@ _LONG = Struct(">q")
 class Recovery:
     """One recovery.  RocketMQ: `CommitLog.recoverNormally`, `recoverAbnormally`, `ConsumeQueue.recover`."""
 
-    def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, checkpoint: StoreCheckpoint,
-                 reput: ReputMessageService, index: IndexService) -> None:
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        commit_log: CommitLog,
+        checkpoint: StoreCheckpoint,
+        reput: ReputMessageService,
+        index: IndexService,
+    ) -> None:
         self._config = config
         self._index = index
         self._log = commit_log

@@ -64,8 +64,18 @@ class ReputMessageService:
     ways use `_build_all`, and a test compares their bytes.
     """
 
-    def __init__(self, log: CommitLog, queues: Queues, index: IndexService, journal: Journal, *, broker: str,
-                 delay_levels_ms: tuple[int, ...], index_enable: bool, stuck: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        log: CommitLog,
+        queues: Queues,
+        index: IndexService,
+        journal: Journal,
+        *,
+        broker: str,
+        delay_levels_ms: tuple[int, ...],
+        index_enable: bool,
+        stuck: Callable[[bool], None],
+    ) -> None:
         self._set_stuck = stuck
         self._stuck = False
         self._log = log
@@ -85,8 +95,16 @@ class ReputMessageService:
         self.on_arrival: Arrival | None = None
         self.awaited: Container[tuple[str, int]] | None = None  # queues whose messages are reported; None: all
 
-    def add(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, store_ms: int, physical: int, size: int,
-            text: bytes) -> None:
+    def add(
+        self,
+        queue: tuple[str, int],
+        queue_offset: int,
+        sys_flag: int,
+        store_ms: int,
+        physical: int,
+        size: int,
+        text: bytes,
+    ) -> None:
         """Pass a new put.  One turn's messages of a queue become one run."""
         run = self._growing.get(queue)
         if run is not None and run[4] == store_ms and not sys_flag & OUT_OF_QUEUE:
@@ -101,8 +119,16 @@ class ReputMessageService:
         if not sys_flag & OUT_OF_QUEUE:
             self._growing[queue] = run
 
-    def add_batch(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, store_ms: int,
-                  physicals: Sequence[int], sizes: Sequence[int], texts: Sequence[bytes]) -> None:
+    def add_batch(
+        self,
+        queue: tuple[str, int],
+        queue_offset: int,
+        sys_flag: int,
+        store_ms: int,
+        physicals: Sequence[int],
+        sizes: Sequence[int],
+        texts: Sequence[bytes],
+    ) -> None:
         """`add` for many of one queue."""
         run = self._growing.get(queue)
         if run is None or run.store_ms != store_ms or sys_flag & OUT_OF_QUEUE:
@@ -277,8 +303,18 @@ class ReputMessageService:
                 topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
                 text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
                 if has_a_place(topic):
-                    runs.append(Run(topic, found.queue_id, found.queue_offset, found.sys_flag, found.store_ms,
-                                    [found.physical_offset], [found.size], [text]))
+                    runs.append(
+                        Run(
+                            topic,
+                            found.queue_id,
+                            found.queue_offset,
+                            found.sys_flag,
+                            found.store_ms,
+                            [found.physical_offset],
+                            [found.size],
+                            [text],
+                        )
+                    )
                 else:  # never written by this store
                     log.warning("the message at %d has no queue: %r is no directory", found.physical_offset, topic)
             if following is None:
@@ -298,8 +334,9 @@ class ReputMessageService:
     def _record(self, runs: list[Run]) -> None:
         for topic, queue_id, first, sys_flag, _, physicals, sizes, _ in runs:
             if not sys_flag & OUT_OF_QUEUE:
-                self._journal.write(MessagesStored(topic, self._broker, queue_id, first, len(sizes), physicals[0],
-                                                   sum(sizes)))
+                self._journal.write(
+                    MessagesStored(topic, self._broker, queue_id, first, len(sizes), physicals[0], sum(sizes))
+                )
 
     def _notify(self, runs: list[Run]) -> None:
         arrived, awaited = self.on_arrival, self.awaited
@@ -310,5 +347,11 @@ class ReputMessageService:
             if sys_flag & OUT_OF_QUEUE:
                 continue  # RocketMQ wakes pulls for these too; they would find nothing
             for i, text in enumerate(texts, first + 1):
-                arrived(topic, queue_id, i, self.tags_code_of(topic, text, store_ms), store_ms,
-                        names.decode(text.decode("utf-8", "replace")))
+                arrived(
+                    topic,
+                    queue_id,
+                    i,
+                    self.tags_code_of(topic, text, store_ms),
+                    store_ms,
+                    names.decode(text.decode("utf-8", "replace")),
+                )

@@ -32,8 +32,7 @@ class GetMessageStatus(Enum):
 
 
 class PutResult(NamedTuple):
-    """Position of a stored message or batch.  Offsets are those of the first; without meaning when it was refused.
-    """
+    """Position of a stored message or batch.  Offsets are those of the first; without meaning when it was refused."""
 
     status: PutMessageStatus
     physical_offset: int = -1

@@ -4,8 +4,21 @@ from sandbox.kernel.clock import Clock
 from sandbox.store.totals import Mornings, Rate, Total, Turn
 
 MINUTE_S = 60
-PUT_TIMES = ("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms", "500ms~1s", "1~2s", "2~3s", "3~4s",
-             "4~5s", "5~10s", "10s~")  # fmt: skip
+PUT_TIMES = (
+    "<=0ms",
+    "0~10ms",
+    "10~50ms",
+    "50~100ms",
+    "100~200ms",
+    "200~500ms",
+    "500ms~1s",
+    "1~2s",
+    "2~3s",
+    "3~4s",
+    "4~5s",
+    "5~10s",
+    "10s~",
+)
 
 
 class StoreStats:

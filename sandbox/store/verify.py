@@ -34,8 +34,10 @@ from sandbox.store.verify_around import around, checkpoint_ahead, length_of
 from sandbox.store.verify_index import IndexCheck
 
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
-DELAY_LEVELS_MS = tuple(seconds * 1000 for seconds in (
-    1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200))
+DELAY_LEVELS_MS = tuple(
+    seconds * 1000
+    for seconds in (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+)
 
 
 def verify(reader: StoreReader, *, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> VerifyReport:
@@ -106,8 +108,16 @@ class _Verification:
             for one in checkpoint_ahead(self._reader.root, self._newest_ms):
                 self._found.add(*one[1:])
         units = sum(len(queue.claimed) for queue in self._queues.values())
-        return VerifyReport(self._records, self._blanks, self._end, len(self._queues), units, self._index.entries,
-                            self._found.items, self._found.omitted)
+        return VerifyReport(
+            self._records,
+            self._blanks,
+            self._end,
+            len(self._queues),
+            units,
+            self._index.entries,
+            self._found.items,
+            self._found.omitted,
+        )
 
     def _check_files(self) -> None:
         files = self._reader.log.run.files
@@ -117,8 +127,12 @@ class _Verification:
                 self._found.add("gap", "commitlog", file.end, f"the next file begins at {following.start}")
         for file in files:
             if file.size_bytes < size:
-                self._found.add("file_sizes", "commitlog", file.start + file.size_bytes, file_sizes_text(
-                    file.size_bytes, is_last=file is files[-1]))
+                self._found.add(
+                    "file_sizes",
+                    "commitlog",
+                    file.start + file.size_bytes,
+                    file_sizes_text(file.size_bytes, is_last=file is files[-1]),
+                )
 
     def _items(self) -> Iterator[Item]:
         """Everything in the log; unreadable parts are reported and skipped where a valid record follows."""
@@ -148,8 +162,9 @@ class _Verification:
         following = bisect_right(positions, item.at - 1)
         pointed_at = following < len(positions) and positions[following] == item.at
         beyond = self._next_sound(item.at, positions[following + pointed_at :])
-        stop = stop_of_log(broken.why, None if beyond is None else beyond - item.at, pointed_at=pointed_at,
-                           untouched=item.untouched)
+        stop = stop_of_log(
+            broken.why, None if beyond is None else beyond - item.at, pointed_at=pointed_at, untouched=item.untouched
+        )
         if stop is not None:
             code, text = stop
             self._found.add(code, "commitlog", item.at, text)
@@ -174,8 +189,14 @@ class _Verification:
     def _unit_positions(self) -> list[int]:
         """Positions of all queue entries, ascending.  Read once, and only when something is broken."""
         if self._positions is None:
-            self._positions = sorted({unit.physical_offset for queue in self._queues.values()
-                                      for _, unit in queue.reader.units(queue.first, queue.end) if not is_filler(unit)})
+            self._positions = sorted(
+                {
+                    unit.physical_offset
+                    for queue in self._queues.values()
+                    for _, unit in queue.reader.units(queue.first, queue.end)
+                    if not is_filler(unit)
+                }
+            )
         return self._positions
 
     def _check_record(self, item: Item, found: Layout) -> None:
@@ -187,8 +208,12 @@ class _Verification:
         self._records += 1
         self._end = item.at + found.size
         if message.store_ms < self._last_ms:
-            self._found.add("time_goes_back", "commitlog", item.at,
-                            f"stored at {message.store_ms}, the record before at {self._last_ms}")
+            self._found.add(
+                "time_goes_back",
+                "commitlog",
+                item.at,
+                f"stored at {message.store_ms}, the record before at {self._last_ms}",
+            )
         self._last_ms = message.store_ms
         self._newest_ms = max(self._newest_ms, message.store_ms)
         unit = expected_unit(message, self._delay_levels_ms)
@@ -202,8 +227,12 @@ class _Verification:
         if queue is None:
             if name not in self._missing_queues:
                 self._missing_queues.add(name)
-                self._found.add("no_queue", f"consumequeue/{name[0]}/{name[1]}", 0,
-                                f"the log has messages from {message.physical_offset} on, the queue has no files")
+                self._found.add(
+                    "no_queue",
+                    f"consumequeue/{name[0]}/{name[1]}",
+                    0,
+                    f"the log has messages from {message.physical_offset} on, the queue has no files",
+                )
             return
         place = message.queue_offset - queue.first
         if place < 0:
@@ -223,8 +252,9 @@ class _Verification:
                 return
             queue.claimed[place] = 1
         if actual != expected:
-            self._found.add("wrong_unit", queue.where, position,
-                            wrong_unit_text(message.queue_offset, actual, expected))
+            self._found.add(
+                "wrong_unit", queue.where, position, wrong_unit_text(message.queue_offset, actual, expected)
+            )
 
     def _report_missing(self, queue: _Queue, message: StoredMessage) -> None:
         text = missing_unit_text(message.queue_offset, message.physical_offset)
@@ -238,6 +268,7 @@ class _Verification:
             number = queue.first + place
             unit = queue.reader.unit(number)
             if unit is not None and not is_filler(unit) and unit.physical_offset >= self._reader.log.min_offset:
-                self._found.add("orphan_unit", queue.where, number * UNIT_BYTES,
-                                orphan_unit_text(number, unit.physical_offset))
+                self._found.add(
+                    "orphan_unit", queue.where, number * UNIT_BYTES, orphan_unit_text(number, unit.physical_offset)
+                )
             place = queue.claimed.find(0, place + 1)

@@ -33,8 +33,12 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
     size = length_of(files)
     for file in files:
         if file.size_bytes > size:
-            yield finding("file_sizes", f"commitlog/{file.start:020}", size, file_sizes_text(
-                file.size_bytes, is_last=file is files[-1]))
+            yield finding(
+                "file_sizes",
+                f"commitlog/{file.start:020}",
+                size,
+                file_sizes_text(file.size_bytes, is_last=file is files[-1]),
+            )
     queues, strange = queues_in(root)
     odd += strange + named_files_in(root / "index", NAME_DIGITS)[1]
     queue_files: list[tuple[StoreFile, bool]] = []  # and whether it is the last of its queue
@@ -64,8 +68,12 @@ def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterato
     size = max(sizes, key=lambda one: (sizes[one], one))
     for file, is_last in files:
         if file.size_bytes != size:
-            yield finding("file_sizes", _shown(root, file.path), min(size, file.size_bytes), file_sizes_text(
-                file.size_bytes, is_last=is_last))
+            yield finding(
+                "file_sizes",
+                _shown(root, file.path),
+                min(size, file.size_bytes),
+                file_sizes_text(file.size_bytes, is_last=is_last),
+            )
 
 
 def _small_files(root: Path) -> Iterator[Finding]:
@@ -85,12 +93,19 @@ def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]])
     configured = topics_of(root)
     if configured is None:
         return
-    lacking = Counter(topic for topic, queue_id in queues if topic not in configured and not is_system(topic)
-                      and _has_units(root, topic, queue_id))
+    lacking = Counter(
+        topic
+        for topic, queue_id in queues
+        if topic not in configured and not is_system(topic) and _has_units(root, topic, queue_id)
+    )
     for topic, number in sorted(lacking.items()):
-        yield finding("no_configuration", path_of(TOPICS), 0,
-                      f"topic {topic} has messages in {number} queue{'s' * (number != 1)}, and no configuration: a "
-                      "broker that starts here does not serve it until it is made again")
+        yield finding(
+            "no_configuration",
+            path_of(TOPICS),
+            0,
+            f"topic {topic} has messages in {number} queue{'s' * (number != 1)}, and no configuration: a "
+            "broker that starts here does not serve it until it is made again",
+        )
 
 
 def topics_of(root: Path) -> set[str] | None:
@@ -121,9 +136,13 @@ def _index_order(root: Path) -> Iterator[Finding]:
                 begins.append((begin, Path(path).name))
     for (begin, name), (after, later) in pairwise(begins):
         if after < begin:
-            yield finding("index_order", f"index/{later}", 0,
-                          f"by its name it follows {name}, by its records it is before it: a broker reads index files "
-                          "in the order of their names, and a search by key may end too early")
+            yield finding(
+                "index_order",
+                f"index/{later}",
+                0,
+                f"by its name it follows {name}, by its records it is before it: a broker reads index files "
+                "in the order of their names, and a search by key may end too early",
+            )
 
 
 def _head(path: str, size: int) -> bytes:
@@ -141,12 +160,19 @@ def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
     if data is None or not _is_checkpoint(data) or not any(data):
         return
     times = CHECKPOINT_TIMES.unpack_from(data)[:3]
-    ahead = [(at, name, time) for at, (name, time) in enumerate(zip(CHECKPOINT_NAMES, times, strict=True))
-             if time > newest_ms]
+    ahead = [
+        (at, name, time)
+        for at, (name, time) in enumerate(zip(CHECKPOINT_NAMES, times, strict=True))
+        if time > newest_ms
+    ]
     for at, name, time in ahead[:1]:
-        yield finding("checkpoint_ahead", "checkpoint", at * 8,
-                      f"by it {name} has a message stored at {time}, the newest of the log is of {newest_ms}: the end "
-                      "of the log is missing, or the checkpoint is another store's")
+        yield finding(
+            "checkpoint_ahead",
+            "checkpoint",
+            at * 8,
+            f"by it {name} has a message stored at {time}, the newest of the log is of {newest_ms}: the end "
+            "of the log is missing, or the checkpoint is another store's",
+        )
 
 
 def _content(path: Path) -> bytes | None:

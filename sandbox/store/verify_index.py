@@ -101,8 +101,9 @@ class IndexCheck:
             else:
                 self._report_missing(message, key)
         for place in strange:  # with nothing missing, an entry of a record removed by a power cut: harmless
-            self._add(place, "wrong_entry" if missing else "orphan_entry", f"the record at {at} has no key with this "
-                                                                           "hash")
+            self._add(
+                place, "wrong_entry" if missing else "orphan_entry", f"the record at {at} has no key with this hash"
+            )
 
     def finish(self, log_end: int) -> None:
         """The log has ended: remaining entries point nowhere, unless it was written meanwhile."""
@@ -179,16 +180,15 @@ class IndexCheck:
     def _check_slots(self, file: IndexFileReader, header: IndexHeader, newest: dict[int, int]) -> None:
         where = f"index/{file.name}"
         if header.slots_used != len(newest):
-            self._found.add("wrong_header", where, SLOTS_USED_AT,
-                            slots_used_text(header.slots_used, len(newest)))
+            self._found.add("wrong_header", where, SLOTS_USED_AT, slots_used_text(header.slots_used, len(newest)))
         for slot, number in file.used_slots():
             expected = newest.pop(slot, 0)
             if number != expected and not is_harmless(number, expected, header, file.entries, is_open=self._in_use):
-                self._found.add("wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
-                                slot_text(slot, number, expected))
+                self._found.add(
+                    "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES, slot_text(slot, number, expected)
+                )
         for slot, number in newest.items():
-            self._found.add("wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
-                            slot_text(slot, 0, number))
+            self._found.add("wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES, slot_text(slot, 0, number))
 
     def _check_time(self, place: _Entry, message: StoredMessage) -> None:
         if place.number == 1:
@@ -201,9 +201,14 @@ class IndexCheck:
         at = message.physical_offset
         behind = self._in_use and (not self._files or at >= self._files[-1][1].end_physical)  # of its last, any may be
         names = [file.name for file, header in self._files if header.begin_physical <= at] or [
-            file.name for file, _ in self._files[:1]]
-        self._found.add("behind" if behind else "missing_entry",
-                        "/".join(["index", *names[-1:]]), at, f"no entry for key {key[:60]!r} of the record at {at}")
+            file.name for file, _ in self._files[:1]
+        ]
+        self._found.add(
+            "behind" if behind else "missing_entry",
+            "/".join(["index", *names[-1:]]),
+            at,
+            f"no entry for key {key[:60]!r} of the record at {at}",
+        )
 
     def _say_none(self, has_keys: bool) -> None:
         if has_keys and not self._said_none:
@@ -211,8 +216,9 @@ class IndexCheck:
             self._found.add("no_index", "index", 0, "messages have keys, but there is no index file")
 
     def _add(self, place: _Entry, code: str, text: str) -> None:
-        self._found.add(code, f"index/{place.file.name}", place.file.entry_position(place.number),
-                        f"entry {place.number}: {text}")
+        self._found.add(
+            code, f"index/{place.file.name}", place.file.entry_position(place.number), f"entry {place.number}: {text}"
+        )
 
 
 def _wanted(message: StoredMessage) -> dict[int, str]:

@@ -30,8 +30,16 @@ class MessageWriter:
     with its blank.
     """
 
-    def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, reput: ReputMessageService,
-                 cleaning: CleaningService, stats: StoreStats, *, refuses: bool) -> None:
+    def __init__(
+        self,
+        config: MessageStoreConfig,
+        commit_log: CommitLog,
+        reput: ReputMessageService,
+        cleaning: CleaningService,
+        stats: StoreStats,
+        *,
+        refuses: bool,
+    ) -> None:
         self._max_message_bytes = config.max_message_bytes
         self._max_record_bytes = config.commit_log_file_bytes - record.BLANK_BYTES
         self._log = commit_log

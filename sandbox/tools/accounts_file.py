@@ -51,7 +51,6 @@ class AccountsFile:
         return found.st_mtime_ns, found.st_size
 
 
-
 def read_accounts(path: Path) -> AclConfig:
     """Raises CannotStart with the error, never with a secret in it."""
     try:

@@ -24,8 +24,18 @@ LIMITS = BrokerLimits(topics=10_000, queues=131_072, groups=10_000)  # of one br
 LEAST_LOG_FILE_BYTES = 64 * 1024
 MAX_PORT = 65_534
 HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
-KNOWN = {*broker_config.PROPERTIES, *store_config.PROPERTIES, "brokerName", "brokerRole", QUEUE_FILE,
-         "messageDelayLevel", "namesrvAddr", "listenPort", "brokerIP1", "aclEnable"}  # fmt: skip
+KNOWN = {
+    *broker_config.PROPERTIES,
+    *store_config.PROPERTIES,
+    "brokerName",
+    "brokerRole",
+    QUEUE_FILE,
+    "messageDelayLevel",
+    "namesrvAddr",
+    "listenPort",
+    "brokerIP1",
+    "aclEnable",
+}
 
 
 class CannotStart(SandboxError):
@@ -101,8 +111,10 @@ def resolved(host: str) -> str:
     try:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as why:
-        raise CannotStart(f"This machine does not know the address of brokerIP1={host}, which each message holds as a "
-                          f"number: write it as 10.0.0.5, or add the name to its hosts.") from why
+        raise CannotStart(
+            f"This machine does not know the address of brokerIP1={host}, which each message holds as a "
+            f"number: write it as 10.0.0.5, or add the name to its hosts."
+        ) from why
 
 
 def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Callable[[str], str] = resolved) -> Plan:
@@ -111,8 +123,10 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
     ip, port = listening(options)
     shown_ip = properties.get("brokerIP1", "" if ip == "0.0.0.0" else ip)
     if not shown_ip:
-        raise CannotStart("A broker that listens on every address must be told by which one clients reach it: "
-                          "set brokerIP1 in the properties.")
+        raise CannotStart(
+            "A broker that listens on every address must be told by which one clients reach it: "
+            "set brokerIP1 in the properties."
+        )
     if HOST.fullmatch(shown_ip) is None:
         raise CannotStart(f"{shown_ip!r} is no brokerIP1: write it as 10.0.0.5 or broker.example.org.")
     host = shown_ip if _is_ip(shown_ip) else resolve(shown_ip)
@@ -135,8 +149,9 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
         directory = options.store if count == 1 else options.store / config.node
         plans.append(BrokerPlan(config, _store(mine), directory, ip))
     _check_layout(options.store, count)
-    return Plan(tuple(plans), ip, own, elsewhere or (f"{shown_ip}:{port}",),
-                tuple(sorted(set(properties) - KNOWN)), notes)
+    return Plan(
+        tuple(plans), ip, own, elsewhere or (f"{shown_ip}:{port}",), tuple(sorted(set(properties) - KNOWN)), notes
+    )
 
 
 def listening(options: Options) -> tuple[str, int]:
@@ -190,8 +205,14 @@ def _broker(properties: Mapping[str, str], address: str) -> BrokerConfig:
     try:
         return replace(BrokerConfig.from_properties(properties, address=address), limits=LIMITS)
     except ValueError as why:
-        raise CannotStart(_blamed(properties, broker_config.PROPERTIES, why, lambda one: BrokerConfig.from_properties(
-            one, address=address))) from why
+        raise CannotStart(
+            _blamed(
+                properties,
+                broker_config.PROPERTIES,
+                why,
+                lambda one: BrokerConfig.from_properties(one, address=address),
+            )
+        ) from why
 
 
 def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
@@ -205,8 +226,9 @@ def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
     return config
 
 
-def _blamed(properties: Mapping[str, str], keys: Iterable[str], why: ValueError,
-            read: Callable[[Mapping[str, str]], object]) -> str:
+def _blamed(
+    properties: Mapping[str, str], keys: Iterable[str], why: ValueError, read: Callable[[Mapping[str, str]], object]
+) -> str:
     """A sentence with the key whose value is not valid."""
     for key in keys:
         if key in properties and key != "brokerRole":
@@ -224,5 +246,7 @@ def _check_layout(store: Path, count: int) -> None:
     if count == 1 and not (store / "commitlog").is_dir() and store.is_dir():
         inside = sorted(path.parent.name for path in store.glob("*/commitlog"))
         if inside:
-            raise CannotStart(f"{store} holds the stores of {', '.join(inside)}. Say --brokers {len(inside)}, or "
-                              f"choose one of them with --store.")
+            raise CannotStart(
+                f"{store} holds the stores of {', '.join(inside)}. Say --brokers {len(inside)}, or "
+                f"choose one of them with --store."
+            )

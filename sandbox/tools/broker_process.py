@@ -119,14 +119,19 @@ class Headless:
     def line(self) -> str:
         """The listening addresses."""
         nodes = [] if self.plan.own_name_server is None else [f"name server {self.plan.own_name_server}"]
-        nodes += [f"{'slave' if not each.config.is_master else 'broker'} {each.config.node} {each.config.address}"
-                  for each in self.plan.brokers]
+        nodes += [
+            f"{'slave' if not each.config.is_master else 'broker'} {each.config.node} {each.config.address}"
+            for each in self.plan.brokers
+        ]
         return f"QueueViz: {', '.join(nodes)}; store {self._options.store}"
 
     def strange_tables(self) -> list[str]:
         """A sentence for each table that was not read from its file."""
-        return [f"{broker.config.node} {_TABLES[read.source]}: {read}." for broker in self.brokers
-                for read in broker.strange_tables]
+        return [
+            f"{broker.config.node} {_TABLES[read.source]}: {read}."
+            for broker in self.brokers
+            for read in broker.strange_tables
+        ]
 
     def refused(self) -> str:
         """Refused connections by reason; empty: none."""
@@ -175,20 +180,36 @@ class Headless:
         try:
             plan.directory.mkdir(parents=True, exist_ok=True)
             store = MessageStore(
-                replace(plan.store, max_mapped_files=self._max_mapped_files // len(self.plan.brokers),
-                        utc_offset_minutes=time.localtime().tm_gmtoff // 60),
-                disk=FileDisk(plan.directory), clock=self.clock, journal=self.journal, broker=config.name,
-                broker_id=config.broker_id, store_host=store_host(config.stored_address),
-                flusher=self._environment.flusher)
+                replace(
+                    plan.store,
+                    max_mapped_files=self._max_mapped_files // len(self.plan.brokers),
+                    utc_offset_minutes=time.localtime().tm_gmtoff // 60,
+                ),
+                disk=FileDisk(plan.directory),
+                clock=self.clock,
+                journal=self.journal,
+                broker=config.name,
+                broker_id=config.broker_id,
+                store_host=store_host(config.stored_address),
+                flusher=self._environment.flusher,
+            )
             broker = Broker(
-                config, store=store, clock=self.clock, chance=Chance(wall_ms()).fork(config.node), journal=self.journal,
-                connector=RoutedConnector(self._near.connector(config.host or config.ip),
-                                          (self.plan.own_name_server or "",), self._far),
-                name_servers=self.plan.name_servers)
+                config,
+                store=store,
+                clock=self.clock,
+                chance=Chance(wall_ms()).fork(config.node),
+                journal=self.journal,
+                connector=RoutedConnector(
+                    self._near.connector(config.host or config.ip), (self.plan.own_name_server or "",), self._far
+                ),
+                name_servers=self.plan.name_servers,
+            )
             broker.start()
         except TablesDamaged as why:
-            raise CannotStart(f"The store {plan.directory} cannot be opened: {why}. Put a whole file in its place; to "
-                              "start with an empty table, move the damaged files away.") from why
+            raise CannotStart(
+                f"The store {plan.directory} cannot be opened: {why}. Put a whole file in its place; to "
+                "start with an empty table, move the damaged files away."
+            ) from why
         except (StoreError, OSError) as why:
             raise CannotStart(f"The store {plan.directory} cannot be opened: {_sentence(why)}.") from why
         return broker
@@ -207,10 +228,12 @@ class Headless:
         assert name_server is not None, "its port is shared"
         return SharedListener(broker, lambda: name_server)
 
-    def _open(self, listener: Listener | ByteListener, ip: str, port: int, *, carries_bytes: bool = False,
-              idle: bool = False) -> None:
-        server = TcpServer(listener, self.guard, carries_bytes=carries_bytes, idle=idle,
-                           tls=None if carries_bytes else self._tls)
+    def _open(
+        self, listener: Listener | ByteListener, ip: str, port: int, *, carries_bytes: bool = False, idle: bool = False
+    ) -> None:
+        server = TcpServer(
+            listener, self.guard, carries_bytes=carries_bytes, idle=idle, tls=None if carries_bytes else self._tls
+        )
         try:
             server.open(ip, port)
         except OSError as why:

@@ -31,13 +31,33 @@ def served() -> dict[RequestCode, tuple[str, ...]]:
     try:
         clock = ScaledClock(loop, start_ms=0)
         journal, chance, disk = Journal(clock), Chance(0), SimDisk(Chance(0), clock)
-        store = MessageStore(MessageStoreConfig(), disk=disk, clock=clock, journal=journal, broker="b", broker_id=0,
-                             store_host=host_bytes("127.0.0.1", 10911), flusher=InlineFlusher())
-        broker = Broker(BrokerConfig(name="b", address="127.0.0.1:10911"), store=store, clock=clock, chance=chance,
-                        journal=journal, connector=None, name_servers=())
+        store = MessageStore(
+            MessageStoreConfig(),
+            disk=disk,
+            clock=clock,
+            journal=journal,
+            broker="b",
+            broker_id=0,
+            store_host=host_bytes("127.0.0.1", 10911),
+            flusher=InlineFlusher(),
+        )
+        broker = Broker(
+            BrokerConfig(name="b", address="127.0.0.1:10911"),
+            store=store,
+            clock=clock,
+            chance=chance,
+            journal=journal,
+            connector=None,
+            name_servers=(),
+        )
         name_server = NameServer(NameServerConfig(address="127.0.0.1:9876"), clock=clock, journal=journal, name="n")
-        client = ClientInstance(ClientConfig(name_servers=()), clock=clock, chance=chance, journal=journal,
-                                connector=LoopbackNetwork(loop, clock=clock).connector("127.0.0.1"))
+        client = ClientInstance(
+            ClientConfig(name_servers=()),
+            clock=clock,
+            chance=chance,
+            journal=journal,
+            connector=LoopbackNetwork(loop, clock=clock).connector("127.0.0.1"),
+        )
         nodes = {"broker": broker.serves, "name server": name_server.serves, "client": client.incoming.serves}
         return {code: tuple(node for node, serves in nodes.items() if serves(code)) for code in RequestCode}
     finally:

@@ -86,12 +86,15 @@ def _summary(store: StoreReader, options: StoreOptions, write: Write) -> int:
     holder = {None: "cannot tell", 0: "nobody"}.get(lock["holder"], f"process {lock['holder']}")
     write(f"store         {row['path']}")
     write(f"closed        {'no: the abort file is there' if row['abort'] else 'yes'}; the lock is held by {holder}")
-    write(f"commit log    {log['files']} files of {log['fileBytes']} bytes, "
-          f"from {log['minOffset']} to {log['maxOffset']}")
+    write(
+        f"commit log    {log['files']} files of {log['fileBytes']} bytes, from {log['minOffset']} to {log['maxOffset']}"
+    )
     write(f"queues        {row['queues']} of {len(row['topics'])} topics, {row['messages']} messages")
     for file in row["index"]:
-        write(f"index         {file['file']}: {file['entries']} entries of {file['room']}, "
-              f"{file['slotsUsed']} of {file['slots']} slots")
+        write(
+            f"index         {file['file']}: {file['entries']} entries of {file['room']}, "
+            f"{file['slotsUsed']} of {file['slots']} slots"
+        )
     if checkpoint is None:
         write("checkpoint    missing")
     else:
@@ -142,18 +145,28 @@ def _verify(store: StoreReader, options: StoreOptions, write: Write) -> int:
         write(f"{finding.severity:<8} {finding.where} at {finding.position}: {finding.text} [{finding.code}]")
     if report.omitted:
         write(f"{report.omitted} further findings are not shown")
-    write(f"{report.records} records up to {report.log_end}, {report.units} units in {report.queues} queues, "
-          f"{report.index_entries} index entries: {'sound' if report.sound else 'NOT sound'}")
+    write(
+        f"{report.records} records up to {report.log_end}, {report.units} units in {report.queues} queues, "
+        f"{report.index_entries} index entries: {'sound' if report.sound else 'NOT sound'}"
+    )
     return 0 if report.sound else 1
 
 
 _VIEWS: dict[str, Callable[[StoreReader, StoreOptions, Write], int]] = {
-    "summary": _summary, "queues": _queues, "messages": _messages, "index": _index, "verify": _verify}
+    "summary": _summary,
+    "queues": _queues,
+    "messages": _messages,
+    "index": _index,
+    "verify": _verify,
+}
 
 
 def _chosen(store: StoreReader, options: StoreOptions) -> list[tuple[str, int]]:
-    return [(topic, queue_id) for topic, queue_id in store.queues()
-            if options.topic in (None, topic) and options.queue in (None, queue_id)]
+    return [
+        (topic, queue_id)
+        for topic, queue_id in store.queues()
+        if options.topic in (None, topic) and options.queue in (None, queue_id)
+    ]
 
 
 def _queue_messages(store: StoreReader, options: StoreOptions) -> Iterator[StoredMessage]:
@@ -166,8 +179,11 @@ def _log_messages(store: StoreReader, options: StoreOptions) -> Iterator[StoredM
     start = max(options.start, store.min_physical_offset)
     if options.start and store.message_at(start) is None and start != store.max_physical_offset():
         raise StoreError(f"no record begins at {start}")
-    return (message for message in store.records(start)
-            if options.topic in (None, message.topic) and options.queue in (None, message.queue_id))
+    return (
+        message
+        for message in store.records(start)
+        if options.topic in (None, message.topic) and options.queue in (None, message.queue_id)
+    )
 
 
 def _message_line(message: StoredMessage) -> str:
@@ -175,9 +191,11 @@ def _message_line(message: StoredMessage) -> str:
         shown = repr(decompress(message.body, message.sys_flag)[:SHOWN_BODY_BYTES].decode(errors="replace"))
     except CorruptRecord as why:
         shown = f"({why})"
-    return (f"{message.topic}/{message.queue_id} @{message.queue_offset}  "
-            f"log {message.physical_offset} +{message.store_bytes}  stored {message.store_ms}  "
-            f"{message.properties.get(KEYS, '-')}  {shown}")
+    return (
+        f"{message.topic}/{message.queue_id} @{message.queue_offset}  "
+        f"log {message.physical_offset} +{message.store_bytes}  stored {message.store_ms}  "
+        f"{message.properties.get(KEYS, '-')}  {shown}"
+    )
 
 
 def _pairs(table: dict[int, int]) -> str:

@@ -28,7 +28,7 @@ def read_properties(text: str) -> dict[str, str]:
         assert key is not None, "it matches nothing, too"
         separator = SEPARATOR.match(line, key.end())
         assert separator is not None
-        found[_unescaped(key[0], number)] = _unescaped(line[separator.end():], number)
+        found[_unescaped(key[0], number)] = _unescaped(line[separator.end() :], number)
     return found
 
 
@@ -56,8 +56,10 @@ def _unescaped(text: str, line: int) -> str:
         if not sign.startswith("u"):
             return ESCAPES.get(sign, sign)
         if not re.fullmatch("u[0-9a-fA-F]{4}", sign):
-            raise BadProperties(f"Line {line} of the properties has {match[0]!r}, where four hexadecimal digits follow "
-                                "\\u. For a backslash write two.")
+            raise BadProperties(
+                f"Line {line} of the properties has {match[0]!r}, where four hexadecimal digits follow "
+                "\\u. For a backslash write two."
+            )
         return chr(int(sign[1:], 16))
 
     return ESCAPED.sub(one, text)

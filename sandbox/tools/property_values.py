@@ -39,8 +39,10 @@ def settled(properties: Mapping[str, str]) -> Values:
         value, kind = text.strip(), KINDS.get(key)
         number = {int: WHOLE, float: FRACTION}.get(kind.type) if kind is not None else None
         if kind is not None and number is not None and not number.fullmatch(value):
-            notes.append(f"{key}={text} is no number. RocketMQ would ignore this and use {kind.default}, and so does "
-                         "this broker.")
+            notes.append(
+                f"{key}={text} is no number. RocketMQ would ignore this and use {kind.default}, and so does "
+                "this broker."
+            )
             continue
         used[key] = value
         if value == text:
@@ -48,8 +50,10 @@ def settled(properties: Mapping[str, str]) -> Values:
         if kind is None or (kind.type is str and key not in OF_A_LIST):
             notes.append(f"{key}={value} has blanks at its end. RocketMQ would keep them; this broker does not.")
         elif kind.type is not bool:
-            notes.append(f"{key}={value} has blanks at its end. RocketMQ would ignore this and use {kind.default}; "
-                         f"this broker uses {value}.")
+            notes.append(
+                f"{key}={value} has blanks at its end. RocketMQ would ignore this and use {kind.default}; "
+                f"this broker uses {value}."
+            )
         elif value.lower() == "true":
             notes.append(f"{key}={value} has blanks at its end. RocketMQ would read it as false; this broker as true.")
     return Values(used, tuple(notes))
@@ -57,11 +61,14 @@ def settled(properties: Mapping[str, str]) -> Values:
 
 def _kinds(of: Any, keys: Mapping[str, str]) -> dict[str, _Kind]:
     known = {field.name: field for field in fields(of)}
-    return {key: _Kind(known[name].type, "" if known[name].default is MISSING else str(known[name].default))
-            for key, name in keys.items()}
+    return {
+        key: _Kind(known[name].type, "" if known[name].default is MISSING else str(known[name].default))
+        for key, name in keys.items()
+    }
 
 
 KINDS = {
-    **_kinds(BrokerConfig, broker_config.PROPERTIES), **_kinds(MessageStoreConfig, store_config.PROPERTIES),
+    **_kinds(BrokerConfig, broker_config.PROPERTIES),
+    **_kinds(MessageStoreConfig, store_config.PROPERTIES),
     QUEUE_FILE: _Kind(int, str(MessageStoreConfig.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES)),
-}  # fmt: skip
+}

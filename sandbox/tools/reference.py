@@ -21,15 +21,24 @@ PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false
 
 
 def pages() -> dict[str, str]:
-    return {"events.md": events_page(), "actions.md": actions_page(), "limits.md": limits_page(),
-            "codes.md": codes_page()}
+    return {
+        "events.md": events_page(),
+        "actions.md": actions_page(),
+        "limits.md": limits_page(),
+        "codes.md": codes_page(),
+    }
 
 
 def events_page() -> str:
-    lines = ["# Events", "", MADE,
-             "Every line of a journal is `seq`, `at_ms` (sandbox clock), `type`, `cause` (the `seq` of the action in",
-             "whose turn it was written) and the fields below. Facts are never dropped; flow may be, and then",
-             "`FlowSkipped` says which offsets. `int64` travels to browsers as text.", ""]
+    lines = [
+        "# Events",
+        "",
+        MADE,
+        "Every line of a journal is `seq`, `at_ms` (sandbox clock), `type`, `cause` (the `seq` of the action in",
+        "whose turn it was written) and the fields below. Facts are never dropped; flow may be, and then",
+        "`FlowSkipped` says which offsets. `int64` travels to browsers as text.",
+        "",
+    ]
     for name, shape in describe().items():
         lines += [f"## {name} ({shape['kind']})", ""]
         if note := own_doc(events.BY_NAME[name]):
@@ -39,8 +48,13 @@ def events_page() -> str:
 
 
 def actions_page() -> str:
-    lines = ["# Actions and questions", "", MADE,
-             '`POST /api/sandboxes/<slug>/actions` with `{"action": NAME, …}`; the forms send the same fields.', ""]
+    lines = [
+        "# Actions and questions",
+        "",
+        MADE,
+        '`POST /api/sandboxes/<slug>/actions` with `{"action": NAME, …}`; the forms send the same fields.',
+        "",
+    ]
     for name, kind in actions.BY_NAME.items():
         only = f", {kind.only}s only" if kind.only else ""
         lines += [f"## {name} (right: {kind.verb}{only})", "", *about(kind)]
@@ -112,5 +126,9 @@ def cell(text: str) -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
-            *("| " + " | ".join(row) + " |" for row in rows), ""]
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+    ]

@@ -51,10 +51,18 @@ def picture(root: Path) -> str:
         drawn.append(_arrow(boxes[above], boxes[below], lanes))
     drawn += [line for box in boxes.values() for line in _box(box)]
     view = f"{-MARGIN} 0 {WIDTH + 2 * MARGIN} {height}"
-    return "\n".join((f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" role="img">',
-                      "<title>Rooms, and which one imports which</title>", f"<style>{STYLE}</style>",
-                      '<marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
-                      '<path d="M0 0L8 4L0 8z"/></marker>', *drawn, "</svg>", ""))
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" role="img">',
+            "<title>Rooms, and which one imports which</title>",
+            f"<style>{STYLE}</style>",
+            '<marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
+            '<path d="M0 0L8 4L0 8z"/></marker>',
+            *drawn,
+            "</svg>",
+            "",
+        )
+    )
 
 
 def layers(root: Path) -> list[list[str]]:
@@ -69,9 +77,14 @@ def imports(rooms: list[str]) -> set[tuple[str, str]]:
     import grimp  # for the documentation only
 
     graph = grimp.build_graph("sandbox", "queueviz", cache_dir=None)
-    return {(above, below) for above in rooms for below in rooms if above != below
-            and graph.find_shortest_chain(above, below, as_packages=True) is not None
-            and graph.find_matching_direct_imports(import_expression=f"{above}.** -> {below}.**")}
+    return {
+        (above, below)
+        for above in rooms
+        for below in rooms
+        if above != below
+        and graph.find_shortest_chain(above, below, as_packages=True) is not None
+        and graph.find_matching_direct_imports(import_expression=f"{above}.** -> {below}.**")
+    }
 
 
 def arrows(found: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -95,10 +108,14 @@ def _box(box: Box) -> list[str]:
     text = (import_module(box.room).__doc__ or "").split("\n\n")[0].replace("\n", " ")
     sentence, letters = text.split(".  ")[0].rstrip("."), int((box.width - 16) / CHAR_WIDTH)
     words = textwrap.wrap(sentence, letters, max_lines=2, placeholder=" …")
-    return [f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{BOX_HEIGHT}" rx="8"/>',
-            f'<text class="name" x="{box.middle:g}" y="{box.y + 21:g}">{box.room.removeprefix("sandbox.")}</text>',
-            *(f'<text x="{box.middle:g}" y="{box.y + 38 + 15 * line:g}">{escape(part)}</text>'
-              for line, part in enumerate(words))]
+    return [
+        f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{BOX_HEIGHT}" rx="8"/>',
+        f'<text class="name" x="{box.middle:g}" y="{box.y + 21:g}">{box.room.removeprefix("sandbox.")}</text>',
+        *(
+            f'<text x="{box.middle:g}" y="{box.y + 38 + 15 * line:g}">{escape(part)}</text>'
+            for line, part in enumerate(words)
+        ),
+    ]
 
 
 def _arrow(above: Box, below: Box, lanes: dict[int, Iterator[int]]) -> str:
@@ -111,5 +128,7 @@ def _arrow(above: Box, below: Box, lanes: dict[int, Iterator[int]]) -> str:
     edge = above.x if side == LEFT else above.x + above.width
     lane = (0 if side == LEFT else WIDTH) + side * LANE * next(lanes[side])
     middle = above.y + BOX_HEIGHT / 2
-    return (f'<path d="M{edge:g} {middle:g}C{lane:g} {middle:g} {lane:g} {middle:g} {lane:g} {from_y + GAP:g}'
-            f'V{below.y - GAP:g}C{lane:g} {below.y - GAP / 2:g} {end}"/>')
+    return (
+        f'<path d="M{edge:g} {middle:g}C{lane:g} {middle:g} {lane:g} {middle:g} {lane:g} {from_y + GAP:g}'
+        f'V{below.y - GAP:g}C{lane:g} {below.y - GAP / 2:g} {end}"/>'
+    )

@@ -46,8 +46,10 @@ class StoreSink:
             self._add_topic()
         except Locked as why:
             self._loop.close()
-            raise Locked(f"{directory} is held by a running broker. Stop it first; a running sandbox is fed with "
-                         "--sandbox instead.") from why
+            raise Locked(
+                f"{directory} is held by a running broker. Stop it first; a running sandbox is fed with "
+                "--sandbox instead."
+            ) from why
         except OSError as why:
             self._loop.close()
             raise StoreError(f"{directory} cannot be used as a store: {(why.strerror or str(why)).lower()}") from why
@@ -73,9 +75,16 @@ class StoreSink:
             self._loop.close()
 
     def _opened(self, directory: Path) -> MessageStore:
-        store = MessageStore(_config_of(directory), disk=FileDisk(directory), clock=self._clock,
-                             journal=Journal(self._clock), broker=BROKER, broker_id=0, store_host=self._host,
-                             flusher=InlineFlusher())
+        store = MessageStore(
+            _config_of(directory),
+            disk=FileDisk(directory),
+            clock=self._clock,
+            journal=Journal(self._clock),
+            broker=BROKER,
+            broker_id=0,
+            store_host=self._host,
+            flusher=InlineFlusher(),
+        )
         store.load()
         store.start()
         return store
@@ -84,8 +93,17 @@ class StoreSink:
         message = Message.make(self._topic, row.body, keys=row.key, tags=row.tag)
         message.properties[properties.UNIQ_KEY] = self._unique_keys.next(now_ms)
         queue = by_key(self._queues, message)
-        return InboundMessage(self._topic, queue.queue_id, row.body, properties.encode(message.properties).encode(),
-                              tags_code(row.tag), 0, 0, now_ms, self._host)
+        return InboundMessage(
+            self._topic,
+            queue.queue_id,
+            row.body,
+            properties.encode(message.properties).encode(),
+            tags_code(row.tag),
+            0,
+            0,
+            now_ms,
+            self._host,
+        )
 
     def _add_topic(self) -> None:
         """Raises TablesDamaged where a table is there that cannot be read: it would be overwritten."""

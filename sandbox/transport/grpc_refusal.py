@@ -3,8 +3,10 @@
 HTTP/2 as far as that needs it (RFC 9113, RFC 7541): each call is answered by trailers alone, with UNIMPLEMENTED.
 """
 
-SENTENCE = ("This port speaks RocketMQ's remoting protocol, not gRPC: use a 4.x client, or one of 5.x for remoting "
-            "(in Java DefaultMQProducer and DefaultMQPushConsumer).")
+SENTENCE = (
+    "This port speaks RocketMQ's remoting protocol, not gRPC: use a 4.x client, or one of 5.x for remoting "
+    "(in Java DefaultMQProducer and DefaultMQPushConsumer)."
+)
 PREFACE_BYTES = 24
 HEAD_BYTES = 9
 LONGEST_FRAME_BYTES = 16_384  # of a peer that has announced no other
@@ -42,8 +44,8 @@ class GrpcRefusal:
                 break
             kind, flags = self._buffer[3], self._buffer[4]
             stream = int.from_bytes(self._buffer[5:9], "big") & 0x7FFF_FFFF
-            body = bytes(self._buffer[HEAD_BYTES:HEAD_BYTES + size])
-            del self._buffer[:HEAD_BYTES + size]
+            body = bytes(self._buffer[HEAD_BYTES : HEAD_BYTES + size])
+            del self._buffer[: HEAD_BYTES + size]
             out += self._take(kind, flags, stream, body)
         self.is_over = self.is_over or self._read_bytes > MOST_BYTES
         return out
@@ -81,5 +83,9 @@ def _text(text: str) -> bytes:
 
 
 STATUS_200 = b"\x88"  # of the static table
-TRAILERS = (STATUS_200 + _literal("content-type", "application/grpc") + _literal("grpc-status", UNIMPLEMENTED)
-            + _literal("grpc-message", SENTENCE))  # fmt: skip
+TRAILERS = (
+    STATUS_200
+    + _literal("content-type", "application/grpc")
+    + _literal("grpc-status", UNIMPLEMENTED)
+    + _literal("grpc-message", SENTENCE)
+)

@@ -59,8 +59,9 @@ class LoopbackNetwork:
         """Every open connection as connecting and serving address."""
         return [(end.remote, end.local) for end in self._exchange.connections()]
 
-    def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
-             opened: Callable[[End | None], None]) -> None:
+    def open(
+        self, local_ip: str, address: str, heard: Heard, on_close: Closed, opened: Callable[[End | None], None]
+    ) -> None:
         """Opening takes one way there and one back."""
         local = self._exchange.local_address(local_ip)
         if self.gate is not None and not (self.gate(local, address) and self.gate(address, local)):
@@ -101,12 +102,14 @@ class _Connector:
         self._network = network
         self._local_ip = local_ip
 
-    def open(self, address: str, on_commands: Handler, on_close: OnClose,
-             opened: Callable[[Channel | None], None]) -> None:
+    def open(
+        self, address: str, on_commands: Handler, on_close: OnClose, opened: Callable[[Channel | None], None]
+    ) -> None:
         self._network.open(self._local_ip, address, on_commands, on_close, opened)
 
-    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
-                   opened: Callable[[ByteChannel | None], None]) -> None:
+    def open_bytes(
+        self, address: str, on_bytes: ByteHandler, on_close: OnByteClose, opened: Callable[[ByteChannel | None], None]
+    ) -> None:
         self._network.open(self._local_ip, address, on_bytes, on_close, opened)
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:

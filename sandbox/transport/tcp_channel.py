@@ -46,8 +46,9 @@ class TcpChannel:
 
     transport_kind = "tcp"
 
-    def __init__(self, stream: TcpStream, heard: Handler, on_close: OnClose, limits: TcpLimits,
-                 guard: TcpGuard | None = None) -> None:
+    def __init__(
+        self, stream: TcpStream, heard: Handler, on_close: OnClose, limits: TcpLimits, guard: TcpGuard | None = None
+    ) -> None:
         self._stream = stream
         self._heard = heard
         self._on_close = on_close
@@ -114,8 +115,13 @@ class TcpChannel:
                 self._patience = asyncio.get_running_loop().call_later(GRPC_S, self._stream.close)
                 self._refuse_grpc(self._refusal, data)
                 return
-            self._violated(ProtocolViolation(NO_TLS) if first.startswith(TLS_RECORD) else
-                           ProtocolViolation(NO_GRPC) if first.startswith(HTTP_2) else why)
+            self._violated(
+                ProtocolViolation(NO_TLS)
+                if first.startswith(TLS_RECORD)
+                else ProtocolViolation(NO_GRPC)
+                if first.startswith(HTTP_2)
+                else why
+            )
             return
         if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:
             self._count_unfinished(self._guard, self._decoder.held_bytes)
@@ -161,7 +167,7 @@ class TcpChannel:
                 self._held_back = commands[at:]
                 return
             count = FEW if self._stream.wrote_bytes > LONG_BYTES else MANY
-            self._handle(commands[at:at + count] if at or count < len(commands) else commands)
+            self._handle(commands[at : at + count] if at or count < len(commands) else commands)
             at += count
             if at < len(commands):
                 self._stream.flush()
@@ -180,8 +186,11 @@ class TcpChannel:
         """The requests within the limit; the others are answered here."""
         pending, now_s = self._pending, guard.clock.monotonic()
         self._last_code = commands[-1].code
-        room = guard.limits.pending_requests - len(pending) - self._repeated.total() if self._repeated else (
-            guard.limits.pending_requests - len(pending))
+        room = (
+            guard.limits.pending_requests - len(pending) - self._repeated.total()
+            if self._repeated
+            else (guard.limits.pending_requests - len(pending))
+        )
         if room < len(commands):
             room += self._forget_unanswered(now_s - guard.limits.pending_s)
         refused = []
@@ -236,8 +245,13 @@ class TcpChannel:
 
     def _violated(self, why: ProtocolViolation) -> None:
         self.why_closed = tcp_guard.PROTOCOL
-        reason = (tcp_guard.TOO_LARGE if isinstance(why, FrameTooLarge) else
-                  tcp_guard.TLS if str(why) == NO_TLS else tcp_guard.PROTOCOL)
+        reason = (
+            tcp_guard.TOO_LARGE
+            if isinstance(why, FrameTooLarge)
+            else tcp_guard.TLS
+            if str(why) == NO_TLS
+            else tcp_guard.PROTOCOL
+        )
         self._end(reason, str(why), why.request_code)
         self.close()
 
@@ -250,9 +264,15 @@ class TcpChannel:
     def _send_failure(self, command: RemotingCommand, why: ProtocolViolation) -> None:
         self._end(tcp_guard.TOO_LARGE, f"an answer cannot be sent: {why}"[:200], self._last_code)
         try:
-            self._say(RemotingCommand(
-                ResponseCode.SYSTEM_ERROR, flag=FLAG_RESPONSE, opaque=command.opaque, remark=str(why)[:1_000],
-                serialize_type=command.serialize_type))
+            self._say(
+                RemotingCommand(
+                    ResponseCode.SYSTEM_ERROR,
+                    flag=FLAG_RESPONSE,
+                    opaque=command.opaque,
+                    remark=str(why)[:1_000],
+                    serialize_type=command.serialize_type,
+                )
+            )
         except ProtocolViolation as also:
             self._violated(also)
 
@@ -262,8 +282,9 @@ class TcpByteChannel:
 
     transport_kind = "tcp"
 
-    def __init__(self, stream: TcpStream, heard: ByteHandler, on_close: OnByteClose,
-                 guard: TcpGuard | None = None) -> None:
+    def __init__(
+        self, stream: TcpStream, heard: ByteHandler, on_close: OnByteClose, guard: TcpGuard | None = None
+    ) -> None:
         self._stream = stream
         self._heard = heard
         self._on_close = on_close

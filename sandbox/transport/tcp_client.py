@@ -25,8 +25,9 @@ class TcpConnector:
     ends every connection it opened.
     """
 
-    def __init__(self, limits: TcpLimits | None = None, *, tls: ssl.SSLContext | None = None,
-                 local_ip: str | None = None) -> None:
+    def __init__(
+        self, limits: TcpLimits | None = None, *, tls: ssl.SSLContext | None = None, local_ip: str | None = None
+    ) -> None:
         self._limits = limits or TcpLimits()
         self._tls = tls
         self._local_ip = local_ip
@@ -37,17 +38,21 @@ class TcpConnector:
         self._closed = False
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
-        return await self._dial(address, lambda stream, gone: TcpChannel(stream, on_commands, gone, self._limits),
-                                on_close)
+        return await self._dial(
+            address, lambda stream, gone: TcpChannel(stream, on_commands, gone, self._limits), on_close
+        )
 
-    def open(self, address: str, on_commands: Handler, on_close: OnClose,
-             opened: Callable[[Channel | None], None]) -> None:
+    def open(
+        self, address: str, on_commands: Handler, on_close: OnClose, opened: Callable[[Channel | None], None]
+    ) -> None:
         self._later(lambda: self.connect(address, on_commands, on_close), opened)
 
-    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
-                   opened: Callable[[ByteChannel | None], None]) -> None:
-        self._later(lambda: self._dial(address, lambda stream, gone: TcpByteChannel(stream, on_bytes, gone), on_close),
-                    opened)
+    def open_bytes(
+        self, address: str, on_bytes: ByteHandler, on_close: OnByteClose, opened: Callable[[ByteChannel | None], None]
+    ) -> None:
+        self._later(
+            lambda: self._dial(address, lambda stream, gone: TcpByteChannel(stream, on_bytes, gone), on_close), opened
+        )
 
     async def close(self) -> None:
         """Open no more connections, end all; returns when the last one is closed."""
@@ -59,8 +64,9 @@ class TcpConnector:
         if self._streams:
             await self._all_gone.wait()
 
-    async def _dial(self, address: str, channel_of: Callable[[TcpStream, Callable[[Any], None]], C],
-                    on_close: Callable[[Any], None]) -> C:
+    async def _dial(
+        self, address: str, channel_of: Callable[[TcpStream, Callable[[Any], None]], C], on_close: Callable[[Any], None]
+    ) -> C:
         host, _, port = address.rpartition(":")
         made: list[C] = []
 
@@ -81,13 +87,21 @@ class TcpConnector:
 
         secure: dict[str, Any] = {}
         if self._tls is not None:
-            secure = {"ssl": self._tls, "server_hostname": host, "ssl_handshake_timeout": self._limits.handshake_s,
-                      "ssl_shutdown_timeout": self._limits.linger_s}
+            secure = {
+                "ssl": self._tls,
+                "server_hostname": host,
+                "ssl_handshake_timeout": self._limits.handshake_s,
+                "ssl_shutdown_timeout": self._limits.linger_s,
+            }
         try:
             async with asyncio.timeout(self._limits.connect_s):
                 await asyncio.get_running_loop().create_connection(
-                    lambda: TcpStream(self._limits, self._buffer, user_of, waits=False), host, int(port),
-                    local_addr=None if self._local_ip is None else (self._local_ip, 0), **secure)
+                    lambda: TcpStream(self._limits, self._buffer, user_of, waits=False),
+                    host,
+                    int(port),
+                    local_addr=None if self._local_ip is None else (self._local_ip, 0),
+                    **secure,
+                )
         except BaseException as why:
             for channel in made:
                 channel.close()

@@ -46,8 +46,9 @@ class TcpGuard:
     without an event).  The log has a line for each reported refusal, and a second later one that counts the others.
     """
 
-    def __init__(self, limits: TcpLimits, *, clock: Clock, journal: Journal,
-                 check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, limits: TcpLimits, *, clock: Clock, journal: Journal, check: Callable[[], None] = lambda: None
+    ) -> None:
         """`check`: before bytes go out."""
         self.limits = limits
         self.check = check
@@ -88,8 +89,7 @@ class TcpGuard:
             return
         at = "" if request_code is None else f" (request {request_code})"
         log.info("refused %s: %s, %s%s", address, reason, remark, at)
-        self._journal.write(ConnectionRefused(address=address, reason=reason, request_code=request_code,
-                                              remark=remark))
+        self._journal.write(ConnectionRefused(address=address, reason=reason, request_code=request_code, remark=remark))
 
     def too_many_pending(self, address: str) -> None:
         """A request is answered with code 2.  Reported at most once a second."""
@@ -108,8 +108,7 @@ class TcpGuard:
     # Unread answers, over all connections.
 
     def unread(self, reader: Reader, size: int) -> None:
-        """One connection has `size` bytes unread now.  Over the limit, the one idle for longest is ended first.
-        """
+        """One connection has `size` bytes unread now.  Over the limit, the one idle for longest is ended first."""
         before = self._readers.pop(reader, 0)
         if size:
             self._readers[reader] = size

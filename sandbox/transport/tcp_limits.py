@@ -32,6 +32,5 @@ class TcpLimits:
     refusals_told_per_s: int = 5  # as events; all of them are counted
 
 
-HEADLESS = replace(TcpLimits(), connections=4_096, unfinished_bytes=256 * MIB,
-                   unread_total_bytes=256 * MIB)
+HEADLESS = replace(TcpLimits(), connections=4_096, unfinished_bytes=256 * MIB, unread_total_bytes=256 * MIB)
 """Of a broker process without a sandbox."""

@@ -31,8 +31,15 @@ class TcpServer:
     whether it is encrypted, and plain ones are served too: RocketMQ's `tls.server.mode=permissive`, its default.
     """
 
-    def __init__(self, listener: Listener | ByteListener, guard: TcpGuard, *, carries_bytes: bool = False,
-                 tls: ssl.SSLContext | None = None, idle: bool = False) -> None:
+    def __init__(
+        self,
+        listener: Listener | ByteListener,
+        guard: TcpGuard,
+        *,
+        carries_bytes: bool = False,
+        tls: ssl.SSLContext | None = None,
+        idle: bool = False,
+    ) -> None:
         self._listener: Any = listener
         self._handle: Any = listener.handle
         self._guard = guard
@@ -117,8 +124,14 @@ class TcpServer:
 
     def _welcome(self, arrived: socket.socket) -> None:
         arrived.setblocking(False)
-        stream = TcpStream(self._guard.limits, self._buffer, self._user_of, waits=True, counted=self._count_unread,
-                           check=self._guard.check)  # fmt: skip
+        stream = TcpStream(
+            self._guard.limits,
+            self._buffer,
+            self._user_of,
+            waits=True,
+            counted=self._count_unread,
+            check=self._guard.check,
+        )
 
         def over(task: asyncio.Task[None]) -> None:
             self._arriving.discard(task)
@@ -137,8 +150,11 @@ class TcpServer:
             remote = address_text(arrived.getpeername())
             try:
                 if self._tls is not None and await self._first_byte(arrived) == TLS_GREETING:
-                    secure = {"ssl": self._tls, "ssl_handshake_timeout": limits.handshake_s,
-                              "ssl_shutdown_timeout": limits.linger_s}
+                    secure = {
+                        "ssl": self._tls,
+                        "ssl_handshake_timeout": limits.handshake_s,
+                        "ssl_shutdown_timeout": limits.linger_s,
+                    }
                 await loop.connect_accepted_socket(lambda: stream, arrived, **secure)
             except TimeoutError:
                 self._guard.refuse(remote, IDLE, "it connected, and has not said a word")

@@ -13,8 +13,10 @@ class StreamUser(Protocol):
     def heard(self, data: bytes) -> None: ...
     def drained(self) -> None:
         """The other side reads again."""
+
     def unread(self, size: int) -> None:
         """The stream ends: the other side has left `size` bytes unread, and more was to be sent."""
+
     def lost(self) -> None:
         """The connection has ended, by either side; called once, in a later turn."""
 
@@ -27,9 +29,16 @@ class TcpStream(asyncio.BufferedProtocol):
     (ours is the listening one), or both might wait for each other.
     """
 
-    def __init__(self, limits: TcpLimits, buffer: memoryview, user_of: Callable[["TcpStream"], StreamUser | None], *,
-                 waits: bool, counted: Callable[["TcpStream", int], None] = lambda stream, size: None,
-                 check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        limits: TcpLimits,
+        buffer: memoryview,
+        user_of: Callable[["TcpStream"], StreamUser | None],
+        *,
+        waits: bool,
+        counted: Callable[["TcpStream", int], None] = lambda stream, size: None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         """`user_of` is called once the connection exists; None: it is closed.
 
         `counted` is called with the number of unread bytes at each count, `check` before bytes go out: where it does

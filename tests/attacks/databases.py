@@ -14,8 +14,11 @@ from tests.databases.postgresql import Postgresql
 
 
 def sqlite(folder: Path) -> dict[str, Any]:
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "web.sqlite3"),
-            "OPTIONS": dict(settings.SQLITE_OPTIONS)}  # fmt: skip
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(folder / "web.sqlite3"),
+        "OPTIONS": dict(settings.SQLITE_OPTIONS),
+    }
 
 
 def fresh(server: Postgresql) -> dict[str, Any]:

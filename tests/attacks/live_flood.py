@@ -70,8 +70,19 @@ def _measured(server: Server, seconds: float, crowds: tuple[int, ...]) -> dict[s
     figures: dict[str, Any] = {"undisturbed": asyncio.run(_watch(url, board, seconds))}
     for crowd in crowds:
         before = _cost(server)
-        command = ["nice", "-n", "19", sys.executable, "-m", "tests.attacks.live_flood", url, hostile.slug, str(crowd),
-                   str(seconds + 2 * SETTLE_S), *ids]
+        command = [
+            "nice",
+            "-n",
+            "19",
+            sys.executable,
+            "-m",
+            "tests.attacks.live_flood",
+            url,
+            hostile.slug,
+            str(crowd),
+            str(seconds + 2 * SETTLE_S),
+            *ids,
+        ]
         attack = subprocess.Popen(command, cwd=ROOT)
         try:
             until(partial(_has_sockets, server, crowd, math.inf), what="the attackers are there")
@@ -175,8 +186,11 @@ def table(figures: dict[str, Any]) -> str:
     lines = [f"{'':16}{'p50 ms':>8}{'p99 ms':>8}{'max ms':>8}{'frames':>8}   sockets, MiB: before, during, after"]
     for name, row in figures.items():
         watched = row if isinstance(row, Watched) else row["watched"]
-        costs = "" if isinstance(row, Watched) else "   ".join(
-            f"{row[when].sockets}, {row[when].memory_mib}" for when in ("before", "during", "after"))
+        costs = (
+            ""
+            if isinstance(row, Watched)
+            else "   ".join(f"{row[when].sockets}, {row[when].memory_mib}" for when in ("before", "during", "after"))
+        )
         lines.append(f"{name:16}" + "".join(f"{value:>8}" for value in watched) + f"   {costs}")
     return "\n".join(lines)
 

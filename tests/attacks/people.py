@@ -75,8 +75,9 @@ def world(port: FakePort) -> World:
     Grant.objects.filter(label="revoked").update(revoked_at=now)
     Grant.objects.filter(label="expired").update(expires_at=now - timedelta(seconds=1))
     Sandbox.objects.filter(pk=rows["private"].pk).update(visibility="private")
-    Sandbox.objects.filter(pk=rows["expired"].pk).update(visited_at=now - timedelta(days=40),
-                                                         expires_at=now - timedelta(days=1))  # fmt: skip
+    Sandbox.objects.filter(pk=rows["expired"].pk).update(
+        visited_at=now - timedelta(days=40), expires_at=now - timedelta(days=1)
+    )
     _made(other)
     operator, viewer = account("operator"), account("viewer")
     slugs[CLUSTER] = cluster(CLUSTER_NAME, viewers=(viewer,), operators=(operator,)).slug
@@ -94,8 +95,9 @@ def world(port: FakePort) -> World:
     removed = course.enrolments.order_by("pk").last()
     assert teacher.post(f"/c/{course.slug}/students/{removed.pk}/", {"do": "remove"}).status_code == 302
     slugs |= {COURSE: course.slug, SUBMISSION: submission}
-    runs[SUBMISSION] = PipelineRun.objects.create(sandbox=Sandbox.objects.get(slug=submission), job="latency", who="x",
-                                                  visitor="x").run  # fmt: skip
+    runs[SUBMISSION] = PipelineRun.objects.create(
+        sandbox=Sandbox.objects.get(slug=submission), job="latency", who="x", visitor="x"
+    ).run
     at_all = [*SANDBOXES, CLUSTER, COURSE, SUBMISSION]
     people = {
         "the owner's browser": Person(owner, OWNER),

@@ -14,8 +14,17 @@ ADMIN = "admin/"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
-FIELDS: dict[str, Any] = {"topic": "orders", "group": "g", "broker": "broker-a", "queue_id": 0, "target": "earliest",
-                          "rate": 1, "confirm": "g", "lab": "pinned-offset", "step": 1}  # fmt: skip
+FIELDS: dict[str, Any] = {
+    "topic": "orders",
+    "group": "g",
+    "broker": "broker-a",
+    "queue_id": 0,
+    "target": "earliest",
+    "rate": 1,
+    "confirm": "g",
+    "lab": "pinned-offset",
+    "step": 1,
+}
 ONE_OF_EACH = {(kind.verb, getattr(kind, "only", None)): name for name, kind in reversed(ACTIONS.items())}
 
 
@@ -32,21 +41,60 @@ class Ask(NamedTuple):
 
 SEE = [Ask("GET", "see")]
 GRADE = [Ask("GET", "grade")]
-ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", None))
-       for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
+ACT = [
+    Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", None))
+    for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))
+]
 RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 
-OPEN = {"join/", "seat/<slug:secret>/", "c/new/",
-        "lti/login/", "lti/launch/", "lti/jwks.json", "lti/platforms/", "lti/register/<slug:secret>/",
-        "lti/enter/<slug:state>/", "lti/choose/<slug:state>/", "lti/link/<slug:state>/",
-        "", "places/", "new/", "claim/<str:token>/", "recipe/", "labs/", "labs/<slug:lab>/", "labs/exam/<slug:pack>/",
-        "labs/<slug:lab>/example/", "labs/<slug:lab>/example.qvr", "first-steps/dismiss/", "fidelity/", "theme/",
-        "incidents/", "incidents/<slug:slug>/",
-        "language/", "accounts/login/", "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz",
-        "healthz/live", "metrics", "api/", "api/openapi.json", "api/docs", "api/sandboxes", "v/<slug:secret>/",
-        "v/<slug:secret>/recording.qvr", "e/<slug:secret>/recording.qvr", "e/<slug:secret>/<slug:part>/", "oembed",
-        "v/<slug:secret>/fork/",
-        "v/<slug:secret>/<path:rest>"}  # fmt: skip
+OPEN = {
+    "join/",
+    "seat/<slug:secret>/",
+    "c/new/",
+    "lti/login/",
+    "lti/launch/",
+    "lti/jwks.json",
+    "lti/platforms/",
+    "lti/register/<slug:secret>/",
+    "lti/enter/<slug:state>/",
+    "lti/choose/<slug:state>/",
+    "lti/link/<slug:state>/",
+    "",
+    "places/",
+    "new/",
+    "claim/<str:token>/",
+    "recipe/",
+    "labs/",
+    "labs/<slug:lab>/",
+    "labs/exam/<slug:pack>/",
+    "labs/<slug:lab>/example/",
+    "labs/<slug:lab>/example.qvr",
+    "first-steps/dismiss/",
+    "fidelity/",
+    "theme/",
+    "incidents/",
+    "incidents/<slug:slug>/",
+    "language/",
+    "accounts/login/",
+    "accounts/logout/",
+    "admin/login/",
+    "admin/logout/",
+    "admin/jsi18n/",
+    "healthz",
+    "healthz/live",
+    "metrics",
+    "api/",
+    "api/openapi.json",
+    "api/docs",
+    "api/sandboxes",
+    "v/<slug:secret>/",
+    "v/<slug:secret>/recording.qvr",
+    "e/<slug:secret>/recording.qvr",
+    "e/<slug:secret>/<slug:part>/",
+    "oembed",
+    "v/<slug:secret>/fork/",
+    "v/<slug:secret>/<path:rest>",
+}
 """Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
 NEEDS: dict[str, list[Ask]] = {
@@ -56,8 +104,9 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/part/runs/": SEE,
     "s/<slug:slug>/part/freshness/<str:job>/": [Ask("GET", "see", {"job": "latency"}, finds=False)],
     "s/<slug:slug>/part/<slug:name>/": [Ask("GET", "see", {"name": "locks"})],
-    "s/<slug:slug>/keep/<slug:what>/": [Ask("POST", operation.verb, {"what": what})
-                                        for what, operation in OPERATIONS.items()],
+    "s/<slug:slug>/keep/<slug:what>/": [
+        Ask("POST", operation.verb, {"what": what}) for what, operation in OPERATIONS.items()
+    ],
     "s/<slug:slug>/clients/<str:client>/": [Ask("GET", "see", {"client": "A"})],
     "s/<slug:slug>/messages/<str:id>/": [Ask("GET", "see", {"id": "0" * 32})],
     "s/<slug:slug>/branch/": [*SEE, Ask("POST", "see", body={"at": "1"})],
@@ -75,7 +124,8 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/pipeline/": [*SEE, Ask("POST", "act", body={"job": "latency"})],
     "s/<slug:slug>/labs/<slug:lab>/": [
         Ask("GET", "see", {"lab": "pinned-offset"}, finds=False),
-        Ask("POST", "act", {"lab": "pinned-offset"}, {"action": "TakeHint"}, finds=False)],
+        Ask("POST", "act", {"lab": "pinned-offset"}, {"action": "TakeHint"}, finds=False),
+    ],
     "s/<slug:slug>/<slug:tab>/": [Ask("GET", "see", {"tab": "groups"})],
     "k/<attached:slug>/": SEE,
     "k/<attached:slug>/actions/": ACT,
@@ -110,8 +160,9 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/data/": [*SEE, Ask("POST", "see")],  # unconfirmed: the matrix goes on with them
     "c/<slug:slug>/data/export.zip": SEE,
     "c/<slug:slug>/delete/": [*GRADE, Ask("POST", "grade")],
-    "c/<slug:slug>/students/<int:number>/data/": [Ask(method, "grade", {"number": "0"}, finds=False)
-                                                  for method in ("GET", "POST")],
+    "c/<slug:slug>/students/<int:number>/data/": [
+        Ask(method, "grade", {"number": "0"}, finds=False) for method in ("GET", "POST")
+    ],
     "c/<slug:slug>/students/<int:number>/data/export.zip": [Ask("GET", "grade", {"number": "0"}, finds=False)],
     "c/<slug:slug>/hand/": [Ask("POST", "see", body={"do": "down"})],
     "c/<slug:slug>/labs/<slug:lab>/": [Ask("POST", "see", {"lab": "orderly-lock"}, finds=False)],
@@ -128,7 +179,8 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/results/publish/": [Ask("POST", "grade", body={"regrade": "0"})],
     "c/<slug:slug>/results/<int:number>/results.json": [Ask("GET", "grade", {"number": "0"}, finds=False)],
     "c/<slug:slug>/results/<int:number>/<slug:lab>/results.json": [
-        Ask("GET", "grade", {"number": "0", "lab": "orderly-lock"}, finds=False)],
+        Ask("GET", "grade", {"number": "0", "lab": "orderly-lock"}, finds=False)
+    ],
     "c/<slug:slug>/results/<str:name>": [Ask("GET", "grade", {"name": "grades.csv"})],
     "c/<slug:slug>/roster/": [*GRADE, Ask("POST", "grade")],
     "c/<slug:slug>/students/<int:number>/": [Ask("POST", "grade", {"number": "0"}, {"do": "remove"}, finds=False)],
@@ -139,11 +191,20 @@ NEEDS: dict[str, list[Ask]] = {
     "api/clusters/<slug:name>/ask/<question>": [Ask("GET", "see", {"question": "find-messages"}, {"topic": "orders"})],
 }
 
-BEHIND_LINKS = {f"s/<slug:slug>/{rest}" for rest in (
-    "", "ask/<slug:name>/", "part/freshness/<str:job>/", "part/<slug:name>/", "clients/<str:client>/",
-    "messages/<str:id>/", "audit/", "history/", "<slug:tab>/")} | {
-    f"api/sandboxes/<slug:slug>/{rest}"
-    for rest in ("events", "journal", "changes", "state", "ask/<name>")}  # fmt: skip
+BEHIND_LINKS = {
+    f"s/<slug:slug>/{rest}"
+    for rest in (
+        "",
+        "ask/<slug:name>/",
+        "part/freshness/<str:job>/",
+        "part/<slug:name>/",
+        "clients/<str:client>/",
+        "messages/<str:id>/",
+        "audit/",
+        "history/",
+        "<slug:tab>/",
+    )
+} | {f"api/sandboxes/<slug:slug>/{rest}" for rest in ("events", "journal", "changes", "state", "ask/<name>")}
 """What a live link leads to, all of it only with GET."""
 
 

@@ -32,8 +32,9 @@ def role(visitor: Visitor, sandbox: Sandbox) -> str:
 @pytest.mark.parametrize("first", ["browser", "account"])
 @pytest.mark.parametrize("taker", ["browser", "account"])
 def test_who_takes_it_is_an_owner_and_who_owned_it_stays_one(port: FakePort, first: str, taker: str) -> None:
-    owner, friend = (browser() if kind == "browser" else account(name)
-                     for kind, name in ((first, "ada"), (taker, "grace")))  # fmt: skip
+    owner, friend = (
+        browser() if kind == "browser" else account(name) for kind, name in ((first, "ada"), (taker, "grace"))
+    )
     sandbox = owners.create(owner, "orders").sandbox
     assert owners.claim(friend, owners.claim_link(owner, sandbox)) == sandbox
     assert (role(owner, sandbox), role(friend, sandbox)) == ("owner", "owner")

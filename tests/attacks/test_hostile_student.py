@@ -71,8 +71,10 @@ def test_another_s_lab_is_not_there_to_read_and_not_to_answer(lesson: Class) -> 
     assert lesson.hostile.get(lesson.lab).status_code == 404
     assert answer(lesson.hostile, lesson.lab, "k") == 404
     api = f"/api/sandboxes/{lesson.slug}"
-    assert {lesson.hostile.get(f"{api}{rest}").status_code
-            for rest in ("", "/events", "/journal", "/ask/lab-state", "/state?at=1", "/recording")} == {404}
+    assert {
+        lesson.hostile.get(f"{api}{rest}").status_code
+        for rest in ("", "/events", "/journal", "/ask/lab-state", "/state?at=1", "/recording")
+    } == {404}
     given = {"action": "AnswerStep", "lab": LAB, "step": 1, "part": "predict", "value": "9"}
     assert lesson.hostile.post(f"{api}/actions", given, JSON).status_code == 404
     assert lesson.answers(lesson.victim, lesson.lab) == []
@@ -145,9 +147,11 @@ def test_an_answer_after_the_date_is_refused_by_every_way_in(lesson: Class, by: 
     Course.objects.update(due_at=now - timedelta(seconds=1))
     slug = own.split("/")[2]
     given = {"action": "AnswerStep", "lab": LAB, "step": 1, "part": "predict", "value": "2", "key": "late"}
-    said = {"page": lambda: lesson.hostile.post(own, {**given, "attempt": 1}, headers=HTMX),
-            "form of the board": lambda: lesson.hostile.post(f"/s/{slug}/actions/", given, headers=HTMX),
-            "API": lambda: lesson.hostile.post(f"/api/sandboxes/{slug}/actions", given, JSON)}[by]()  # fmt: skip
+    said = {
+        "page": lambda: lesson.hostile.post(own, {**given, "attempt": 1}, headers=HTMX),
+        "form of the board": lambda: lesson.hostile.post(f"/s/{slug}/actions/", given, headers=HTMX),
+        "API": lambda: lesson.hostile.post(f"/api/sandboxes/{slug}/actions", given, JSON),
+    }[by]()
     assert said.status_code == 409
     assert "This course was due on" in html.unescape(said.content.decode())
     assert lesson.answers(lesson.hostile, own) == []
@@ -215,8 +219,15 @@ def keys_of(value: Any) -> set[str]:
 
 def test_no_script_of_a_page_has_the_reasons_of_a_lab() -> None:
     """A check is asked at the server; the page knows the questions alone."""
-    reasons = {value for lab in LABS.values() for step in lab.steps for asked in (step.why, step.say, step.predict)
-               if asked is not None for value, _ in asked.options if "_" in value}  # fmt: skip
+    reasons = {
+        value
+        for lab in LABS.values()
+        for step in lab.steps
+        for asked in (step.why, step.say, step.predict)
+        if asked is not None
+        for value, _ in asked.options
+        if "_" in value
+    }
     assert len(reasons) > 10
     sources = "".join(file.read_text("utf-8") for file in SOURCES.glob("*.js"))
     assert [reason for reason in sorted(reasons) if json.dumps(reason) in sources] == []

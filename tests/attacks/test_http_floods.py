@@ -25,8 +25,11 @@ ATTACKER = httpx.Limits(max_connections=FLOODERS)
 
 
 def tokens(client: httpx.AsyncClient, n: int) -> Awaitable[httpx.Response]:
-    return client.post("/api/sandboxes/landing/actions", json={"action": "CrashActor", "actor": "nobody"},
-                       headers={"Authorization": f"Bearer qv_{n}"})  # fmt: skip
+    return client.post(
+        "/api/sandboxes/landing/actions",
+        json={"action": "CrashActor", "actor": "nobody"},
+        headers={"Authorization": f"Bearer qv_{n}"},
+    )
 
 
 def cookies(client: httpx.AsyncClient, n: int) -> Awaitable[httpx.Response]:
@@ -39,8 +42,11 @@ def creations(client: httpx.AsyncClient, n: int) -> Awaitable[httpx.Response]:
 
 def sign_ins(client: httpx.AsyncClient, n: int) -> Awaitable[httpx.Response]:
     secret = "a" * 32
-    return client.post("/accounts/login/", data={"username": "root", "password": str(n), "csrfmiddlewaretoken": secret},
-                       headers={"Cookie": f"csrftoken={secret}"})  # fmt: skip
+    return client.post(
+        "/accounts/login/",
+        data={"username": "root", "password": str(n), "csrfmiddlewaretoken": secret},
+        headers={"Cookie": f"csrftoken={secret}"},
+    )
 
 
 def many_fields(client: httpx.AsyncClient, n: int) -> Awaitable[httpx.Response]:
@@ -52,9 +58,13 @@ def large_bodies(client: httpx.AsyncClient, n: int) -> Awaitable[httpx.Response]
 
 
 USUAL: dict[Flood, set[int]] = {  # the answers there may be
-    tokens: {404, 429}, cookies: {200, 404, 429}, creations: {201, 429}, sign_ins: {200, 429}, many_fields: {400},
+    tokens: {404, 429},
+    cookies: {200, 404, 429},
+    creations: {201, 429},
+    sign_ins: {200, 429},
+    many_fields: {400},
     large_bodies: {413},
-}  # fmt: skip
+}
 
 
 async def flood(url: str, kind: Flood, reported: Counter[tuple[str, int]]) -> None:
@@ -126,17 +136,24 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.alone)])
-def test_an_owner_is_served_beside_all_floods_at_once(server: Server, seconds: float,
-                                                      capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_an_owner_is_served_beside_all_floods_at_once(
+    server: Server, seconds: float, capsys: pytest.CaptureFixture[str]
+) -> None:
     httpx.get(server.url, timeout=60)  # opens the demo
     owner = server.create("orders")
     before = figures(server)
     reported, answers = asyncio.run(together(server, owner, seconds))
-    wrong = [(kind.__name__, status) for kind, usual in USUAL.items() for (name, status) in reported
-             if name == kind.__name__ and status not in usual]  # fmt: skip
+    wrong = [
+        (kind.__name__, status)
+        for kind, usual in USUAL.items()
+        for (name, status) in reported
+        if name == kind.__name__ and status not in usual
+    ]
     with capsys.disabled():
-        print(f"\nfloods of {seconds} s: {sum(reported.values())} hostile requests, {len(answers)} honest ones, "
-              f"{sorted(reported.items())}; before {before}, after {figures(server)}")  # fmt: skip
+        print(
+            f"\nfloods of {seconds} s: {sum(reported.values())} hostile requests, {len(answers)} honest ones, "
+            f"{sorted(reported.items())}; before {before}, after {figures(server)}"
+        )
     assert set(answers) == {200}
     assert wrong == []
     assert reported["creations", 201] <= NEWCOMERS.burst + NEWCOMERS.per_s * (seconds + 30)

@@ -98,8 +98,15 @@ def test_a_connection_that_says_nothing_is_closed(clock: Clock, connect: Callabl
     assert line.is_closed
 
 
-@pytest.mark.parametrize("said", [b"G", b"GET / HTTP/1.1\r\nX: ", HEAD + b"Content-Length: 1000\r\n\r\n",
-                                  HEAD + b"Transfer-Encoding: chunked\r\n\r\nfff\r\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"G",
+        b"GET / HTTP/1.1\r\nX: ",
+        HEAD + b"Content-Length: 1000\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nfff\r\n",
+    ],
+)
 def test_a_byte_now_and_then_buys_no_time(clock: Clock, connect: Callable[..., Line], said: bytes) -> None:
     line = connect()
     line.say(said)
@@ -109,8 +116,9 @@ def test_a_byte_now_and_then_buys_no_time(clock: Clock, connect: Callable[..., L
     assert line.is_closed
 
 
-def test_each_request_on_a_connection_has_its_own_time(clock: Clock, connect: Callable[..., Line],
-                                                       server: Server) -> None:  # fmt: skip
+def test_each_request_on_a_connection_has_its_own_time(
+    clock: Clock, connect: Callable[..., Line], server: Server
+) -> None:
     line = connect()
     for _ in range(5):
         clock.advance(40)
@@ -122,8 +130,9 @@ def test_each_request_on_a_connection_has_its_own_time(clock: Clock, connect: Ca
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_of_a_body_that_is_too_large_nothing_is_kept(connect: Callable[..., Line], server: Server,
-                                                     chunked: bool) -> None:  # fmt: skip
+def test_of_a_body_that_is_too_large_nothing_is_kept(
+    connect: Callable[..., Line], server: Server, chunked: bool
+) -> None:
     """Django gets its size, and refuses it by that."""
     line = connect()
     size, piece = 4 * MOST, b"x" * (MOST // 4)

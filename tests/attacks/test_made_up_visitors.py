@@ -33,8 +33,12 @@ def with_cookie(key: str) -> Client:
 
 def test_a_new_token_with_each_request_is_one_visitor(port: FakePort, still_clock: None, timers: list[object]) -> None:
     owners.demo_sandbox()
-    answers = [Client().post("/api/sandboxes/landing/actions", CRASH, content_type=JSON,
-                             headers={"Authorization": f"Bearer qv_{n}"}).status_code for n in range(8)]  # fmt: skip
+    answers = [
+        Client()
+        .post("/api/sandboxes/landing/actions", CRASH, content_type=JSON, headers={"Authorization": f"Bearer qv_{n}"})
+        .status_code
+        for n in range(8)
+    ]
     assert answers == [200] * 3 + [429] * 5
     assert len(demo.PRESSES) == 1
 
@@ -49,8 +53,10 @@ def test_a_new_cookie_with_each_request_is_one_visitor(port: FakePort, still_clo
 def test_questions_of_made_up_visitors_are_one_visitor_s(port: FakePort, still_clock: None) -> None:
     owners.demo_sandbox()
     names = count()
-    asked = [Client().get("/api/sandboxes/landing/ask/transactions", headers={"Authorization": f"Bearer {next(names)}"})
-             for _ in range(30)]  # fmt: skip
+    asked = [
+        Client().get("/api/sandboxes/landing/ask/transactions", headers={"Authorization": f"Bearer {next(names)}"})
+        for _ in range(30)
+    ]
     assert sum(answer.status_code == 429 for answer in asked) == 30 - acting.LIMITS.questions_per_s
     assert len(acting.QUESTIONS) == 1
 
@@ -73,16 +79,19 @@ def test_a_session_that_is_kept_and_one_that_is_not(port: FakePort) -> None:
     assert access.counted_as(Visitor(user=User(pk=7), session=kept)) == "user:7"
 
 
-@pytest.mark.parametrize(("seen", "as_counted"), [
-    ("192.0.2.1", "192.0.2.1"),
-    ("192.0.2.1:50123", "192.0.2.1"),
-    ("::ffff:192.0.2.1", "192.0.2.1"),
-    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-    ("[2001:db8:1:2::9]:443", "2001:db8:1:2::/64"),
-    ("fe80::1%eth0", "fe80::/64"),
-    ("", ""),
-    ("unknown", "unknown"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seen", "as_counted"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("192.0.2.1:50123", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("[2001:db8:1:2::9]:443", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("unknown", "unknown"),
+    ],
+)
 def test_an_address_as_limits_count_it(seen: str, as_counted: str) -> None:
     assert counted(seen) == as_counted
 
@@ -91,8 +100,12 @@ def test_one_ipv6_customer_starts_as_many_sandboxes_as_one_address(
     port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(creations, "LIMITS", HostLimits(creations_per_hour_per_address=20))
-    answers = [Client(REMOTE_ADDR=f"2001:db8:1:2::{n:x}").post("/api/sandboxes", {"template": "empty"},
-                                                               content_type=JSON).status_code for n in range(25)]
+    answers = [
+        Client(REMOTE_ADDR=f"2001:db8:1:2::{n:x}")
+        .post("/api/sandboxes", {"template": "empty"}, content_type=JSON)
+        .status_code
+        for n in range(25)
+    ]
     assert answers == [201] * 20 + [429] * 5
     other = Client(REMOTE_ADDR="2001:db8:1:3::1").post("/api/sandboxes", {"template": "empty"}, content_type=JSON)
     assert other.status_code == 201

@@ -16,19 +16,49 @@ __all__ = ["flights_table", "real_engine"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 JSON = "application/json"
-RIGHT: dict[str, Any] = {"topic": "orders", "group": "order-svc", "actor": "A", "broker": "broker-a", "key": "7",
-                         "target": "earliest", "queue_id": 0, "offset": 0, "physical_offset": 0, "strategy": "CONFIG"}
+RIGHT: dict[str, Any] = {
+    "topic": "orders",
+    "group": "order-svc",
+    "actor": "A",
+    "broker": "broker-a",
+    "key": "7",
+    "target": "earliest",
+    "queue_id": 0,
+    "offset": 0,
+    "physical_offset": 0,
+    "strategy": "CONFIG",
+}
 OUR_MISTAKE = ("Something broke", "The engine could not")
 DEEP: Any = "x"
 for _ in range(60):
     DEEP = {"a": [DEEP]}
-ODD: list[Any] = [True, -1, 1.5, 2**70, "", "x" * 5_000, "\x00", ["x"], [[]], [None], {}, {"A": 5}, {"A": None},
-                  {"A": [1]}, {"A": {"b": 1}}, {"": ""}, DEEP]  # fmt: skip
+ODD: list[Any] = [
+    True,
+    -1,
+    1.5,
+    2**70,
+    "",
+    "x" * 5_000,
+    "\x00",
+    ["x"],
+    [[]],
+    [None],
+    {},
+    {"A": 5},
+    {"A": None},
+    {"A": [1]},
+    {"A": {"b": 1}},
+    {"": ""},
+    DEEP,
+]
 
 
 def with_one_odd_field(kind: Any) -> list[dict[str, Any]]:
-    needed = {spec.name: RIGHT.get(spec.name, "x") for spec in fields(kind)
-              if spec.default is MISSING and spec.default_factory is MISSING}
+    needed = {
+        spec.name: RIGHT.get(spec.name, "x")
+        for spec in fields(kind)
+        if spec.default is MISSING and spec.default_factory is MISSING
+    }
     return [needed | {spec.name: value} for spec in fields(kind) for value in ODD]
 
 

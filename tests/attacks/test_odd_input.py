@@ -23,9 +23,21 @@ IN_TWO_WAYS = [
     "queues_by_member.A=y&queues_by_member[]=x",
     "queues_by_member=x&queues_by_member[]=y",
 ]
-ADDRESSES = ["/", "/places/", "/fidelity/", "/s/{slug}/", "/s/{slug}/groups/", "/s/{slug}/pipeline/",
-             "/s/{slug}/ask/plan-strategy/", "/s/{slug}/part/groups/", "/api/sandboxes/{slug}", "/accounts/login/",
-             "/api/sandboxes/{slug}/ask/plan-strategy", "/api/sandboxes/{slug}/journal", "/admin/login/"]  # fmt: skip
+ADDRESSES = [
+    "/",
+    "/places/",
+    "/fidelity/",
+    "/s/{slug}/",
+    "/s/{slug}/groups/",
+    "/s/{slug}/pipeline/",
+    "/s/{slug}/ask/plan-strategy/",
+    "/s/{slug}/part/groups/",
+    "/api/sandboxes/{slug}",
+    "/accounts/login/",
+    "/api/sandboxes/{slug}/ask/plan-strategy",
+    "/api/sandboxes/{slug}/journal",
+    "/admin/login/",
+]
 
 
 @pytest.fixture
@@ -84,8 +96,9 @@ def test_half_a_surrogate_is_no_text(lenient: Client, mine: str, port: FakePort,
     }
     token = owners.new_token(Sandbox.objects.get(slug=mine))
     for address, body in bodies.items():
-        answer = Client(raise_request_exception=False).post(address, body, JSON,
-                                                            headers={"Authorization": f"Bearer {token}"})  # fmt: skip
+        answer = Client(raise_request_exception=False).post(
+            address, body, JSON, headers={"Authorization": f"Bearer {token}"}
+        )
         assert answer.status_code == 400, address
         assert answer.json()["hint"] == "The body must be one JSON object."
     changes = f'{{"a":"{text}"}}'
@@ -105,9 +118,19 @@ def test_a_charset_that_is_none_of_text_is_refused(lenient: Client, mine: str, c
 
 
 def test_a_control_character_in_any_place_is_no_mistake_of_ours(lenient: Client, mine: str) -> None:
-    for address in (f"/s/{mine}/%00/", "/s/%00/", "/claim/%00/", f"/s/{mine}/clients/%00/", f"/s/{mine}/messages/%00/",
-                    f"/api/sandboxes/{mine}/runs/%00", f"/api/sandboxes/{mine}/pipeline/%00/%00", "/?next=%00",
-                    f"/s/{mine}/part/freshness/%00/", f"/s/{mine}/audit/?group=%00", "/api/clusters/%00"):
+    for address in (
+        f"/s/{mine}/%00/",
+        "/s/%00/",
+        "/claim/%00/",
+        f"/s/{mine}/clients/%00/",
+        f"/s/{mine}/messages/%00/",
+        f"/api/sandboxes/{mine}/runs/%00",
+        f"/api/sandboxes/{mine}/pipeline/%00/%00",
+        "/?next=%00",
+        f"/s/{mine}/part/freshness/%00/",
+        f"/s/{mine}/audit/?group=%00",
+        "/api/clusters/%00",
+    ):
         assert lenient.get(address).status_code < 500, address
 
 
@@ -166,8 +189,9 @@ def test_a_character_that_postgresql_cannot_hold_is_said_to_be_one(port: FakePor
     client = Client(raise_request_exception=False)
     made = client.post("/api/sandboxes", {"template": "empty"}, JSON).json()
     given = {"headers": {"Authorization": f"Bearer {made['token']}"}}
-    wish = client.post(f"/api/sandboxes/{made['slug']}/runs", {"job": "hot_keys", "options": {"topic": "a\x00b"}},
-                       JSON, **given)  # fmt: skip
+    wish = client.post(
+        f"/api/sandboxes/{made['slug']}/runs", {"job": "hot_keys", "options": {"topic": "a\x00b"}}, JSON, **given
+    )
     named = client.post("/api/sandboxes", {"template": "empty", "name": "a\x00b"}, JSON)
     cookie = Client(raise_request_exception=False)
     cookie.cookies[settings.SESSION_COOKIE_NAME] = "a\x00b"

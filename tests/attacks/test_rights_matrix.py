@@ -81,18 +81,28 @@ def sent(who: Person, world: World, route: str, place: str, ask: Ask) -> Any:
         return who.client.generic(ask.method, path, QUERY_STRING="topic=orders" if body else "", headers=headers)
     if path.startswith("/api/"):
         return who.client.generic(ask.method, path, orjson.dumps(body) if body else b"", JSON, headers=headers)
-    return who.client.generic(ask.method, path, "&".join(f"{k}={v}" for k, v in body.items()),
-                              "application/x-www-form-urlencoded", headers=headers)  # fmt: skip
+    return who.client.generic(
+        ask.method,
+        path,
+        "&".join(f"{k}={v}" for k, v in body.items()),
+        "application/x-www-form-urlencoded",
+        headers=headers,
+    )
 
 
 def state(port: FakePort) -> Any:
     """All that a request could change."""
-    return (len(port.acted), dict(port.sandboxes), dict(port.keys),
-            *(sorted(model.objects.values_list(), key=str)
-              for model in (Sandbox, Cluster, Course, Submission, Poll, Vote)),
-            sorted(Enrolment.objects.values_list("pk", "pseudonym", "name", "time_factor", "removed_at"), key=str),
-            *(sorted(model.objects.values_list("pk", "state" if model is PipelineRun else "revoked_at"), key=str)
-              for model in (Grant, PipelineRun)))  # fmt: skip
+    return (
+        len(port.acted),
+        dict(port.sandboxes),
+        dict(port.keys),
+        *(sorted(model.objects.values_list(), key=str) for model in (Sandbox, Cluster, Course, Submission, Poll, Vote)),
+        sorted(Enrolment.objects.values_list("pk", "pseudonym", "name", "time_factor", "removed_at"), key=str),
+        *(
+            sorted(model.objects.values_list("pk", "state" if model is PipelineRun else "revoked_at"), key=str)
+            for model in (Grant, PipelineRun)
+        ),
+    )
 
 
 class Written:
@@ -153,9 +163,11 @@ def test_every_request_gets_what_the_right_gives_and_no_more(
                     elif wanted == 200 and (got in IN_VAIN if ask.finds else got in IN_VAIN - {404}):
                         shut_out.append(cell)
     with capsys.disabled():
-        print(f"\nrights: {len(routes.NEEDS)} routes, {sum(map(len, routes.NEEDS.values()))} requests × "
-              f"{len(everyone.people)} visitors × places = {tried} tries; crossings {len(crossings)}, "
-              f"shut out {len(shut_out)}")  # fmt: skip
+        print(
+            f"\nrights: {len(routes.NEEDS)} routes, {sum(map(len, routes.NEEDS.values()))} requests × "
+            f"{len(everyone.people)} visitors × places = {tried} tries; crossings {len(crossings)}, "
+            f"shut out {len(shut_out)}"
+        )
     assert crossings == []
     assert shut_out == []
 
@@ -200,8 +212,12 @@ def test_unknown_and_forbidden_places_answer_alike(everyone: World) -> None:
     for route, asks in routes.NEEDS.items():
         [place, *_] = [place for place in places_of(route) if place != "shared"]
         for ask in asks:
-            said = [SECRET.sub(b"", sent(no_one, where, route, place, ask).content)
-                    .replace(name_of(where, place).encode(), b"") for where in (everyone, unknown)]  # fmt: skip
+            said = [
+                SECRET.sub(b"", sent(no_one, where, route, place, ask).content).replace(
+                    name_of(where, place).encode(), b""
+                )
+                for where in (everyone, unknown)
+            ]
             if said[0] != said[1]:
                 reported.append((ask.method, route))
     assert reported == []
@@ -234,8 +250,10 @@ async def test_every_channel_shows_itself_to_those_who_may_see(
             crossings += [(shown, place, name) for shown in seen if not may]
             shut_out += [(kind, place, name) for kind in CHANNELS if may and channel(kind, slug) not in seen]
     with capsys.disabled():
-        print(f"\nrights: {len(CHANNELS)} channels × {len(everyone.people)} visitors × {len(everyone.slugs)} places "
-              f"= {tried} tries; crossings {len(crossings)}, shut out {len(shut_out)}")  # fmt: skip
+        print(
+            f"\nrights: {len(CHANNELS)} channels × {len(everyone.people)} visitors × {len(everyone.slugs)} places "
+            f"= {tried} tries; crossings {len(crossings)}, shut out {len(shut_out)}"
+        )
     assert crossings == []
     assert shut_out == []
 

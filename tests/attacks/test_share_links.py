@@ -118,8 +118,15 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
 
 
 WHO = 'planted "q\\ <Zoë'  # an account
-ACTED = {"seq": "7", "at_ms": 7, "type": "ActionTaken", "cause": None, "action": "CrashActor", "fields": {"actor": "A"},
-         "by": f"owner {WHO}"}  # fmt: skip
+ACTED = {
+    "seq": "7",
+    "at_ms": 7,
+    "type": "ActionTaken",
+    "cause": None,
+    "action": "CrashActor",
+    "fields": {"actor": "A"},
+    "by": f"owner {WHO}",
+}
 
 
 def test_no_answer_behind_a_live_link_names_who_acted(visitor: Client, mine: str, live: str, port: FakePort) -> None:
@@ -137,8 +144,10 @@ def test_no_answer_behind_a_live_link_names_who_acted(visitor: Client, mine: str
 
 def test_behind_a_live_link_a_search_does_not_find_who_acted(mine: str, live: str, port: FakePort) -> None:
     port.rows = [ACTED]
-    found = [len(Client().get(f"{live}api/journal", {"show": "all", "search": text}).json()["rows"])
-             for text in ("planted", "plant", "owner", "CrashActor")]  # fmt: skip
+    found = [
+        len(Client().get(f"{live}api/journal", {"show": "all", "search": text}).json()["rows"])
+        for text in ("planted", "plant", "owner", "CrashActor")
+    ]
     assert found == [0, 0, 1, 1]
 
 
@@ -151,9 +160,11 @@ def test_no_answer_behind_a_live_link_names_the_sandbox_or_another(
     Sandbox.objects.filter(slug=mine).update(name=f"{OTHER_SLUG} · #5 of {mine}", branch_of=OTHER_SLUG, branch_at=5)
     port.notices[mine] = [{"pattern": "{what} of {slug}", "values": {"what": "x", "slug": mine}, "dismissible": True}]
     whole = {"sandbox": {"slug": mine, "name": mine, "template": "orders"}, "topics": []}
-    port.rows = [{"seq": "6", "at_ms": 6, "type": "SandboxOpened", "cause": None, "seed": f"{mine} 1"},
-                 {"seq": "7", "at_ms": 7, "type": "Keyframe", "cause": None, "snapshot": whole},
-                 {**ACTED, "seq": "8"}]  # fmt: skip
+    port.rows = [
+        {"seq": "6", "at_ms": 6, "type": "SandboxOpened", "cause": None, "seed": f"{mine} 1"},
+        {"seq": "7", "at_ms": 7, "type": "Keyframe", "cause": None, "snapshot": whole},
+        {**ACTED, "seq": "8"},
+    ]
     for rest in crawled():
         answer = Client().get(live + rest)
         text = shown(answer) + str(dict(answer.headers))
@@ -178,19 +189,37 @@ def test_what_was_stored_is_shown_behind_a_live_link_as_it_is(mine: str, live: s
         assert orjson.dumps(stored) in shown(Client().get(f"{live}api/{path}")).encode()
     assert len(Client().get(f"{live}api/journal", {"search": mine}).json()["rows"]) == 1
     port.show(f"messages/{mine}", {"rows": {"1": {"key": stored, "topic": stored}}}, seq=1)
-    [config] = re.findall(r'id="live" type="application/json">(.*?)</script>',
-                          Client().get(f"{live}messages/").content.decode(), re.DOTALL)
+    [config] = re.findall(
+        r'id="live" type="application/json">(.*?)</script>',
+        Client().get(f"{live}messages/").content.decode(),
+        re.DOTALL,
+    )
     first = json.loads(config)["first"]
     assert [reading["data"]["rows"]["1"] for reading in first.values()] == [{"key": stored, "topic": stored}]
     assert all(name.startswith("messages/link-") for name in first)
 
 
 def crawled() -> list[str]:
-    return ["", *(f"{name}/" for name in BOARDS), *(f"part/{name}/" for name in [*PARTS, *BOARDS]),
-            *(f"ask/{name}/" for name in QUESTIONS), *(f"api/ask/{name}" for name in QUESTIONS), "audit/", "history/",
-            "part/freshness/delivery_audit/", "clients/a/", "messages/a/", "?at=7", "journal/?at=7", "api/events",
-            "api/events?most=1000000", "api/journal?show=all", "api/state", "api/state?at=7",
-            "api/changes?from=7&to=8"]  # fmt: skip
+    return [
+        "",
+        *(f"{name}/" for name in BOARDS),
+        *(f"part/{name}/" for name in [*PARTS, *BOARDS]),
+        *(f"ask/{name}/" for name in QUESTIONS),
+        *(f"api/ask/{name}" for name in QUESTIONS),
+        "audit/",
+        "history/",
+        "part/freshness/delivery_audit/",
+        "clients/a/",
+        "messages/a/",
+        "?at=7",
+        "journal/?at=7",
+        "api/events",
+        "api/events?most=1000000",
+        "api/journal?show=all",
+        "api/state",
+        "api/state?at=7",
+        "api/changes?from=7&to=8",
+    ]
 
 
 def shown(answer: Any) -> str:
@@ -204,9 +233,31 @@ def drained(answer: Any) -> list[bytes]:
     return async_to_sync(pages)()
 
 
-PLACES = ("share/", "share/links/", "keep/change/", "branch/", "branching/", "claims/", "compare/", "actions/",
-          "api/recording", "api/actions", "api/branch", "api/wake", "api/listen", "api/keys", "api/runs", "api/",
-          "../", "..%2f..%2f", "journal/../../", "/", "nonsense/", "fork/", "recording.qvr")  # fmt: skip
+PLACES = (
+    "share/",
+    "share/links/",
+    "keep/change/",
+    "branch/",
+    "branching/",
+    "claims/",
+    "compare/",
+    "actions/",
+    "api/recording",
+    "api/actions",
+    "api/branch",
+    "api/wake",
+    "api/listen",
+    "api/keys",
+    "api/runs",
+    "api/",
+    "../",
+    "..%2f..%2f",
+    "journal/../../",
+    "/",
+    "nonsense/",
+    "fork/",
+    "recording.qvr",
+)
 
 
 @pytest.fixture

@@ -36,8 +36,10 @@ def test_the_admin_s_form_is_the_one_that_counts(monkeypatch: pytest.MonkeyPatch
 def test_after_ten_attempts_no_password_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     monkeypatch.setattr("django.contrib.auth.forms.authenticate", lambda *args, **more: looked.append(more["password"]))
-    answers = [Client(headers={"Authorization": f"Bearer qv_{n}"}).post("/accounts/login/", WRONG).status_code
-               for n in range(15)]  # fmt: skip
+    answers = [
+        Client(headers={"Authorization": f"Bearer qv_{n}"}).post("/accounts/login/", WRONG).status_code
+        for n in range(15)
+    ]
     assert answers == [200] * 10 + [429] * 5
     assert len(looked) == 10
     assert Client(REMOTE_ADDR="192.0.2.9").post("/accounts/login/", WRONG).status_code == 200
@@ -70,7 +72,11 @@ def test_no_other_address_looks_at_a_password() -> None:
         return found
 
     assert addresses(get_resolver().url_patterns) == [
-        "lti/login/", "accounts/login/", "admin/login/", "admin/login/"], "that of LTI has none"
+        "lti/login/",
+        "accounts/login/",
+        "admin/login/",
+        "admin/login/",
+    ], "that of LTI has none"
     assert Client().post("/admin/login/", WRONG).status_code == 302, "the first of the two answers"
 
 
@@ -83,8 +89,10 @@ def test_a_password_that_is_guessed_soon_is_no_password(password: str) -> None:
 def test_the_admin_s_form_for_accounts_minds_that() -> None:
     client = Client()
     client.force_login(User.objects.get())
-    answer = client.post("/admin/auth/user/add/", {"username": "ada", "usable_password": "true",
-                                                   "password1": "lovelace", "password2": "lovelace"})  # fmt: skip
+    answer = client.post(
+        "/admin/auth/user/add/",
+        {"username": "ada", "usable_password": "true", "password1": "lovelace", "password2": "lovelace"},
+    )
     assert answer.status_code == 200
     assert b"too short" in answer.content
     assert not User.objects.filter(username="ada").exists()

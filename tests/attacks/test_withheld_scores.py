@@ -63,10 +63,13 @@ def finished(everyone: World, port: FakePort, solved: Played, monkeypatch: pytes
     row = {**lab_row(solved.attempt, solved.attempt.evidence.now_ms), "score": SCORE}
     port.answers_to[LabState] = {"lab": row, "hold": {"frozen": False, "acts": None, "coming": []}}
     port.show(f"lab/{slug}", {"lab": row}, seq=1)
-    port.rows = [{"seq": "1", "at_ms": 1, "type": "LabFinished", "cause": None, "lab": LAB, "attempt": 1,
-                  "score": SCORE}]  # fmt: skip
-    entries = [entry._replace(event=entry.event._replace(score=SCORE)) if isinstance(entry.event, LabFinished)
-               else entry for entry in solved.entries]  # fmt: skip
+    port.rows = [
+        {"seq": "1", "at_ms": 1, "type": "LabFinished", "cause": None, "lab": LAB, "attempt": 1, "score": SCORE}
+    ]
+    entries = [
+        entry._replace(event=entry.event._replace(score=SCORE)) if isinstance(entry.event, LabFinished) else entry
+        for entry in solved.entries
+    ]
     leave(slug, entries)
     submission = Submission.objects.get(sandbox__slug=slug)
     Grade.objects.create(submission=submission, attempt=1, score=SCORE, steps=[], changed_at=timezone.now())
@@ -93,11 +96,14 @@ def shown(answer: Any) -> bytes:
 
 def looks(world: World) -> Iterator[tuple[str, str, Any]]:
     """Every request of the matrix that changes nothing, with those that are about scores."""
-    about = {"api/sandboxes/<slug:slug>/ask/<name>": [{"name": "lab-state"}],
-             "s/<slug:slug>/ask/<slug:name>/": [{"name": "lab-state"}],
-             "s/<slug:slug>/labs/<slug:lab>/": [{"lab": LAB}],
-             "api/sandboxes/<slug:slug>/pipeline/<job>/<table>": [
-                 {"job": "grading", "table": table} for table in ("attempts", "differences")]}
+    about = {
+        "api/sandboxes/<slug:slug>/ask/<name>": [{"name": "lab-state"}],
+        "s/<slug:slug>/ask/<slug:name>/": [{"name": "lab-state"}],
+        "s/<slug:slug>/labs/<slug:lab>/": [{"lab": LAB}],
+        "api/sandboxes/<slug:slug>/pipeline/<job>/<table>": [
+            {"job": "grading", "table": table} for table in ("attempts", "differences")
+        ],
+    }
     for route, asks in routes.NEEDS.items():
         if not route.startswith(("k/", "api/clusters/")):
             place = SUBMISSION if "<slug:slug>" in route and not route.startswith("c/") else "course"
@@ -118,8 +124,10 @@ def test_before_the_release_no_route_shows_a_score_to_who_may_not_grade(
     found = {name: routes_with_score(finished, name) for name in (TEACHER, STUDENT, *OTHERS)}
     crossings = {name: routes for name, routes in found.items() if routes and name != TEACHER}
     with capsys.disabled():
-        print(f"\nscores: {len(list(looks(finished)))} requests × {len(found)} visitors; the teacher has them "
-              f"from {len(found[TEACHER])}, crossings {len(crossings)}")  # fmt: skip
+        print(
+            f"\nscores: {len(list(looks(finished)))} requests × {len(found)} visitors; the teacher has them "
+            f"from {len(found[TEACHER])}, crossings {len(crossings)}"
+        )
     assert crossings == {}
     assert len(found[TEACHER]) == 8
 
@@ -127,10 +135,14 @@ def test_before_the_release_no_route_shows_a_score_to_who_may_not_grade(
 def test_after_the_release_the_student_has_the_scores_that_are_not_of_the_whole_course(finished: World) -> None:
     releases.release(Course.objects.get())
     assert routes_with_score(finished, STUDENT) == {
-        "c/<slug:slug>/", "c/<slug:slug>/data/export.zip", "s/<slug:slug>/labs/<slug:lab>/",
+        "c/<slug:slug>/",
+        "c/<slug:slug>/data/export.zip",
+        "s/<slug:slug>/labs/<slug:lab>/",
         "api/sandboxes/<slug:slug>/ask/<name>",
-        "api/sandboxes/<slug:slug>/events", "api/sandboxes/<slug:slug>/journal",
-        "api/sandboxes/<slug:slug>/pipeline/<job>/<table>"}
+        "api/sandboxes/<slug:slug>/events",
+        "api/sandboxes/<slug:slug>/journal",
+        "api/sandboxes/<slug:slug>/pipeline/<job>/<table>",
+    }
 
 
 def test_a_withheld_score_is_not_found_by_search_and_grading_is_refused_in_words(finished: World) -> None:
@@ -201,9 +213,9 @@ def test_the_rule_for_one_course_and_the_rule_for_many_agree() -> None:
     teacher, now = User.objects.create(username="t"), timezone.now()
     times = (None, now - timedelta(hours=1), now, now + timedelta(hours=1))
     for n, (feedback, due_at, released_at) in enumerate(product(Course.Feedback.values, times, times)):
-        Course.objects.create(slug=f"c-{n}", title="x", teacher=teacher, feedback=feedback, due_at=due_at,
-                              released_at=released_at)  # fmt: skip
+        Course.objects.create(
+            slug=f"c-{n}", title="x", teacher=teacher, feedback=feedback, due_at=due_at, released_at=released_at
+        )
     by_rule = {course.slug for course in Course.objects.all() if releases.is_released(course, now)}
     assert by_rule == set(releases.released(now).values_list("slug", flat=True))
     assert 0 < len(by_rule) < n + 1
-

@@ -103,14 +103,18 @@ def run(messages: int = MESSAGES, rounds: int = ROUNDS, warm: int = WARM) -> dic
             slow.append(calibrate())
             for name, seconds in _round(messages, body_bytes, warm):
                 spent.setdefault(name, []).append(seconds)
-        found[f"body_{body_bytes}"] = {name: _row(median(times), median(spent["copy"]), messages)
-                                       for name, times in spent.items()}
+        found[f"body_{body_bytes}"] = {
+            name: _row(median(times), median(spent["copy"]), messages) for name, times in spent.items()
+        }
     return {"calibration_us": round(median(slow), 4), **found}
 
 
 def _row(seconds: float, copy_seconds: float, messages: int) -> dict[str, float]:
-    return {"per_cpu_second": round(messages / seconds), "cpu_us": round(seconds / messages * 1e6, 3),
-            "of_copy": round(copy_seconds / seconds, 4)}
+    return {
+        "per_cpu_second": round(messages / seconds),
+        "cpu_us": round(seconds / messages * 1e6, 3),
+        "of_copy": round(copy_seconds / seconds, 4),
+    }
 
 
 def _round(messages: int, body_bytes: int, warm: int) -> Iterator[tuple[str, float]]:
@@ -154,8 +158,16 @@ def _opened(root: Path, *, journal: bool) -> MessageStore:
     clock = ScaledClock(SimLoop(), start_ms=1_700_000_000_000)
     events = Journal(clock)
     events.tracing = journal
-    store = MessageStore(CONFIG, disk=FileDisk(root), clock=clock, journal=events, broker="broker-a", broker_id=0,
-                         store_host=HOST, flusher=InlineFlusher())
+    store = MessageStore(
+        CONFIG,
+        disk=FileDisk(root),
+        clock=clock,
+        journal=events,
+        broker="broker-a",
+        broker_id=0,
+        store_host=HOST,
+        flusher=InlineFlusher(),
+    )
     store.load()
     store.start()
     return store

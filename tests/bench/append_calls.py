@@ -60,8 +60,10 @@ _Work = Callable[[list[memoryview], int, list[bytes], list[bytes], list[int]], i
 def _timed(root: Path, messages: int, body_bytes: int, work: _Work) -> float:
     disk = FileDisk(root)
     sizes = (messages * (body_bytes + 200), messages * 20, SLOTS * 4 + messages * 20)
-    files = [disk.map(name, size + mmap.PAGESIZE - size % mmap.PAGESIZE)
-             for name, size in zip(("log", "queue", "index"), sizes, strict=True)]
+    files = [
+        disk.map(name, size + mmap.PAGESIZE - size % mmap.PAGESIZE)
+        for name, size in zip(("log", "queue", "index"), sizes, strict=True)
+    ]
     files[0].use_large_pages()
     spent, at = 0.0, 0
     for first in range(0, messages, CHUNK):
@@ -94,8 +96,9 @@ def _singles(views: list[memoryview], at: int, bodies: list[bytes], texts: list[
     return at
 
 
-def _batches(views: list[memoryview], at: int, bodies: list[bytes], texts: list[bytes], hashes: list[int],
-             batch: int) -> int:
+def _batches(
+    views: list[memoryview], at: int, bodies: list[bytes], texts: list[bytes], hashes: list[int], batch: int
+) -> int:
     log, queue, index = views
     words = index.cast("I")
     size = _HEAD.size + len(bodies[0]) + len(_TOPIC) + 2 + len(texts[0])
@@ -103,10 +106,21 @@ def _batches(views: list[memoryview], at: int, bodies: list[bytes], texts: list[
         some, their_texts = bodies[start : start + batch], texts[start : start + batch]
         sizes = [size for _ in some]
         physicals = list(accumulate(sizes[1:], initial=at))
-        heads = map(_START.pack, sizes, repeat(1), map(crc32, some), repeat(0), repeat(0), count(0), physicals,
-                    repeat(bytes(48)), map(len, some))
-        log[at : at + size * batch] = b"".join(chain.from_iterable(zip(heads, some, repeat(_TOPIC + b"00"),
-                                                                       their_texts, strict=False)))
+        heads = map(
+            _START.pack,
+            sizes,
+            repeat(1),
+            map(crc32, some),
+            repeat(0),
+            repeat(0),
+            count(0),
+            physicals,
+            repeat(bytes(48)),
+            map(len, some),
+        )
+        log[at : at + size * batch] = b"".join(
+            chain.from_iterable(zip(heads, some, repeat(_TOPIC + b"00"), their_texts, strict=False))
+        )
         n = at // size
         queue[n * 20 : (n + batch) * 20] = b"".join(map(_UNIT.pack, physicals, sizes, repeat(0)))
         slots = [key_hash % SLOTS for key_hash in hashes[start : start + batch]]

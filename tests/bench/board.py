@@ -37,11 +37,17 @@ def run(readings: int = READINGS, watch_s: float = WATCH_S, record_s: float = RE
     """CPU microseconds per reading (queues almost empty, full to flow control, a whole snapshot); bytes of deltas and
     of a recording.
     """
-    with tempfile.TemporaryDirectory() as home, _world(Path(home) / "a", work_ms=100, per_s=10) as quiet, _world(
-            Path(home) / "b", work_ms=5_000, per_s=400) as full:
-        figures = {"calibration_us": round(calibrate(), 3),
-                   "board_us": _cpu_us(quiet, readings), "full_board_us": _cpu_us(full, readings),
-                   "snapshot_us": _cpu_us(quiet, readings, whole=True)}
+    with (
+        tempfile.TemporaryDirectory() as home,
+        _world(Path(home) / "a", work_ms=100, per_s=10) as quiet,
+        _world(Path(home) / "b", work_ms=5_000, per_s=400) as full,
+    ):
+        figures = {
+            "calibration_us": round(calibrate(), 3),
+            "board_us": _cpu_us(quiet, readings),
+            "full_board_us": _cpu_us(full, readings),
+            "snapshot_us": _cpu_us(quiet, readings, whole=True),
+        }
     with tempfile.TemporaryDirectory() as home, World(Path(home), "flights", seed=1) as flights:
         flights.run(25)
         for group in ("gate-display", "maintenance"):
@@ -106,8 +112,12 @@ def _watched(world: World, group: str, topic: str, *, least_s: float, watch_s: f
         cpu_s += time.process_time() - began
         seen = reading.data
     header = seen["header"] if seen is not None else {}
-    return {"frames_per_s": round(number / passed_s, 1), "bytes_per_s": round(sent_bytes / passed_s),
-            "in_per_s": header["in_per_s"], "cpu_percent": round(cpu_s / passed_s * 100, 2)}
+    return {
+        "frames_per_s": round(number / passed_s, 1),
+        "bytes_per_s": round(sent_bytes / passed_s),
+        "in_per_s": header["in_per_s"],
+        "cpu_percent": round(cpu_s / passed_s * 100, 2),
+    }
 
 
 def _recorded(world: World, record_s: float) -> dict[str, float]:
@@ -120,6 +130,8 @@ def _recorded(world: World, record_s: float) -> dict[str, float]:
     data = write_recording(About("bench", "flights", "sandbox", "1", PACE_MS), frames, rows)
     write_s = time.process_time() - began_s
     chunk = max(part.keyframe_bytes + part.deltas_bytes for part in Recording(io.BytesIO(data)).head.chunks)
-    return {"bytes_per_minute": round(len(data) * 60 / record_s),
-            "first_picture_bytes": RecordingLimits().head_bytes + chunk,
-            "write_ms_per_minute": round(write_s * 60_000 / record_s, 1)}
+    return {
+        "bytes_per_minute": round(len(data) * 60 / record_s),
+        "first_picture_bytes": RecordingLimits().head_bytes + chunk,
+        "write_ms_per_minute": round(write_s * 60_000 / record_s, 1),
+    }

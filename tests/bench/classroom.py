@@ -50,9 +50,16 @@ class Gaps(NamedTuple):
     p99_ms: float
 
 
-def run(students: tuple[int, ...] = STUDENTS, rates: tuple[float, ...] = RATES, cores: tuple[int, ...] = (),
-        engines: tuple[int, ...] = (0,), *, watch_s: float = WATCH_S, alone_s: float = ALONE_S,
-        settle_s: float = SETTLE_S) -> dict[str, Any]:
+def run(
+    students: tuple[int, ...] = STUDENTS,
+    rates: tuple[float, ...] = RATES,
+    cores: tuple[int, ...] = (),
+    engines: tuple[int, ...] = (0,),
+    *,
+    watch_s: float = WATCH_S,
+    alone_s: float = ALONE_S,
+    settle_s: float = SETTLE_S,
+) -> dict[str, Any]:
     """By cores, engines, students and rate: see `_cell`.  `cores`: without it, all there are.  `engines`: processes
     beside the server's, 0 for a thread of it.
     """
@@ -74,15 +81,23 @@ def run(students: tuple[int, ...] = STUDENTS, rates: tuple[float, ...] = RATES, 
     return figures
 
 
-def _cell(server: Server, students: list[Student], cores: set[int], watch_s: float, alone_s: float,
-          settle_s: float) -> dict[str, Any]:
+def _cell(
+    server: Server, students: list[Student], cores: set[int], watch_s: float, alone_s: float, settle_s: float
+) -> dict[str, Any]:
     """Frames and gaps of the median viewer, and of the worst; what the API takes; CPU in percent of a core."""
     with _tab(server, students[0]) as api:
         alone_before, began_s = cpu_s(server.pid), time.monotonic()
         time.sleep(alone_s)
         alone = (cpu_s(server.pid) - alone_before) / max(time.monotonic() - began_s, 0.001)
-        command = [sys.executable, "-m", "tests.bench.classroom", server.url, str(settle_s), str(watch_s),
-                   *(f"{student.slug}={student.address}" for student in students)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.bench.classroom",
+            server.url,
+            str(settle_s),
+            str(watch_s),
+            *(f"{student.slug}={student.address}" for student in students),
+        ]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as viewers:
             os.sched_setaffinity(viewers.pid, cores)
             assert viewers.stdout is not None
@@ -96,10 +111,13 @@ def _cell(server: Server, students: list[Student], cores: set[int], watch_s: flo
             gaps = [Gaps(*row) for row in orjson.loads(viewers.stdout.read())]
     per_s = sorted(gap.frames / watch_s for gap in gaps)
     return {
-        "frames_per_s": round(per_s[len(per_s) // 2], 1), "frames_per_s_least": round(per_s[0], 1),
-        "gap_p50_ms": _part([gap.p50_ms for gap in gaps], 0.5), "gap_p99_ms": _part([gap.p99_ms for gap in gaps], 0.5),
+        "frames_per_s": round(per_s[len(per_s) // 2], 1),
+        "frames_per_s_least": round(per_s[0], 1),
+        "gap_p50_ms": _part([gap.p50_ms for gap in gaps], 0.5),
+        "gap_p99_ms": _part([gap.p99_ms for gap in gaps], 0.5),
         "gap_p99_ms_worst": _part([gap.p99_ms for gap in gaps], 1.0),
-        "api_p50_ms": _part(asked_ms, 0.5), "api_p99_ms": _part(asked_ms, 0.99),
+        "api_p50_ms": _part(asked_ms, 0.5),
+        "api_p99_ms": _part(asked_ms, 0.99),
         "real_rate": round((after["at_ms"] - before["at_ms"]) / 1000 / passed_s, 2),
         "server_cpu_percent": round(server_s / passed_s * 100, 1),
         "client_cpu_percent": round(client_s / passed_s * 100, 1),
@@ -115,8 +133,7 @@ def _part(values: list[float], part: float) -> float:
 
 def _tab(server: Server, student: Student | str) -> httpx.Client:
     address = student if isinstance(student, str) else student.address
-    return httpx.Client(base_url=server.url, timeout=PATIENCE_S,
-                        transport=httpx.HTTPTransport(local_address=address))
+    return httpx.Client(base_url=server.url, timeout=PATIENCE_S, transport=httpx.HTTPTransport(local_address=address))
 
 
 def _made(server: Server, number: int) -> Student:
@@ -129,8 +146,11 @@ def _made(server: Server, number: int) -> Student:
 def _set_rate(server: Server, students: list[Student], rate: float) -> None:
     for student in students:
         with _tab(server, student) as api:
-            api.post(f"/api/sandboxes/{student.slug}/actions", json={"action": "SetRate", "rate": rate},
-                     headers={"Authorization": f"Bearer {student.token}"}).raise_for_status()
+            api.post(
+                f"/api/sandboxes/{student.slug}/actions",
+                json={"action": "SetRate", "rate": rate},
+                headers={"Authorization": f"Bearer {student.token}"},
+            ).raise_for_status()
 
 
 def _clock(api: httpx.Client, student: Student) -> dict[str, Any]:
@@ -165,12 +185,19 @@ async def _watch_all(url: str, settle_s: float, watch_s: float, students: list[s
     return await asyncio.gather(*tabs)
 
 
-async def _watch(url: str, slug: str, address: str, entered: asyncio.Barrier, began: asyncio.Event,
-                 watch_s: float) -> Gaps:
+async def _watch(
+    url: str, slug: str, address: str, entered: asyncio.Barrier, began: asyncio.Event, watch_s: float
+) -> Gaps:
     """A tab that paints nothing: it notes when frames came, and acknowledges."""
     board, at_s, newest = f"board/{slug}/{GROUP}/{TOPIC}", [0.0], "0"
-    async with connect(url, subprotocols=[Subprotocol("queueviz.live.1")], compression=None, proxy=None,
-                       open_timeout=PATIENCE_S, local_addr=(address, 0)) as tab:
+    async with connect(
+        url,
+        subprotocols=[Subprotocol("queueviz.live.1")],
+        compression=None,
+        proxy=None,
+        open_timeout=PATIENCE_S,
+        local_addr=(address, 0),
+    ) as tab:
         await tab.send(orjson.dumps({"k": "sub", "ch": board}).decode())
 
         async def take() -> None:

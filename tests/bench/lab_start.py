@@ -39,8 +39,15 @@ def start(lab: str, students: int = 60, engines: int = 0) -> dict[str, Any]:
         load = act_together(students, WITHIN_S, lambda number: pressed.append(_press(lesson, number)))
         time.sleep(SETTLE_S)
         lesson.end()
-        return {"lab": lab, "students": students, **count(pressed, starts_in(lesson.server.home)), **times(pressed),
-                "load": round(load, 1), "calibration_us": round(calibrate(), 3), "engines": engines}  # fmt: skip
+        return {
+            "lab": lab,
+            "students": students,
+            **count(pressed, starts_in(lesson.server.home)),
+            **times(pressed),
+            "load": round(load, 1),
+            "calibration_us": round(calibrate(), 3),
+            "engines": engines,
+        }
 
 
 def _press(lesson: Lesson, number: int) -> Pressed:
@@ -65,8 +72,11 @@ def _press(lesson: Lesson, number: int) -> Pressed:
 
 def starts_in(home: Path) -> dict[str, int]:
     """Sandboxes of the data home → how often a lab was started there."""
-    return {path.name: sum(row["type"] == "LabStarted" for row in rows_since(path / DIRECTORY, 0))
-            for path in sorted((home / "sandboxes").iterdir()) if (path / DIRECTORY).is_dir()}
+    return {
+        path.name: sum(row["type"] == "LabStarted" for row in rows_since(path / DIRECTORY, 0))
+        for path in sorted((home / "sandboxes").iterdir())
+        if (path / DIRECTORY).is_dir()
+    }
 
 
 def count(pressed: Sequence[Pressed], starts: Mapping[str, int]) -> dict[str, Any]:
@@ -79,16 +89,24 @@ def count(pressed: Sequence[Pressed], starts: Mapping[str, int]) -> dict[str, An
     of_students = {one.slug for one in shown}
     again = sum(number - 1 for slug, number in starts.items() if slug in of_students and number > 1)
     others = sum(number > 0 for slug, number in starts.items() if slug not in of_students)
-    return {"begun": begun, "lost": lost, "doubled": again + others + len(shown) - len(of_students),
-            "first_tries": dict(Counter(one.statuses[0] for one in pressed if one.statuses))}  # fmt: skip
+    return {
+        "begun": begun,
+        "lost": lost,
+        "doubled": again + others + len(shown) - len(of_students),
+        "first_tries": dict(Counter(one.statuses[0] for one in pressed if one.statuses)),
+    }
 
 
 def times(pressed: Sequence[Pressed]) -> dict[str, Any]:
     """From the press to the panel."""
     waited = [(one.shown_s - one.pressed_s) * 1000 for one in pressed if one.shown_s is not None]
-    return {"pressed_within_s": round(_span([one.pressed_s for one in pressed]), 2),
-            "shown_p50_ms": part_of(waited, 0.5), "shown_p99_ms": part_of(waited, 0.99),
-            "shown_max_ms": part_of(waited, 1.0), "tried_again": sum(one.tries > 1 for one in pressed)}  # fmt: skip
+    return {
+        "pressed_within_s": round(_span([one.pressed_s for one in pressed]), 2),
+        "shown_p50_ms": part_of(waited, 0.5),
+        "shown_p99_ms": part_of(waited, 0.99),
+        "shown_max_ms": part_of(waited, 1.0),
+        "tried_again": sum(one.tries > 1 for one in pressed),
+    }
 
 
 def _span(at_s: Iterable[float]) -> float:

@@ -38,8 +38,11 @@ from tests.server.server import run as manage
 
 CUT_S = 20.0
 CUTS_WITHIN_S = 40.0  # of the lesson's beginning
-TEACHER = {"DJANGO_SUPERUSER_USERNAME": "teacher", "DJANGO_SUPERUSER_PASSWORD": "a-lesson-for-all",
-           "DJANGO_SUPERUSER_EMAIL": "teacher@example.org"}  # fmt: skip
+TEACHER = {
+    "DJANGO_SUPERUSER_USERNAME": "teacher",
+    "DJANGO_SUPERUSER_PASSWORD": "a-lesson-for-all",
+    "DJANGO_SUPERUSER_EMAIL": "teacher@example.org",
+}
 SETTLE_S = 3.0
 START_WITHIN_S = 300.0
 BURST_S = 1.0
@@ -105,15 +108,19 @@ class Lesson:
 
     def _sign_in(self) -> None:
         self.teacher.get("/accounts/login/")
-        said = self.teacher.post("/accounts/login/", {"username": TEACHER["DJANGO_SUPERUSER_USERNAME"],
-                                                      "password": TEACHER["DJANGO_SUPERUSER_PASSWORD"]})
+        said = self.teacher.post(
+            "/accounts/login/",
+            {"username": TEACHER["DJANGO_SUPERUSER_USERNAME"], "password": TEACHER["DJANGO_SUPERUSER_PASSWORD"]},
+        )
         made = self.teacher.post("/c/new/", {"title": "A lesson", "labs": self.lab.slug})
         if made.status_code != 302:
             raise RuntimeError(f"no course: {said.status_code}, {made.status_code}")
         self.slug = made.headers["Location"].split("/")[2]
         page = self.teacher.get(f"/c/{self.slug}/").text
-        self.teacher.post(f"/c/{self.slug}/change/", {"title": "A lesson", "labs": self.lab.slug,
-                                                      "most_students": "120", "feedback": "at_once"})
+        self.teacher.post(
+            f"/c/{self.slug}/change/",
+            {"title": "A lesson", "labs": self.lab.slug, "most_students": "120", "feedback": "at_once"},
+        )
         self.code = page.partition('class="joincode">')[2].partition("<")[0]
 
     def _join(self) -> float:
@@ -165,8 +172,9 @@ def lesson_of(lab: Lab, students: int, engines: int, *, labs: bool = True) -> It
             lesson.end()
 
 
-def run(lab: str, students: int = 60, engines: int = 0, *, cut_s: float = CUT_S, cuts_within_s: float = CUTS_WITHIN_S
-        ) -> dict[str, Any]:
+def run(
+    lab: str, students: int = 60, engines: int = 0, *, cut_s: float = CUT_S, cuts_within_s: float = CUTS_WITHIN_S
+) -> dict[str, Any]:
     """Every second student is cut off as an answer is pressed, which half of the time arrives all the same; the others
     at any time.  The server is killed once half of all answers are received.
 
@@ -199,24 +207,33 @@ def run(lab: str, students: int = 60, engines: int = 0, *, cut_s: float = CUT_S,
         lesson.end()
         back = [_back_s(student, killed_s) for student in lesson.students]
         grid = _gaps(lesson.grid.frames_s, began_s, ended_s, killed_s)
-        frames = [sum(began_s <= at <= ended_s for at in student.tab.frames_s) / (ended_s - began_s)  # type: ignore[union-attr]
-                  for student in lesson.students]
+        frames = [
+            sum(began_s <= at <= ended_s for at in student.tab.frames_s) / (ended_s - began_s)  # type: ignore[union-attr]
+            for student in lesson.students
+        ]
         return {
-            "lab": lab, "students": students, **count(lesson),
+            "lab": lab,
+            "students": students,
+            **count(lesson),
             "back_after_restart_s": round(max(back), 1) if max(back) < float("inf") else None,
             "back_after_restart_s_median": round(statistics.median(back), 1),
-            "server_up_after_s": round(up_s, 1), "server_start_cpu_s": round(start_cpu_s, 1),
-            "grid_frames": len(lesson.grid.frames_s), "grid_frame_p50_ms": part_of(grid, 0.5),
+            "server_up_after_s": round(up_s, 1),
+            "server_start_cpu_s": round(start_cpu_s, 1),
+            "grid_frames": len(lesson.grid.frames_s),
+            "grid_frame_p50_ms": part_of(grid, 0.5),
             "grid_frame_p99_ms": part_of(grid, 0.99),
             "frames_per_student_s": round(statistics.mean(frames), 1),
             "answer_p50_ms": _answers_ms(lesson, 0.5, first_try=True),
             "answer_p99_ms": _answers_ms(lesson, 0.99, first_try=True),
             "answers_sent_again": sum(one.tries > 1 for student in lesson.students for one in student.sent),
             "answers_whose_receipt_was_cut_off": sum(student.browser.unanswered for student in lesson.students),
-            "joined_all_in_s": round(lesson.join_s, 1), "lesson_s": round(ended_s - began_s, 1),
+            "joined_all_in_s": round(lesson.join_s, 1),
+            "lesson_s": round(ended_s - began_s, 1),
             "troubles": Counter(student.trouble for student in lesson.students if student.trouble),
-            "load": round(load, 1), "calibration_us": round(calibrate(), 3), "engines": engines,
-        }  # fmt: skip
+            "load": round(load, 1),
+            "calibration_us": round(calibrate(), 3),
+            "engines": engines,
+        }
 
 
 def burst(lab: str, submissions: int = 120, engines: int = 0) -> dict[str, Any]:
@@ -226,19 +243,26 @@ def burst(lab: str, submissions: int = 120, engines: int = 0) -> dict[str, Any]:
         assert step.predict is not None
         value = step.predict.options[0][0] if step.predict.options else "1"
         time.sleep(SETTLE_S)
-        load = act_together(submissions, BURST_S, lambda number: lesson.students[number].send(
-            1, "predict", value, f"burst-{number}"))
+        load = act_together(
+            submissions, BURST_S, lambda number: lesson.students[number].send(1, "predict", value, f"burst-{number}")
+        )
         time.sleep(SETTLE_S)
         lesson.end()
         sent = [one for student in lesson.students for one in student.sent]
         return {
-            "lab": lab, "submissions": submissions, "receipted": sum(one.status == 200 for one in sent),
+            "lab": lab,
+            "submissions": submissions,
+            "receipted": sum(one.status == 200 for one in sent),
             **count(lesson),
             "pressed_within_s": round(max(one.pressed_s for one in sent) - min(one.pressed_s for one in sent), 2),
-            "receipt_p50_ms": _answers_ms(lesson, 0.5), "receipt_p99_ms": _answers_ms(lesson, 0.99),
-            "receipt_max_ms": _answers_ms(lesson, 1.0), "sent_again": sum(one.tries > 1 for one in sent),
-            "load": round(load, 1), "calibration_us": round(calibrate(), 3), "engines": engines,
-        }  # fmt: skip
+            "receipt_p50_ms": _answers_ms(lesson, 0.5),
+            "receipt_p99_ms": _answers_ms(lesson, 0.99),
+            "receipt_max_ms": _answers_ms(lesson, 1.0),
+            "sent_again": sum(one.tries > 1 for one in sent),
+            "load": round(load, 1),
+            "calibration_us": round(calibrate(), 3),
+            "engines": engines,
+        }
 
 
 def count(lesson: "Played") -> dict[str, Any]:
@@ -246,8 +270,11 @@ def count(lesson: "Played") -> dict[str, Any]:
     lost = doubled = given = in_journals = finished = differ = 0
     for student in lesson.students:
         entries = list(lesson.entries(student))
-        kept = Counter(str(entry.event.fields.get("key")) for entry in entries
-                       if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep")  # fmt: skip
+        kept = Counter(
+            str(entry.event.fields.get("key"))
+            for entry in entries
+            if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep"
+        )
         predictions = Counter(entry.event.step for entry in entries if isinstance(entry.event, PredictionGiven))
         refused = {one.key for one in student.sent if one.status != 200}  # with a sentence: nothing was received
         expected = set(student.pressed) - refused
@@ -258,8 +285,14 @@ def count(lesson: "Played") -> dict[str, Any]:
         [graded] = grade(entries)
         finished += graded.attempt.finished
         differ += len(_receipts_shown(student) - {(one.key, one.digest) for one in graded.attempt.receipts.kept})
-    return {"answers_given": given, "answers_in_journals": in_journals, "answers_lost": lost,
-            "answers_doubled": doubled, "receipts_that_differ": differ, "finished": finished}
+    return {
+        "answers_given": given,
+        "answers_in_journals": in_journals,
+        "answers_lost": lost,
+        "answers_doubled": doubled,
+        "receipts_that_differ": differ,
+        "finished": finished,
+    }
 
 
 def _receipts_shown(student: Student) -> set[tuple[str, str]]:
@@ -297,13 +330,19 @@ def _back_s(student: Student, killed_s: float) -> float:
 def _gaps(at_s: list[float], from_s: float, to_s: float, killed_s: float) -> list[float]:
     """Milliseconds between frames, less the gap that the killed server made."""
     kept = [at for at in at_s if from_s <= at <= to_s]
-    return [(after - before) * 1000 for before, after in itertools.pairwise(kept)
-            if not before <= killed_s <= after]  # fmt: skip
+    return [(after - before) * 1000 for before, after in itertools.pairwise(kept) if not before <= killed_s <= after]
 
 
 def _answers_ms(lesson: Lesson, part: float, *, first_try: bool = False) -> float | None:
-    return part_of([(one.received_s - one.pressed_s) * 1000 for student in lesson.students for one in student.sent
-                  if one.tries == 1 or not first_try], part)  # fmt: skip
+    return part_of(
+        [
+            (one.received_s - one.pressed_s) * 1000
+            for student in lesson.students
+            for one in student.sent
+            if one.tries == 1 or not first_try
+        ],
+        part,
+    )
 
 
 def part_of(values: list[float], part: float) -> float | None:

@@ -115,9 +115,17 @@ class Tab:
         """Until the socket ends or is cut off; whether a picture came."""
         cookies = "; ".join(f"{name}={value}" for name, value in self._browser.http.cookies.items())
         opened = False
-        async with connect(self._url, subprotocols=[Subprotocol(PROTOCOL)], origin=Origin(self._origin), proxy=None,
-                           additional_headers={"Cookie": cookies}, compression=None, open_timeout=10,
-                           ping_interval=None, close_timeout=1) as socket:  # fmt: skip
+        async with connect(
+            self._url,
+            subprotocols=[Subprotocol(PROTOCOL)],
+            origin=Origin(self._origin),
+            proxy=None,
+            additional_headers={"Cookie": cookies},
+            compression=None,
+            open_timeout=10,
+            ping_interval=None,
+            close_timeout=1,
+        ) as socket:
             self._socket = socket
             for channel in self._wanted:
                 await self._ask(channel)

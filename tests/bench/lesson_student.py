@@ -108,8 +108,9 @@ class Student:
         before = self._newest()
         while True:
             try:
-                said = self.browser.post_json(f"/api/sandboxes/{self.slug}/actions",
-                                              {"action": name_of(action), **fields_of(action)})
+                said = self.browser.post_json(
+                    f"/api/sandboxes/{self.slug}/actions", {"action": name_of(action), **fields_of(action)}
+                )
             except Unreached:
                 said = None
             if said is not None and said.status_code == 200:
@@ -117,8 +118,9 @@ class Student:
             if said is not None and said.status_code not in (TOO_FAST, 503, 500, 502):
                 raise GaveUp(f"{name_of(action)}: {said.status_code} {said.text[:200]}")
             self._pause(RETRY_S[0])
-            done = [row for row in self._events(before) if row["type"] == "ActionTaken"
-                    and row["action"] == name_of(action)]  # fmt: skip
+            done = [
+                row for row in self._events(before) if row["type"] == "ActionTaken" and row["action"] == name_of(action)
+            ]
             if done:
                 return int(done[0]["seq"])
 
@@ -225,8 +227,11 @@ class Student:
         rows: list[dict[str, Any]] = []
         while True:
             last = rows[-1]["seq"] if rows else after
-            said = self._insist(lambda last=last: self.browser.get(  # type: ignore[misc]
-                f"/api/sandboxes/{self.slug}/events?after={last}&most=10000"))
+            said = self._insist(
+                lambda last=last: self.browser.get(  # type: ignore[misc]
+                    f"/api/sandboxes/{self.slug}/events?after={last}&most=10000"
+                )
+            )
             page = [orjson.loads(line) for line in said.content.splitlines()]
             rows += page
             if len(page) < 10_000:

@@ -53,8 +53,11 @@ class Scale(NamedTuple):
     latency_s: float
 
 
-SCALES = {"full": Scale(1_100, 128, 5, 2, 40.0), "quick": Scale(128, 32, 3, 1, 12.0),
-          "smallest": Scale(2, 1, 1, 1, 4.0)}  # fmt: skip
+SCALES = {
+    "full": Scale(1_100, 128, 5, 2, 40.0),
+    "quick": Scale(128, 32, 3, 1, 12.0),
+    "smallest": Scale(2, 1, 1, 1, 4.0),
+}
 
 
 def run(quick: bool = False) -> dict[str, Any]:
@@ -77,8 +80,10 @@ def of_a_class(scale: str) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as name:
         home = Path(name)
-        with (home / "words").open("wb") as words, Child(Where("local[2]"), home / "spark", os.environ,
-                                                         errors=words) as child:
+        with (
+            (home / "words").open("wb") as words,
+            Child(Where("local[2]"), home / "spark", os.environ, errors=words) as child,
+        ):
             grading = pipeline_course.run(child, home, pipeline_course.SCALES[scale])
             audit = pipeline_class.run(child, home, pipeline_class.SCALES[scale])
     return {"grading": grading, "delivery_audit": audit}
@@ -101,7 +106,8 @@ def measured(home: Path, scale: Scale) -> dict[str, Any]:
     reads: dict[str, Callable[[], Any]] = {
         "source": lambda: spark.read.format("rocketmq-store").load(str(root)),
         "parquet": lambda: spark.read.parquet(table),
-        "rows": lambda: spark.read.format("rows-one-by-one").load(str(root))}
+        "rows": lambda: spark.read.format("rows-one-by-one").load(str(root)),
+    }
     narrow = spark.read.format("rocketmq-store").option("columns", ",".join(LIGHT))
     works: dict[str, tuple[int, Callable[[], Any]]] = {}
     for name, read in reads.items():
@@ -122,8 +128,11 @@ def measured(home: Path, scale: Scale) -> dict[str, Any]:
     taken = in_turns(works)
     figures: dict[str, Any] = {"messages": messages, "log_mib": scale.log_mib, "processors": os.cpu_count()}
     for name, (seconds, cpu_seconds) in taken.items():
-        figures[name] = {"rows_s": round(messages / seconds), "mb_s": round(log_bytes / seconds / 1e6, 1),
-                         "cpu_s": round(cpu_seconds, 2)}
+        figures[name] = {
+            "rows_s": round(messages / seconds),
+            "mb_s": round(log_bytes / seconds / 1e6, 1),
+            "cpu_s": round(cpu_seconds, 2),
+        }
     figures["ratios"] = ratios({name: one.wall_s for name, one in taken.items()}) | pipeline_sealed.ratios(taken)
     figures |= {"seal_s": round(sealed.cost.wall_s, 1), "seal_cpu_s": round(sealed.cost.cpu_s, 1)}
     figures["latency"] = latency(spark, home, scale.latency_s)
@@ -210,8 +219,13 @@ def latency(spark: Any, home: Path, seconds: float) -> dict[str, Any]:
     query.stop()
     assert sum(batches) == int(reported)
     ages.sort()
-    return {"p50_ms": ages[len(ages) // 2], "p95_ms": ages[len(ages) * 95 // 100], "max_ms": ages[-1],
-            "messages": len(ages), "batches": len(batches)}
+    return {
+        "p50_ms": ages[len(ages) // 2],
+        "p95_ms": ages[len(ages) * 95 // 100],
+        "max_ms": ages[-1],
+        "messages": len(ages),
+        "batches": len(batches),
+    }
 
 
 if __name__ == "__main__":

@@ -41,16 +41,20 @@ def run(child: Child, home: Path, scale: Scale) -> dict[str, Any]:
             seconds = _seconds(child, first(whole, size), f"{turn}-{size}", home / "audits")
             if turn:
                 taken[size].append(seconds)
-    rows = {str(size): {"s": round(median(times), 2), "s_a_student": round(median(times) / size, 3)}
-            for size, times in taken.items()}
+    rows = {
+        str(size): {"s": round(median(times), 2), "s_a_student": round(median(times) / size, 3)}
+        for size, times in taken.items()
+    }
     return {"messages": sum(one.messages for one in made), "entries": sum(one.entries for one in made), **rows}
 
 
 def first(whole: Sources, size: int) -> Sources:
     """The first students alone."""
     names = set(sorted(whole.journals)[:size])
-    return whole._replace(stores={name: path for name, path in whole.stores.items() if name.split("/")[0] in names},
-                          journals={name: path for name, path in whole.journals.items() if name in names})
+    return whole._replace(
+        stores={name: path for name, path in whole.stores.items() if name.split("/")[0] in names},
+        journals={name: path for name, path in whole.journals.items() if name in names},
+    )
 
 
 def _seconds(child: Child, sources: Sources, name: str, out: Path) -> float:

@@ -50,10 +50,18 @@ def run(child: Child, home: Path, scale: Scale) -> dict[str, Any]:
     made_s = time.perf_counter() - began_s
     cold_s = _seconds(child, whole.journals, "cold", home / "grades")
     warm_s = _seconds(child, whole.journals, "warm", home / "grades")
-    return {"students": scale.students, "labs": scale.labs, "attempts": scale.students * scale.labs,
-            "entries": whole.entries, "played": scale.labs * scale.seeds, "made_s": round(made_s, 1),
-            "with_start_s": round(cold_s, 1), "grading_s": round(warm_s, 1), "goal_s": GOAL_S,
-            **compared(home / "grades", whole)}
+    return {
+        "students": scale.students,
+        "labs": scale.labs,
+        "attempts": scale.students * scale.labs,
+        "entries": whole.entries,
+        "played": scale.labs * scale.seeds,
+        "made_s": round(made_s, 1),
+        "with_start_s": round(cold_s, 1),
+        "grading_s": round(warm_s, 1),
+        "goal_s": GOAL_S,
+        **compared(home / "grades", whole),
+    }
 
 
 def written(directory: Path, scale: Scale) -> Written:
@@ -90,9 +98,13 @@ def compared(out: Path, whole: Written) -> dict[str, int]:
         row = found.get(name)
         if row is None or row["score"] != score or row["digest"] != whole.receipts[name]:
             named.add(name)
-    return {"differences": len(named - set(CHANGES)),
-            "forged": len(FORGED), "forged_named": len(named & set(FORGED)),
-            "edited": len(EDITED), "edited_named": len(named & set(EDITED))}
+    return {
+        "differences": len(named - set(CHANGES)),
+        "forged": len(FORGED),
+        "forged_named": len(named & set(FORGED)),
+        "edited": len(EDITED),
+        "edited_named": len(named & set(EDITED)),
+    }
 
 
 def _rows(out: Path, table: str) -> list[dict[str, Any]]:
@@ -125,9 +137,13 @@ def _journal(directory: Path, entries: list[Entry]) -> Path:
 
 def _with(kind: type, **fields: object) -> Change:
     """These fields in every event of the kind."""
+
     def changed(entries: list[Entry]) -> list[Entry]:
-        return [entry._replace(event=entry.event._replace(**fields)) if isinstance(entry.event, kind) else entry
-                for entry in entries]  # type: ignore[attr-defined]
+        return [
+            entry._replace(event=entry.event._replace(**fields)) if isinstance(entry.event, kind) else entry
+            for entry in entries
+        ]  # type: ignore[attr-defined]
+
     return changed
 
 
@@ -137,17 +153,24 @@ def _without(kind: type) -> Change:
 
 def _and(*events: Any) -> Change:
     """More lines at the end."""
-    return lambda entries: [*entries, *(Entry(entries[-1].seq + n, entries[-1].at_ms, None, event)
-                                        for n, event in enumerate(events, start=1))]
+    return lambda entries: [
+        *entries,
+        *(Entry(entries[-1].seq + n, entries[-1].at_ms, None, event) for n, event in enumerate(events, start=1)),
+    ]
 
 
 _LAB = "members-and-queues"
 FORGED: dict[str, Change] = {
-    "praise": _with(StepMet, why="Well done."), "evidence": _with(StepMet, evidence=(1,)),
-    "step": _with(StepMet, step=1), "score": _with(LabFinished, score=101), "attempt": _with(LabFinished, attempt=2),
-    "twice": _and(LabFinished(_LAB, 1, 100)), "another": _and(StepMet(_LAB, 3, "Done.", (1,))),
-    "unmet": _without(StepMet), "unfinished": _without(LabFinished),
+    "praise": _with(StepMet, why="Well done."),
+    "evidence": _with(StepMet, evidence=(1,)),
+    "step": _with(StepMet, step=1),
+    "score": _with(LabFinished, score=101),
+    "attempt": _with(LabFinished, attempt=2),
+    "twice": _and(LabFinished(_LAB, 1, 100)),
+    "another": _and(StepMet(_LAB, 3, "Done.", (1,))),
+    "unmet": _without(StepMet),
+    "unfinished": _without(LabFinished),
     "cut": lambda entries: entries[: len(entries) // 2],
-}  # fmt: skip
+}
 EDITED: dict[str, Change] = {"sealed": _with(PredictionGiven, value="1")}
 CHANGES = FORGED | EDITED

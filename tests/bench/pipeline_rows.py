@@ -22,8 +22,23 @@ def rows_in(path: Path) -> Iterator[Row]:
     data = path.read_bytes()
     at, end = 0, len(data) - _HEAD.size
     while at <= end:
-        (size, magic, _, queue_id, _, queue_offset, physical, sys_flag, born_ms, born_host, store_ms, store_host, times,
-         _, body_bytes) = _HEAD.unpack_from(data, at)
+        (
+            size,
+            magic,
+            _,
+            queue_id,
+            _,
+            queue_offset,
+            physical,
+            sys_flag,
+            born_ms,
+            born_host,
+            store_ms,
+            store_host,
+            times,
+            _,
+            body_bytes,
+        ) = _HEAD.unpack_from(data, at)
         if size <= 0 or magic == BLANK_MAGIC:
             return
         body_at = at + _HEAD.size
@@ -32,9 +47,23 @@ def rows_in(path: Path) -> Iterator[Row]:
         text = data[topic_end + 2 : at + size].decode()
         properties = dict(pair.split("\x01", 1) for pair in text.split("\x02") if pair)
         tags = properties.get("TAGS")
-        yield (data[topic_at:topic_end].decode(), queue_id, queue_offset, physical, properties.get("KEYS"), tags,
-               tags_code(tags or ""), data[body_at : body_at + body_bytes], properties, born_ms, store_ms,
-               host_text(born_host), host_text(store_host), times, sys_flag)
+        yield (
+            data[topic_at:topic_end].decode(),
+            queue_id,
+            queue_offset,
+            physical,
+            properties.get("KEYS"),
+            tags,
+            tags_code(tags or ""),
+            data[body_at : body_at + body_bytes],
+            properties,
+            born_ms,
+            store_ms,
+            host_text(born_host),
+            host_text(store_host),
+            times,
+            sys_flag,
+        )
         at += size
 
 
@@ -46,9 +75,11 @@ class RowSource(DataSource):
         return "rows-one-by-one"
 
     def schema(self) -> str:
-        return ("topic STRING, queueId INT, queueOffset BIGINT, physicalOffset BIGINT, keys STRING, tags STRING, "
-                "tagsCode BIGINT, body BINARY, properties MAP<STRING, STRING>, bornTimestamp BIGINT, "
-                "storeTimestamp BIGINT, bornHost STRING, storeHost STRING, reconsumeTimes INT, sysFlag INT")
+        return (
+            "topic STRING, queueId INT, queueOffset BIGINT, physicalOffset BIGINT, keys STRING, tags STRING, "
+            "tagsCode BIGINT, body BINARY, properties MAP<STRING, STRING>, bornTimestamp BIGINT, "
+            "storeTimestamp BIGINT, bornHost STRING, storeHost STRING, reconsumeTimes INT, sysFlag INT"
+        )
 
     def reader(self, schema: Any) -> "RowReader":
         return RowReader(Path(self.options["path"]))

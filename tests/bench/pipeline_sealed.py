@@ -1,8 +1,8 @@
 """Sealed log files beside Spark's own Parquet of the same rows, in the turns of `bench pipeline`.
 
-    noop, full, light                       all but the last log file are sealed, and the last one is read from the log
-    noop_closed, full_closed, light_closed  of a closed store all are sealed
-    seal_s, seal_cpu_s                      sealing all but the last file of the log
+noop, full, light                       all but the last log file are sealed, and the last one is read from the log
+noop_closed, full_closed, light_closed  of a closed store all are sealed
+seal_s, seal_cpu_s                      sealing all but the last file of the log
 """
 
 import os
@@ -80,6 +80,8 @@ def ratios(taken: Mapping[str, Took]) -> dict[str, dict[str, float]]:
     for kind, ending in KINDS.items():
         for query in QUERIES:
             ours, parquet = taken[f"{query}.{kind}"], taken[f"{query}.parquet"]
-            found[query + ending] = {"wall": round(parquet.wall_s / ours.wall_s, 3),
-                                     "cpu": round(parquet.cpu_s / ours.cpu_s, 3)}
+            found[query + ending] = {
+                "wall": round(parquet.wall_s / ours.wall_s, 3),
+                "cpu": round(parquet.cpu_s / ours.cpu_s, 3),
+            }
     return found

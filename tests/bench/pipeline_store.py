@@ -36,8 +36,16 @@ def opened(root: Path, log_file_bytes: int, start_ms: int = START_MS) -> Message
     journal = Journal(clock)
     journal.tracing = False
     config = MessageStoreConfig(commit_log_file_bytes=log_file_bytes, index_enable=False)
-    store = MessageStore(config, disk=FileDisk(root), clock=clock, journal=journal, broker="broker-a", broker_id=0,
-                         store_host=HOST, flusher=InlineFlusher())
+    store = MessageStore(
+        config,
+        disk=FileDisk(root),
+        clock=clock,
+        journal=journal,
+        broker="broker-a",
+        broker_id=0,
+        store_host=HOST,
+        flusher=InlineFlusher(),
+    )
     store.load()
     store.start()
     return store
@@ -62,7 +70,11 @@ def fill(root: Path, log_bytes: int, log_file_bytes: int) -> int:
 def _message(n: int, topic: str, queue_id: int, noise: bytes, chance: random.Random) -> InboundMessage:
     size, at, tag = chance.randint(*BODY_BYTES), chance.randrange(MIB - BODY_BYTES[1]), TAGS[n % len(TAGS)]
     text = b"UNIQ_KEY\x017F000001%024X\x02KEYS\x01key-%d\x02TAGS\x01%s\x02region\x01eu-%d\x02" % (
-        n, n % 10_000, tag.encode(), n % 7)
+        n,
+        n % 10_000,
+        tag.encode(),
+        n % 7,
+    )
     return InboundMessage(topic, queue_id, noise[at : at + size], text, tags_code(tag), 0, 0, START_MS + n, HOST)
 
 

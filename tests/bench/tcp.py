@@ -53,7 +53,8 @@ def run(requests: int = REQUESTS, shapes: tuple[tuple[int, int], ...] = SHAPES) 
         for size in BODIES:
             found[f"send_{shape}_{size}"] = asyncio.run(measured(connections, in_flight, size, requests))
     found["send_16x16_128_binary_header"] = asyncio.run(
-        measured(16, 16, BODIES[0], requests, kind=SerializeType.ROCKETMQ))
+        measured(16, 16, BODIES[0], requests, kind=SerializeType.ROCKETMQ)
+    )
     return found
 
 
@@ -71,8 +72,15 @@ class Yes:
         pass
 
 
-async def measured(connections: int, in_flight: int, body_bytes: int, requests: int, *, echo: bool = False,
-                    kind: int = SerializeType.JSON) -> dict[str, float]:
+async def measured(
+    connections: int,
+    in_flight: int,
+    body_bytes: int,
+    requests: int,
+    *,
+    echo: bool = False,
+    kind: int = SerializeType.JSON,
+) -> dict[str, float]:
     loop = asyncio.get_running_loop()
     clock = ScaledClock(loop, start_ms=1_700_000_000_000)
     journal = Journal(clock)
@@ -95,11 +103,25 @@ def _node(clock: ScaledClock, journal: Journal, *, echo: bool) -> Iterator[Liste
         yield Yes()
         return
     with tempfile.TemporaryDirectory() as directory:
-        store = MessageStore(MessageStoreConfig(commit_log_file_bytes=LOG_FILE_BYTES), disk=FileDisk(Path(directory)),
-                             clock=clock, journal=journal, broker="broker-a", broker_id=0,
-                             store_host=host_bytes("127.0.0.1", 9876), flusher=InlineFlusher())
-        broker = Broker(BrokerConfig(name="broker-a", address="127.0.0.1:9876"), store=store, clock=clock,
-                        chance=Chance(1), journal=journal, connector=None, name_servers=())
+        store = MessageStore(
+            MessageStoreConfig(commit_log_file_bytes=LOG_FILE_BYTES),
+            disk=FileDisk(Path(directory)),
+            clock=clock,
+            journal=journal,
+            broker="broker-a",
+            broker_id=0,
+            store_host=host_bytes("127.0.0.1", 9876),
+            flusher=InlineFlusher(),
+        )
+        broker = Broker(
+            BrokerConfig(name="broker-a", address="127.0.0.1:9876"),
+            store=store,
+            clock=clock,
+            chance=Chance(1),
+            journal=journal,
+            connector=None,
+            name_servers=(),
+        )
         name_server = NameServer(NameServerConfig(address="127.0.0.1:9876"), clock=clock, journal=journal, name="ns")
         broker.start()
         name_server.start()
@@ -110,8 +132,9 @@ def _node(clock: ScaledClock, journal: Journal, *, echo: bool) -> Iterator[Liste
             name_server.stop()
 
 
-async def _load(port: int, connections: int, in_flight: int, body_bytes: int, requests: int,
-                kind: int) -> tuple[float, float]:
+async def _load(
+    port: int, connections: int, in_flight: int, body_bytes: int, requests: int, kind: int
+) -> tuple[float, float]:
     """Have another process send, and serve meanwhile; returns what that took, in seconds of CPU and of the wall."""
     context = multiprocessing.get_context("spawn")
     ready, go = context.Event(), context.Event()
@@ -126,19 +149,22 @@ async def _load(port: int, connections: int, in_flight: int, body_bytes: int, re
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def send_all(port: int, connections: int, in_flight: int, body_bytes: int, requests: int, kind: int, ready: Any,
-             go: Any) -> None:
+def send_all(
+    port: int, connections: int, in_flight: int, body_bytes: int, requests: int, kind: int, ready: Any, go: Any
+) -> None:
     """In the other process: keep as many requests under way on each connection until all are answered."""
     asyncio.run(_send_all(port, connections, in_flight, body_bytes, requests, kind, ready, go))
 
 
-async def _send_all(port: int, connections: int, in_flight: int, body_bytes: int, requests: int, kind: int, ready: Any,
-                    go: Any) -> None:
+async def _send_all(
+    port: int, connections: int, in_flight: int, body_bytes: int, requests: int, kind: int, ready: Any, go: Any
+) -> None:
     loop = asyncio.get_running_loop()
     callers = []
     for n in range(connections):
-        header = SendHeader("PG", "BenchmarkTest", "TBW102", 4, n % 4, 0, 1_700_000_000_000, 0, PROPERTIES,
-                            broker="broker-a")
+        header = SendHeader(
+            "PG", "BenchmarkTest", "TBW102", 4, n % 4, 0, 1_700_000_000_000, 0, PROPERTIES, broker="broker-a"
+        )
         frame = encode(RemotingCommand(310, header.to_ext(), bytes(body_bytes), serialize_type=kind))
         _, caller = await loop.create_connection(lambda frame=frame: _Caller(frame), "127.0.0.1", port)  # type: ignore[misc]
         callers.append(caller)
@@ -171,7 +197,7 @@ class _Caller(asyncio.Protocol):
         data = self._tail + data
         at = came = 0
         while len(data) - at >= 4:
-            stop = at + 4 + int.from_bytes(data[at:at + 4])
+            stop = at + 4 + int.from_bytes(data[at : at + 4])
             if stop > len(data):
                 break
             if data.find(b'"code":0', at, stop) < 0 and data[at + 4] == 0:

@@ -19,10 +19,16 @@ def test_the_command_prints_figures_by_name_as_a_table_and_as_json(monkeypatch: 
     assert json.loads(text.getvalue()) == append.run()
 
 
-@pytest.mark.parametrize(("option", "reason"), [
-    ("--students=0", "--students takes"), ("--students=ten", "whole numbers"), ("--rate=61", "--rate takes"),
-    ("--cores=9999", "--cores takes"), ("--engines=99", "--engines takes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--students=0", "--students takes"),
+        ("--students=ten", "whole numbers"),
+        ("--rate=61", "--rate takes"),
+        ("--cores=9999", "--cores takes"),
+        ("--engines=99", "--engines takes"),
+    ],
+)
 def test_a_class_outside_of_the_bounds_is_refused(option: str, reason: str) -> None:
     with pytest.raises(CommandError, match=reason):
         call_command("bench", "class", option)

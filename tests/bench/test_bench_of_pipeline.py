@@ -15,8 +15,9 @@ from tests.bench.pipeline_store import fill
 def test_the_loop_that_is_compared_reads_the_same_rows(tmp_path: Path) -> None:
     messages = fill(tmp_path, 300_000, 1 << 20)
     ours = [tuple(row.values()) for batch in rows_of(tmp_path) for row in batch.to_pylist()]
-    theirs = [(*row[:8], list(row[8].items()), *row[9:])
-              for log in log_files(tmp_path) for row in rows_in(Path(log.path))]
+    theirs = [
+        (*row[:8], list(row[8].items()), *row[9:]) for log in log_files(tmp_path) for row in rows_in(Path(log.path))
+    ]
     assert ours == theirs
     assert len(ours) == messages == pipeline.scan(tmp_path) == pipeline.struct_loop(tmp_path)
 
@@ -28,10 +29,16 @@ def test_works_take_turns_and_the_first_of_each_is_not_counted() -> None:
 
 
 def test_ratios_are_those_of_rates_by_wall_and_by_processors() -> None:
-    seconds = {"source": Took(2.0, 2.0), "parquet": Took(1.0, 2.0), "rows": Took(8.0, 8.0), "sealed": Took(2.0, 4.0),
-               "closed": Took(1.0, 1.0)}
-    taken = {f"{query}.{kind}": took for query in (*pipeline_sealed.QUERIES, "light_all")
-             for kind, took in seconds.items()}
+    seconds = {
+        "source": Took(2.0, 2.0),
+        "parquet": Took(1.0, 2.0),
+        "rows": Took(8.0, 8.0),
+        "sealed": Took(2.0, 4.0),
+        "closed": Took(1.0, 1.0),
+    }
+    taken = {
+        f"{query}.{kind}": took for query in (*pipeline_sealed.QUERIES, "light_all") for kind, took in seconds.items()
+    }
     ratios = pipeline.ratios({name: one.wall_s for name, one in taken.items()})
     assert (ratios["noop_of_parquet"], ratios["light_of_parquet"], ratios["full_of_rows"]) == (0.5, 0.5, 4.0)
     sealed = pipeline_sealed.ratios(taken)

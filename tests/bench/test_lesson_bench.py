@@ -58,8 +58,9 @@ def test_an_answer_that_is_in_no_journal_is_lost(over: Over) -> None:
 
 
 def test_an_answer_that_is_there_twice_is_doubled(over: Over) -> None:
-    [taken] = [entry for entry in over.kept
-               if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep"]  # fmt: skip
+    [taken] = [
+        entry for entry in over.kept if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep"
+    ]
     over.kept.append(taken._replace(seq=over.kept[-1].seq + 1))
     assert over.counts == (0, 1, 0)
 
@@ -69,10 +70,15 @@ def test_a_receipt_of_another_journal_differs(over: Over) -> None:
     assert over.counts == (0, 0, 1)
 
 
-@pytest.mark.parametrize(("cut", "pictures_s", "back_s"), [
-    (Cut(0, 20), [5, 33], 3), (Cut(25, 45), [1, 46, 47], 1), (Cut(40, 60), [33, 61], 3),
-    (Cut(0, 20), [5], float("inf")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cut", "pictures_s", "back_s"),
+    [
+        (Cut(0, 20), [5, 33], 3),
+        (Cut(25, 45), [1, 46, 47], 1),
+        (Cut(40, 60), [33, 61], 3),
+        (Cut(0, 20), [5], float("inf")),
+    ],
+)
 def test_a_student_is_back_with_the_first_picture_that_could_come(
     cut: Cut, pictures_s: list[float], back_s: float
 ) -> None:
@@ -88,12 +94,19 @@ def test_a_lab_is_found_by_number_and_by_name() -> None:
     assert lesson.lab_of("4").slug == lesson.lab_of(LAB).slug == LAB
 
 
-@pytest.mark.parametrize(("options", "why"), [
-    (("--lab", "no-such-lab"), "There is no lab no-such-lab"), (("--lab", "4", "--students", "10,20"), "one number"),
-    (("--lab", "4", "--burst", "0"), "--burst takes"), (("--burst", "5"), "with --lab"),
-    (("--lab", "4", "--students", "130"), "from 1 to 120"), (("--start", "5"), "with --lab"),
-    (("--lab", "4", "--start", "0"), "--start takes"), (("--lab", "4", "--start", "5", "--burst", "5"), "two lessons"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--lab", "no-such-lab"), "There is no lab no-such-lab"),
+        (("--lab", "4", "--students", "10,20"), "one number"),
+        (("--lab", "4", "--burst", "0"), "--burst takes"),
+        (("--burst", "5"), "with --lab"),
+        (("--lab", "4", "--students", "130"), "from 1 to 120"),
+        (("--start", "5"), "with --lab"),
+        (("--lab", "4", "--start", "0"), "--start takes"),
+        (("--lab", "4", "--start", "5", "--burst", "5"), "two lessons"),
+    ],
+)
 def test_a_lesson_that_cannot_be_is_refused(options: tuple[str, ...], why: str) -> None:
     with pytest.raises(CommandError, match=why):
         call_command("bench", "class", *options)
@@ -135,8 +148,13 @@ def test_starts_are_counted_in_journals_and_none_is_lost_or_doubled_unseen() -> 
 
 
 def test_the_times_of_starts_are_from_the_press_to_the_panel() -> None:
-    found = lab_start.times([pressed("a", shown_s=1.25), pressed("b", shown_s=2.0, statuses=(503, 200)),
-                             pressed("c", shown_s=None, statuses=(429,))])  # fmt: skip
+    found = lab_start.times(
+        [
+            pressed("a", shown_s=1.25),
+            pressed("b", shown_s=2.0, statuses=(503, 200)),
+            pressed("c", shown_s=None, statuses=(429,)),
+        ]
+    )
     assert (found["shown_p50_ms"], found["shown_max_ms"], found["tried_again"]) == (1000.0, 1000.0, 1)
 
 

@@ -73,8 +73,10 @@ def measured(plan: Plan) -> dict[str, Any]:
     found["start_s"] = started(plan.repetitions)
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wire-")))
-        servers = {"ours": stack.enter_context(our_server(properties=PROPERTIES)),
-                   "apache": stack.enter_context(apache_server(properties=PROPERTIES))}
+        servers = {
+            "ours": stack.enter_context(our_server(properties=PROPERTIES)),
+            "apache": stack.enter_context(apache_server(properties=PROPERTIES)),
+        }
         found["memory_mb"] = {"idle": {name: processes.memory(each.pid)._asdict() for name, each in servers.items()}}
         for body_bytes in BODIES:
             topic = f"Bench{body_bytes}"
@@ -83,10 +85,18 @@ def measured(plan: Plan) -> dict[str, Any]:
             cells = [(threads, "ROCKETMQ") for threads in THREADS] + [(THREADS[-1], "JSON")]
             for threads, header in cells:
                 name = f"send_{body_bytes}_{threads}" + ("_json" if header == "JSON" else "")
-                found[name] = compared(servers, plan, lambda server, t=topic, b=body_bytes, w=threads, h=header: (
-                    sending(server, plan, home, topic=t, body_bytes=b, threads=w, header=h)))
-            found[f"backlog_{body_bytes}"] = compared(servers, plan, lambda server, t=topic, b=body_bytes: (
-                consuming(server, plan, home, topic=t, body_bytes=b)))
+                found[name] = compared(
+                    servers,
+                    plan,
+                    lambda server, t=topic, b=body_bytes, w=threads, h=header: sending(
+                        server, plan, home, topic=t, body_bytes=b, threads=w, header=h
+                    ),
+                )
+            found[f"backlog_{body_bytes}"] = compared(
+                servers,
+                plan,
+                lambda server, t=topic, b=body_bytes: consuming(server, plan, home, topic=t, body_bytes=b),
+            )
         found["memory_mb"]["after"] = {name: processes.memory(each.pid)._asdict() for name, each in servers.items()}
     return found
 
@@ -97,9 +107,13 @@ def compared(servers: dict[str, Server], plan: Plan, measure: Callable[[Server],
     for _ in range(plan.repetitions):
         for name, server in servers.items():
             rates[name].append(measure(server))
-    row: dict[str, Any] = {name: {"per_second": round(statistics.median(rate.per_second for rate in each)),
-                                  "cpu_us": round(statistics.median(rate.cpu_us for rate in each), 1)}
-                           for name, each in rates.items()}
+    row: dict[str, Any] = {
+        name: {
+            "per_second": round(statistics.median(rate.per_second for rate in each)),
+            "cpu_us": round(statistics.median(rate.cpu_us for rate in each), 1),
+        }
+        for name, each in rates.items()
+    }
     row["ratio"] = round(row["ours"]["per_second"] / row["apache"]["per_second"], 2)
     print(row, file=sys.stderr)
     return row
@@ -151,8 +165,9 @@ def rate(first: Look, last: Look) -> Rate:
 
 def stored(server: Server, topic: str) -> int:
     """By the ends of its queues (30)."""
-    return sum(int(server.ask(30, {"topic": topic, "queueId": str(queue)})["extFields"]["offset"])
-               for queue in range(QUEUES))
+    return sum(
+        int(server.ask(30, {"topic": topic, "queueId": str(queue)})["extFields"]["offset"]) for queue in range(QUEUES)
+    )
 
 
 def consumed(server: Server, topic: str, group: str) -> int:
@@ -172,9 +187,19 @@ def started(repetitions: int) -> dict[str, float]:
 
 
 def first_send(server: Server) -> bool:
-    header = {"producerGroup": "bench", "topic": "First", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4",
-              "queueId": "0", "sysFlag": "0", "bornTimestamp": "1700000000000", "flag": "0", "properties": "",
-              "reconsumeTimes": "0", "unitMode": "false"}
+    header = {
+        "producerGroup": "bench",
+        "topic": "First",
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": "4",
+        "queueId": "0",
+        "sysFlag": "0",
+        "bornTimestamp": "1700000000000",
+        "flag": "0",
+        "properties": "",
+        "reconsumeTimes": "0",
+        "unitMode": "false",
+    }
     return bool(server.ask(10, header, b"first")["code"] == 0)
 
 

@@ -59,8 +59,14 @@ def consumer(server: Server, topic: str, group: str, *, home: Path) -> Iterator[
 
 @contextmanager
 def _benchmark(name: str, options: list[str], home: Path, *flags: str) -> Iterator[None]:
-    command = [*(part.format(home=home) for part in JVM), *flags, "-cp", client_classpath(),
-               f"org.apache.rocketmq.example.benchmark.{name}", *options]
+    command = [
+        *(part.format(home=home) for part in JVM),
+        *flags,
+        "-cp",
+        client_classpath(),
+        f"org.apache.rocketmq.example.benchmark.{name}",
+        *options,
+    ]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=home)
     try:
         yield

@@ -58,7 +58,8 @@ def faults_at_both_widths(page: Page, within: str = "html") -> list[str]:
 
 def small_targets(page: Page) -> list[str]:
     """Return controls smaller than 24 by 24 px; a link within a sentence may be (WCAG 2.2, 2.5.8)."""
-    return list(page.evaluate("""() => {
+    return list(
+        page.evaluate("""() => {
         const all = "a[href], button, input, select, textarea, summary, [role=slider], label:has(> input)";
         const within = (it) => getComputedStyle(it).display === "inline"
             && [...it.parentElement.childNodes].some((one) => one.nodeType === Node.TEXT_NODE && one.data.trim());
@@ -71,4 +72,5 @@ def small_targets(page: Page) -> list[str]:
                 if (!within(it)) found.push(`${it.outerHTML.slice(0, 120)} ${box.width} × ${box.height}`);
         }
         return found;
-    }"""))
+    }""")
+    )

@@ -38,7 +38,7 @@ READ = """() => {
         queues: seen("#twin table:first-of-type tbody tr", cells),
         members: seen("#twin table:last-of-type tbody tr", cells),
     };
-}"""  # fmt: skip
+}"""
 
 
 def of_page(page: Page) -> Numbers | None:
@@ -47,8 +47,14 @@ def of_page(page: Page) -> Numbers | None:
     if not seen["live"]:
         return None
     in_retry = _number(seen["retry"]) or 0
-    found: Numbers = {"lag": _number(seen["lag"]), "in retry": in_retry, "delivered again": _number(seen["again"]),
-                      "event": _number(seen["seq"]), "rate": seen["rate"], "clock": seen["clock"]}  # fmt: skip
+    found: Numbers = {
+        "lag": _number(seen["lag"]),
+        "in retry": in_retry,
+        "delivered again": _number(seen["again"]),
+        "event": _number(seen["seq"]),
+        "rate": seen["rate"],
+        "clock": seen["clock"],
+    }
     lags: list[int] = []
     for key, lag, badge, label, drawn in seen["rows"]:
         said = SENTENCE.search(label)
@@ -68,8 +74,9 @@ def of_page(page: Page) -> Numbers | None:
     for client_id, state, *meters in seen["cards"]:
         found[f"{client_id} state"] = STATES.get(state, state)
         if STATES.get(state) == "running":
-            found |= {f"{client_id} {name}": _number(text.split("/")[0])
-                      for name, text in zip(METERS, meters, strict=True)}  # fmt: skip
+            found |= {
+                f"{client_id} {name}": _number(text.split("/")[0]) for name, text in zip(METERS, meters, strict=True)
+            }
     for short, _owner, *cells in seen["queues"]:
         if not short.startswith(("retry", "dead")):
             found |= {f"table {short} {name}": _number(text) for name, text in zip(NAMES, cells, strict=False)}
@@ -88,10 +95,15 @@ def of_api(snapshot: Mapping[str, Any], group: str, topic: str) -> Numbers:
     queues = [q for q in row["queues"] if q["topic"] == topic]
     ends = {f"{q['broker']}:{q['queue_id']}": q for t in snapshot["topics"] if t["topic"] == topic for q in t["queues"]}
     letters = {m["client_id"]: str(m["actor"])[:1] for m in row["members"]}
-    found: Numbers = {"lag": None if row["lag"] is None else int(row["lag"]), "in retry": row["counts"]["retrying"],
-                      "delivered again": row["counts"]["delivered_again"], "event": int(snapshot["seq"]),
-                      "rate": f"{snapshot['rate']:g}×" if snapshot["rate"] else "", "clock": snapshot["at_ms"],
-                      "members": ",".join(sorted(letters))}  # fmt: skip
+    found: Numbers = {
+        "lag": None if row["lag"] is None else int(row["lag"]),
+        "in retry": row["counts"]["retrying"],
+        "delivered again": row["counts"]["delivered_again"],
+        "event": int(snapshot["seq"]),
+        "rate": f"{snapshot['rate']:g}×" if snapshot["rate"] else "",
+        "clock": snapshot["at_ms"],
+        "members": ",".join(sorted(letters)),
+    }
     for queue in queues:
         key = f"{queue['broker']}:{queue['queue_id']}"
         values = {**{name: ends[key][name] for name in ("min", "max")}, **{n: queue[n] for n in NAMES[1:4]}}
@@ -125,8 +137,11 @@ class Comparison:
             shown = of_page(self._page)
             if shown is not None:
                 reported = of_api(self._ask(), self._group, self._topic)
-                differ = {key: f"page {value!r}, API {reported.get(key)!r}" for key, value in sorted(shown.items())
-                          if not _agrees(value) and (key not in reported or reported[key] != value)}  # fmt: skip
+                differ = {
+                    key: f"page {value!r}, API {reported.get(key)!r}"
+                    for key, value in sorted(shown.items())
+                    if not _agrees(value) and (key not in reported or reported[key] != value)
+                }
                 if not differ:
                     self.numbers += len(shown)
                     break

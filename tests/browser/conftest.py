@@ -151,8 +151,11 @@ class Site:
         """Post an action the way a button does, but beside the page, which may open anew; returns the status."""
         headers = json.loads(self.page.locator("body").get_attribute("hx-headers") or "{}")
         address = f"{self.base_url}/s/{self.slug}/actions/"
-        answer = self.page.request.post(address, form=dict(action), headers={
-            **headers, "HX-Request": "true", "Origin": self.base_url, "Referer": self.page.url})
+        answer = self.page.request.post(
+            address,
+            form=dict(action),
+            headers={**headers, "HX-Request": "true", "Origin": self.base_url, "Referer": self.page.url},
+        )
         return answer.status
 
     def snapshot(self) -> dict[str, Any]:

@@ -138,7 +138,12 @@ def reset_offsets(ways: Ways, action: ResetOffsets) -> None:
 
 
 DONE: dict[type[Action], Callable[[Ways, Any], None]] = {
-    CrashActor: press_card, StopActor: press_card, RestartActor: press_card, SendMessages: send_messages,
-    StartConsumer: start_consumer, ChangeActor: change_actor, ChangeTopic: change_topic,
+    CrashActor: press_card,
+    StopActor: press_card,
+    RestartActor: press_card,
+    SendMessages: send_messages,
+    StartConsumer: start_consumer,
+    ChangeActor: change_actor,
+    ChangeTopic: change_topic,
     ResetOffsets: reset_offsets,
-}  # fmt: skip
+}

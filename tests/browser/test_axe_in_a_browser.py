@@ -78,9 +78,13 @@ def test_a_phone_has_room_for_the_longest_texts_a_finger_and_chinese(site: Site)
         [node.hidden, node.textContent] = [false, words];
         return document.documentElement.scrollWidth;
     }"""
-    for place in (("#reached", "1.4\u00d7 of 20\u00d7: this machine is busy"), ("#clock .wall", "wall 23:59:59"),
-                  ("#clock .seq", "event #10 000 000"), ("#livepill .word", "Frozen, 1 000 000 events missed"),
-                  ("#conn .word", "Catching up")):
+    for place in (
+        ("#reached", "1.4\u00d7 of 20\u00d7: this machine is busy"),
+        ("#clock .wall", "wall 23:59:59"),
+        ("#clock .seq", "event #10 000 000"),
+        ("#livepill .word", "Frozen, 1 000 000 events missed"),
+        ("#conn .word", "Catching up"),
+    ):
         assert site.page.evaluate(written, place) == PHONE["width"], place
     for path in OF_OTHER_FILES:
         site.open(path)

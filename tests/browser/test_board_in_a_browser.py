@@ -90,8 +90,12 @@ def test_members_come_take_the_queues_that_were_forecast_and_stand_on_a_shelf_in
     assert sum(before[queue] != after[queue] for queue in before) == 5
     assert sorted(set(after.values())) == ["A", "B", "C", "D"]
 
-    more = {"action": "StartConsumer", "group": "order-svc", "work_ms": "100,600",
-            "subscriptions": '[{"topic":"orders","expression":"*"}]'}  # fmt: skip
+    more = {
+        "action": "StartConsumer",
+        "group": "order-svc",
+        "work_ms": "100,600",
+        "subscriptions": '[{"topic":"orders","expression":"*"}]',
+    }
     assert site.act(**more, copies="2") == 204
     site.until("document.querySelectorAll('.cons[data-client]').length === 6")
     lowest = "document.querySelector('#adds').getBoundingClientRect().bottom"

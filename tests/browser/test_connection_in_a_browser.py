@@ -128,8 +128,12 @@ def any_board(luck: random.Random, board: dict[str, Any]) -> dict[str, Any]:
     for key in luck.sample(sorted(queues), luck.randint(0, min(4, len(queues)))):
         high = int(queues[key]["max"]) + luck.choice([0, 0, 1, 900])
         committed = luck.choice([None, "0", str(high), str(high + 5), str(luck.randint(0, high))])
-        queues[key] |= {"max": str(high), "committed": committed, "owner": luck.choice([None, *members]),
-                        "from_zero": committed is None and luck.random() < 0.5}
+        queues[key] |= {
+            "max": str(high),
+            "committed": committed,
+            "owner": luck.choice([None, *members]),
+            "from_zero": committed is None and luck.random() < 0.5,
+        }
     if queues and luck.random() < 0.2:
         del queues[luck.choice(sorted(queues))]
     if queues and luck.random() < 0.2:

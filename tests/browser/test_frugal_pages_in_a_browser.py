@@ -56,8 +56,16 @@ def test_the_first_view_and_each_frame_are_light(site: Site) -> None:
 def test_a_frame_of_ninety_six_queues_is_light(site: Site) -> None:
     site.start("orders")  # on two brokers
     assert site.act(action="CreateTopic", topic="wide", write_queues="48", read_queues="48") == 204
-    assert site.act(action="StartConsumer", group="wide-svc", copies="2", work_ms="100,300",
-                    subscriptions='[{"topic":"wide","expression":"*"}]') == 204  # fmt: skip
+    assert (
+        site.act(
+            action="StartConsumer",
+            group="wide-svc",
+            copies="2",
+            work_ms="100,300",
+            subscriptions='[{"topic":"wide","expression":"*"}]',
+        )
+        == 204
+    )
     assert site.act(action="StartProducer", topic="wide", rate_per_s="200") == 204
     site.open("?group=wide-svc")
     expect(site.page.locator(".heat button")).to_have_count(96)

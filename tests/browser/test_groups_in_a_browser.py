@@ -9,8 +9,17 @@ from tests.browser.conftest import PATIENCE_MS, Site
 
 def test_the_group_behind_is_found_and_leads_to_its_board(site: Site) -> None:
     site.start("orders")
-    assert site.act(action="StartConsumer", actor="Q", group="audit", subscriptions='[{"topic":"orders"}]',
-                    threads="1", work_ms="20000,20000") == 204  # fmt: skip
+    assert (
+        site.act(
+            action="StartConsumer",
+            actor="Q",
+            group="audit",
+            subscriptions='[{"topic":"orders"}]',
+            threads="1",
+            work_ms="20000,20000",
+        )
+        == 204
+    )
     assert site.act(action="SendMessages", topic="orders", count="40") == 204
     site.open("groups/")
     page, keys = site.page, site.page.keyboard

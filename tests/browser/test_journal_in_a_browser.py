@@ -43,8 +43,15 @@ def crash(site: Site, home: Path, kept: Kept) -> int:
         last = orjson.loads(newest.read_bytes().splitlines()[-1])
         with newest.open("ab") as file:
             for n in range(1, BETWEEN):
-                row = {"seq": last["seq"] + n, "at_ms": last["at_ms"], "type": "OffsetsPersisted", "cause": None,
-                       "owner": "broker-a", "file": "consumerOffset.json", "entries": 8}  # fmt: skip
+                row = {
+                    "seq": last["seq"] + n,
+                    "at_ms": last["at_ms"],
+                    "type": "OffsetsPersisted",
+                    "cause": None,
+                    "owner": "broker-a",
+                    "file": "consumerOffset.json",
+                    "entries": 8,
+                }
                 file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
         api(site, "wake")
         kept[AFTER_A_CRASH] = (site.slug, site.page.context.cookies())
@@ -72,7 +79,8 @@ def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(
     page, state = site.open("journal/?search=zebra&causes=1"), site.page.locator("#j-state")
     row = page.locator(f"#e{crash}")
     expect(state).to_have_text(
-        "No event fits: search “zebra”, only causes. This reaches back to the first event.", timeout=PATIENCE_MS)
+        "No event fits: search “zebra”, only causes. This reaches back to the first event.", timeout=PATIENCE_MS
+    )
     page.get_by_role("button", name="Clear the filters").click()
     expect(row).to_contain_text("A crashed")
     assert "zebra" not in page.url

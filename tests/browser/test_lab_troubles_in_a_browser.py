@@ -61,12 +61,15 @@ def assert_whole(hands: KeyboardHands) -> None:
 
 
 def answered(hands: KeyboardHands) -> list[str]:
-    return [entry.event.fields["part"] for entry in hands.entries
-            if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep"]  # fmt: skip
+    return [
+        entry.event.fields["part"]
+        for entry in hands.entries
+        if isinstance(entry.event, ActionTaken) and entry.event.action == "AnswerStep"
+    ]
 
 
 def test_a_reload_at_twenty_times_the_speed_a_double_enter_and_a_second_tab_change_nothing(
-    hands: KeyboardHands
+    hands: KeyboardHands,
 ) -> None:
     assert hands.site.act(action="SetRate", rate="20") == 204
     hands.page.reload()
@@ -122,7 +125,7 @@ def test_a_closed_laptop_loses_no_step_and_no_answer(site: Site, wire: Wire) -> 
 
 
 def test_an_answer_whose_receipt_was_lost_is_kept_over_a_reload_and_goes_out_with_the_key_it_had(
-    hands: KeyboardHands
+    hands: KeyboardHands,
 ) -> None:
     hands.see()
     page = hands.page
@@ -148,8 +151,11 @@ def test_an_answer_whose_receipt_was_lost_is_kept_over_a_reload_and_goes_out_wit
     hands.site.until("localStorage.getItem(`queueviz:kept ${location.pathname}`) === null")
     hands.why("one_owner")
     assert_whole(hands)
-    keys = [entry.event.fields["key"] for entry in hands.entries
-            if isinstance(entry.event, ActionTaken) and entry.event.fields.get("part") == "say"]  # fmt: skip
+    keys = [
+        entry.event.fields["key"]
+        for entry in hands.entries
+        if isinstance(entry.event, ActionTaken) and entry.event.fields.get("part") == "say"
+    ]
     assert keys == [kept["key"]]
 
 

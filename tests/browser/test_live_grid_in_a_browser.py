@@ -67,8 +67,9 @@ def test_the_grid_is_clean_holds_sixty_tiles_and_names_no_student_on_the_wall(gr
     cards = grid.locator(".gridmain > .card, .gridside > .card").all()
     for size in (DESKTOP, PHONE):
         grid.set_viewport_size(size)
-        cut_px = [card.evaluate("(card) => card.scrollHeight - card.clientHeight") for card in cards
-                  if card.is_visible()]  # fmt: skip
+        cut_px = [
+            card.evaluate("(card) => card.scrollHeight - card.clientHeight") for card in cards if card.is_visible()
+        ]
         assert cut_px
         assert not any(cut_px)
         assert grid.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -28,28 +28,70 @@ def found(site: Site, home: Path, settings: Any) -> Site:
 
 
 def _audit(slug: str, seq: int) -> None:
-    kinds = (("once", None, 1), ("duplicate", "retry", 2), ("lost", None, 0), ("handed_over", None, 1),
-             ("unknown", None, 0), ("waiting", None, 0))  # fmt: skip
-    messages = [{**LINE, "queue": f"broker-a:{n % 4}", "queue_offset": n // 4, "message_id": f"ID{n}",
-                 "keys": f"order-{n}", "verdict": verdict, "cause": cause, "deliveries": count,
-                 "first_seq": seq - 20, "last_seq": seq - 20}
-                for n in range(600) for verdict, cause, count in [kinds[0 if n % 10 else n // 10 % 6]]]  # fmt: skip
-    summary = [{**LINE, "verdict": verdict, "cause": cause, "example_seq": seq - 20,
-                "messages": sum(row["verdict"] == verdict for row in messages)} for verdict, cause, _ in kinds]
+    kinds = (
+        ("once", None, 1),
+        ("duplicate", "retry", 2),
+        ("lost", None, 0),
+        ("handed_over", None, 1),
+        ("unknown", None, 0),
+        ("waiting", None, 0),
+    )
+    messages = [
+        {
+            **LINE,
+            "queue": f"broker-a:{n % 4}",
+            "queue_offset": n // 4,
+            "message_id": f"ID{n}",
+            "keys": f"order-{n}",
+            "verdict": verdict,
+            "cause": cause,
+            "deliveries": count,
+            "first_seq": seq - 20,
+            "last_seq": seq - 20,
+        }
+        for n in range(600)
+        for verdict, cause, count in [kinds[0 if n % 10 else n // 10 % 6]]
+    ]
+    summary = [
+        {
+            **LINE,
+            "verdict": verdict,
+            "cause": cause,
+            "example_seq": seq - 20,
+            "messages": sum(row["verdict"] == verdict for row in messages),
+        }
+        for verdict, cause, _ in kinds
+    ]
     breaks = [{**LINE, "queue": "broker-a:0", "key": "order-1", "queue_offset": 1, "after_offset": 9, "seq": seq - 20}]
     leave("delivery_audit", slug, {"messages": messages, "summary": summary, "order_breaks": breaks}, true_to=seq - 5)
 
 
 def _history(slug: str, seq: int, end_ms: int) -> None:
-    seconds = [{**LINE, "queue": f"broker-{broker}:{queue}", "from_ms": end_ms - 1_000 * (600 - n), "produced": 1,
-                "consumed": 1, "lag": None if 100 <= n < 140 else n % 50 + queue, "lag_ms": 900}
-               for n in range(600) for broker in "ab" for queue in range(4)]  # fmt: skip
+    seconds = [
+        {
+            **LINE,
+            "queue": f"broker-{broker}:{queue}",
+            "from_ms": end_ms - 1_000 * (600 - n),
+            "produced": 1,
+            "consumed": 1,
+            "lag": None if 100 <= n < 140 else n % 50 + queue,
+            "lag_ms": 900,
+        }
+        for n in range(600)
+        for broker in "ab"
+        for queue in range(4)
+    ]
     leave("lag_history", slug, {"seconds": seconds, "tens": [], "fives": []}, true_to=seq - 5)
 
 
-@pytest.mark.parametrize(("path", "ready"), [("audit/?verdict=duplicate", ".vstrip rect"),
-                                             ("history/?span=15", ".hchart .line"),
-                                             ("pipeline/?job=delivery_audit&table=summary", "#runs")])
+@pytest.mark.parametrize(
+    ("path", "ready"),
+    [
+        ("audit/?verdict=duplicate", ".vstrip rect"),
+        ("history/?span=15", ".hchart .line"),
+        ("pipeline/?job=delivery_audit&table=summary", "#runs"),
+    ],
+)
 def test_axe_finds_nothing_on_the_pipelines_pages(found: Site, path: str, ready: str) -> None:
     found.open(path)
     found.page.locator(ready).first.wait_for()

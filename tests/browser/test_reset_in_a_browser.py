@@ -28,7 +28,7 @@ def stop_everyone(site: Site) -> None:
 
 
 def test_a_time_is_chosen_by_a_slider_and_an_unreadable_one_is_named_beside_its_field_and_not_applied(
-    site: Site
+    site: Site,
 ) -> None:
     """`monday 5` and 31 February are dates to a browser, and no dates."""
     page = site.visit("orders", "reset/")
@@ -101,8 +101,10 @@ def test_the_price_stands_beside_the_button_on_a_phone(site: Site) -> None:
     assert "".join(filter(str.isdigit, price.locator("b").first.inner_text())) == again
     box = price.bounding_box()
     assert box is not None
-    assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('#rs-say') !== null",
-                         [box["x"] + 5, box["y"] + box["height"] / 2]), "nothing covers it"
+    assert page.evaluate(
+        "([x, y]) => document.elementFromPoint(x, y).closest('#rs-say') !== null",
+        [box["x"] + 5, box["y"] + box["height"] / 2],
+    ), "nothing covers it"
     assert box["y"] + box["height"] <= PHONE["height"]
 
 

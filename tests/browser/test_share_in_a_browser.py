@@ -116,13 +116,15 @@ def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, 
 
 
 def test_in_an_article_of_another_site_it_asks_its_own_server_alone_and_without_a_cookie(
-        link: str, elsewhere: tuple[str, Path], browser: Browser, site: Site) -> None:
+    link: str, elsewhere: tuple[str, Path], browser: Browser, site: Site
+) -> None:
     address, files = elsewhere
     embed = link.replace("/v/", "/e/") + "strips/"
     files.joinpath("article.html").write_text(
         "<p>An article</p><script>addEventListener('message', ({ origin, data }) => "
         "{ window.heard = [origin, data.type, data.height > 100]; })</script>"
-        f"<iframe src='{embed}' width='640' height='480'></iframe>")
+        f"<iframe src='{embed}' width='640' height='480'></iframe>"
+    )
     page = browser.new_page()
     asked: list[tuple[str, str | None]] = []
     page.on("request", lambda one: asked.append((one.url, one.headers.get("cookie"))))
@@ -171,7 +173,7 @@ def test_a_recording_that_cannot_be_played_is_named_and_the_rest_of_a_damaged_on
     expect(page.locator("[data-board]")).to_be_hidden()
     with GOLDEN.open("rb") as file:
         place = Recording(file).head.chunks[0]
-    broken = whole[: place.facts_begin + 40] + bytes(40) + whole[place.facts_begin + 80:]
+    broken = whole[: place.facts_begin + 40] + bytes(40) + whole[place.facts_begin + 80 :]
     expect(opened(broken)).to_contain_text("This recording is damaged here")
     expect(page.locator(".player .q")).to_have_count(8)
     page.get_by_role("slider").press("End")

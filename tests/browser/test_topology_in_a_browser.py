@@ -67,8 +67,16 @@ def test_arrow_keys_go_from_box_to_box_and_focus_stays_when_clients_and_routes_c
     for key, arrives in (("ArrowDown", "broker-a.1"), ("ArrowDown", "broker-b"), ("ArrowUp", "broker-a.1")):
         keys.press(key)
         expect(box(site, arrives).locator(".node")).to_be_focused()
-    assert site.act(action="StartConsumer", actor="guest", group="audit", instance="A",
-                    subscriptions='[{"topic": "orders", "expression": "*"}]') == 204  # fmt: skip
+    assert (
+        site.act(
+            action="StartConsumer",
+            actor="guest",
+            group="audit",
+            instance="A",
+            subscriptions='[{"topic": "orders", "expression": "*"}]',
+        )
+        == 204
+    )
     expect(box(site, "A")).to_contain_text("guest")
     expect(box(site, "guest")).to_have_count(0)
     expect(box(site, "broker-a.1").locator(".node")).to_be_focused()

@@ -91,8 +91,18 @@ def test_no_number_of_a_newcomer_s_walk_differs_from_the_api(walk: Walk) -> None
     """Two minutes: about a quarter of an hour of the sandbox."""
     a, b, c = (partial(walk.press, actor=actor) for actor in "ABC")
     walk.go(
-        walk.add, partial(a, "CrashActor"), partial(a, "RestartActor"), walk.burst, partial(b, "HangActor"),
-        partial(b, "ResumeActor"), walk.stop, partial(c, "StopActor"), partial(c, "RestartActor"),
-        walk.crash_and_restart, walk.kill, walk.burst, walk.add,
-    )  # fmt: skip
+        walk.add,
+        partial(a, "CrashActor"),
+        partial(a, "RestartActor"),
+        walk.burst,
+        partial(b, "HangActor"),
+        partial(b, "ResumeActor"),
+        walk.stop,
+        partial(c, "StopActor"),
+        partial(c, "RestartActor"),
+        walk.crash_and_restart,
+        walk.kill,
+        walk.burst,
+        walk.add,
+    )
     assert walk.comparison.numbers > 1_300

@@ -14,8 +14,9 @@ from django.db import connections
 
 from tests.databases.postgresql import NOT_HERE, OF_THE_RUN, is_here, postgresql, running
 
-DATABASES = frozenset({"db", "transactional_db", "own_database", "lease_table", "postgresql_server",
-                       "redis_server", "two_machines"})  # fixtures
+DATABASES = frozenset(
+    {"db", "transactional_db", "own_database", "lease_table", "postgresql_server", "redis_server", "two_machines"}
+)  # fixtures
 
 _started = ExitStack()
 
@@ -62,8 +63,9 @@ def _asks_a_database(item: pytest.Item) -> bool:
 def _is_about_sqlite(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
     return "own_sqlite" in _fixtures(item) or (
-        callspec is not None and not {"SQLite", "memory"}.isdisjoint(
-            callspec.params.get(name) for name in ("own_database", "lease_table")))
+        callspec is not None
+        and not {"SQLite", "memory"}.isdisjoint(callspec.params.get(name) for name in ("own_database", "lease_table"))
+    )
 
 
 def _fixtures(item: pytest.Item) -> list[str]:

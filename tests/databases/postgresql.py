@@ -57,12 +57,24 @@ def postgresql(address: str = "") -> Iterator[Postgresql]:
         as_user = ["runuser", "-u", "postgres", "--"]
 
     def run(program: str, *arguments: str) -> None:
-        subprocess.run([*as_user, str(programs / program), "-D", str(home / "data"), *arguments], check=True, cwd="/",
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SERVER_S)
+        subprocess.run(
+            [*as_user, str(programs / program), "-D", str(home / "data"), *arguments],
+            check=True,
+            cwd="/",
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=SERVER_S,
+        )
 
     stop = [*as_user, str(programs / "pg_ctl"), "-D", str(home / "data"), "-m", "immediate", "stop"]
-    keeper = subprocess.Popen(["sh", "-c", WITH_US, "sh", str(home), *stop], stdin=subprocess.PIPE, cwd="/",
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+    keeper = subprocess.Popen(
+        ["sh", "-c", WITH_US, "sh", str(home), *stop],
+        stdin=subprocess.PIPE,
+        cwd="/",
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         run("initdb", "-A", "trust", "-U", "postgres", "-N", "-E", "UTF8", "--locale", "C.UTF-8")
         if address:

@@ -31,8 +31,24 @@ class RedisServer:
         """Returns when it takes connections."""
         with (self._folder / "redis.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [PROGRAM, "--port", str(self.port), "--bind", self._address, "--protected-mode", "no", "--save", "",
-                 "--appendonly", "no", "--dir", str(self._folder)], stdout=log, stderr=log)  # fmt: skip
+                [
+                    PROGRAM,
+                    "--port",
+                    str(self.port),
+                    "--bind",
+                    self._address,
+                    "--protected-mode",
+                    "no",
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "no",
+                    "--dir",
+                    str(self._folder),
+                ],
+                stdout=log,
+                stderr=log,
+            )
         ends_s = time.monotonic() + START_S
         while not self._answers():
             assert self._process.poll() is None, (self._folder / "redis.log").read_text()

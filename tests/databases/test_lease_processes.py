@@ -51,11 +51,17 @@ for line in sys.stdin:
         print(type(refused).__name__, flush=True)
 """
 
+
 class Engine:
     def __init__(self, name: str, url: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", ENGINE, name], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "QUEUEVIZ_DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "queueviz.settings"})
+            [sys.executable, "-c", ENGINE, name],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "QUEUEVIZ_DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "queueviz.settings"},
+        )
 
     def ask(self, question: str) -> str:
         assert self._process.stdin is not None

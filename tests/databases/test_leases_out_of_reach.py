@@ -44,14 +44,14 @@ def test_where_nothing_listens_it_is_an_error() -> None:
 
 
 def test_a_server_that_says_nothing_is_waited_for_shortly() -> None:
-    with (socket.create_server(("127.0.0.1", 0)) as silent,
-          connected(at(f"postgres://postgres@127.0.0.1:{silent.getsockname()[1]}/postgres"))):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        connected(at(f"postgres://postgres@127.0.0.1:{silent.getsockname()[1]}/postgres")),
+    ):
         assert refused_after_s(LeaseRows()) > WAIT_S - 0.5
 
 
-def test_a_session_that_hangs_in_a_transaction_is_ended_by_the_database(
-    postgresql_server: Postgresql
-) -> None:
+def test_a_session_that_hangs_in_a_transaction_is_ended_by_the_database(postgresql_server: Postgresql) -> None:
     """As of an engine that is stopped in the midst of a renewal: its locks do not last."""
     with in_use(at(postgresql_server.fresh())):
         table = LeaseRows()

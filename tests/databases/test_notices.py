@@ -93,8 +93,20 @@ def test_after_a_restart_of_redis_notices_go_on_and_old_ones_are_not_sent(
     assert heard == ["quiet-otter-hqnzrp", "calm-owl-abcdef"]
 
 
-@pytest.mark.parametrize("said", [b"", b"no json", b"[]", b"{}", b'{"slug": 5}', b'{"slug": ""}', b"\xff\xfe",
-                                  b"[" * 199, b'{"slug": "%b"}' % (b"x" * 200)])  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b"{}",
+        b'{"slug": 5}',
+        b'{"slug": ""}',
+        b"\xff\xfe",
+        b"[" * 199,
+        b'{"slug": "%b"}' % (b"x" * 200),
+    ],
+)
 def test_what_is_no_notice_is_dropped(begin: Begin, redis_server: RedisServer, said: bytes) -> None:
     other, heard = begin(LIMITS)
     with closing(redis.Redis.from_url(redis_server.url)) as client:

@@ -61,8 +61,21 @@ def run_on_postgresql(folder: Path, monkeypatch: pytest.MonkeyPatch) -> "subproc
     for name in (postgresql.OF_THE_RUN, "QUEUEVIZ_DATABASE_URL", "PYTEST_XDIST_WORKER"):
         monkeypatch.delenv(name, raising=False)
     (folder / "test_asking.py").write_text(ASKS_WHICH)
-    command = [sys.executable, "-m", "pytest", "-p", on_postgresql.__name__, "-p", "no:cacheprovider", "-rs", "-c",
-               str(ROOT / "pyproject.toml"), "--rootdir", str(folder), str(folder / "test_asking.py")]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        on_postgresql.__name__,
+        "-p",
+        "no:cacheprovider",
+        "-rs",
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(folder),
+        str(folder / "test_asking.py"),
+    ]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 

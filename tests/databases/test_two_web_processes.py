@@ -47,8 +47,12 @@ class Pair(NamedTuple):
         """A socket on the other server that has its board, and the channel."""
         board = f"board/{Mask(self.slug, secret).alias}/order-svc/orders"
         address = f"ws://127.0.0.1:{self.there.port}/ws/v/{secret}/"
-        with connect(address, subprotocols=["queueviz.live.1"], proxy=None,  # type: ignore[list-item]
-                     open_timeout=PATIENCE_S) as socket:  # fmt: skip
+        with connect(
+            address,
+            subprotocols=["queueviz.live.1"],
+            proxy=None,  # type: ignore[list-item]
+            open_timeout=PATIENCE_S,
+        ) as socket:
             socket.send(json.dumps({"k": "sub", "ch": board}))
             heard = hear(socket, "snap", "end")
             assert heard["k"] == "snap", heard
@@ -78,8 +82,9 @@ def hear(socket: ClientConnection, *kinds: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["engine-thread", "engine-process"])
-def pair(request: pytest.FixtureRequest, postgresql_server: Postgresql,
-         tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:  # fmt: skip
+def pair(
+    request: pytest.FixtureRequest, postgresql_server: Postgresql, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
     """The second server's home is a copy of the first's, so that it has the sandbox and the key of sessions, too."""
     if not is_here():
         pytest.skip(NOT_HERE)
@@ -87,8 +92,11 @@ def pair(request: pytest.FixtureRequest, postgresql_server: Postgresql,
     redis = RedisServer(folder).start()
     shared = {"QUEUEVIZ_DATABASE_URL": postgresql_server.fresh(), "QUEUEVIZ_REDIS_URL": redis.url}
     here = Server(folder / "here", engines=request.param, variables=shared).start()
-    there = Server(folder / "there", engines=request.param,
-                   variables=shared | {"QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS + PORTS_APART)})  # fmt: skip
+    there = Server(
+        folder / "there",
+        engines=request.param,
+        variables=shared | {"QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS + PORTS_APART)},
+    )
     try:
         with here.browser() as owner:
             owner.get("/")

@@ -8,8 +8,11 @@ BASIS = "({ basis }, board) => basis(board)"
 
 
 def board(*, state: str = "running", owner: str = "a", assigned: str = "a", **row: Any) -> dict[str, Any]:
-    return {"header": {"strategy": "AVG", "model": "CLUSTERING"}, "members": {"a": {"state": state}},
-            "queues": {"b:0": {"owner": owner, "assigned": assigned, "max": "10", "committed": "4", **row}}}
+    return {
+        "header": {"strategy": "AVG", "model": "CLUSTERING"},
+        "members": {"a": {"state": state}},
+        "queues": {"b:0": {"owner": owner, "assigned": assigned, "max": "10", "committed": "4", **row}},
+    }
 
 
 def test_a_crash_a_new_owner_and_a_new_assignment_renew_it(modules: Modules) -> None:

@@ -48,6 +48,10 @@ def test_what_a_page_cannot_do_without_waits_for_the_readers_next_click(modules:
 
 
 def test_no_page_loads_a_script_in_another_way() -> None:
-    bare = [f"{path.name}:{number}" for path in SCRIPTS for number, line in enumerate(path.read_text().split("\n"), 1)
-            if LOADED.search(line) and not ASKED.search(line)]
+    bare = [
+        f"{path.name}:{number}"
+        for path in SCRIPTS
+        for number, line in enumerate(path.read_text().split("\n"), 1)
+        if LOADED.search(line) and not ASKED.search(line)
+    ]
     assert bare == [], "a failed load would be an error of the page: later.js has the ways to load a script"

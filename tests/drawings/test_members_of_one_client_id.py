@@ -30,4 +30,8 @@ def test_an_event_names_all_of_them(modules: Modules) -> None:
     members = {ID: member("A"), f"{ID} B": member("B"), "10.0.0.12@1#1": member("C")}
     named = "({ lettersOf }, members, id) => lettersOf(members, id)"
     assert [modules("names", named, members, key) for key in (ID, f"{ID} B", "10.0.0.12@1#1", "app@1")] == [
-        "A/B", "B", "C", ""]
+        "A/B",
+        "B",
+        "C",
+        "",
+    ]

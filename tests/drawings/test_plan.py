@@ -15,10 +15,13 @@ def line(label: str, queue: str = "", *, moved: bool = False) -> dict[str, Any]:
 def test_each_queue_that_stays_in_the_columns_has_a_lane_and_moves_lie_above(modules: Modules) -> None:
     before = [line("A"), line("A", "q0", moved=True), line("A", "q1"), line("A", "q2", moved=True)]
     after = [line("A"), line("A", "q1"), line("B"), line("B", "q0", moved=True), line("B", "q3", moved=True)]
-    drawn = modules("plan_picture", "({ columnsOf }, columns) => columnsOf(columns)",
-                    {"before": before, "after": after})  # fmt: skip
+    drawn = modules(
+        "plan_picture", "({ columnsOf }, columns) => columnsOf(columns)", {"before": before, "after": after}
+    )
     assert [(lane["queue"], lane["d"]) for lane in drawn["lanes"]] == [
-        ("q1", "M112 53C200 53 200 33 288 33"), ("q0", "M112 33C200 33 200 73 288 73")]
+        ("q1", "M112 53C200 53 200 33 288 33"),
+        ("q0", "M112 33C200 33 200 73 288 73"),
+    ]
     assert (drawn["width"], drawn["height"]) == (400, 106)
     names = [text["said"] for text in drawn["texts"] if text["name"].startswith("pq")]
     assert names == ["q0", "q1", "q2", "q1", "q0", "q3"]

@@ -17,15 +17,21 @@ from sandbox.recording.writer import write_recording
 from tests.drawings.modules import Modules
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recordings" / "0.1.0.qvr"
-AT = "async ({ Recording }, url, seqs) => { const found = await Recording.open(url); const all = [];" \
-     " for (const seq of seqs) all.push(await found.at(seq)); return all; }"
+AT = (
+    "async ({ Recording }, url, seqs) => { const found = await Recording.open(url); const all = [];"
+    " for (const seq of seqs) all.push(await found.at(seq)); return all; }"
+)
 FACTS = "async ({ Recording }, url, first, last) => (await Recording.open(url)).facts(first, last)"
 KEYFRAME = "async ({ Recording }, url, seq) => (await Recording.open(url)).keyframe(seq)"
-BOTH = "async ({ Recording }, url, seq) => { const found = await Recording.open(url); await found.keyframe(seq);" \
-       " return Promise.all([found.at(seq), found.at(seq)]); }"
+BOTH = (
+    "async ({ Recording }, url, seq) => { const found = await Recording.open(url); await found.keyframe(seq);"
+    " return Promise.all([found.at(seq), found.at(seq)]); }"
+)
 INDEX = "async ({ Recording }, url) => (await Recording.open(url)).index()"
-WRONG = "async ({ Recording }, url, seq) => { try { await (await Recording.open(url)).at(seq); return null; }" \
-        " catch (error) { return `${error.constructor.name}: ${error.message}`; } }"
+WRONG = (
+    "async ({ Recording }, url, seq) => { try { await (await Recording.open(url)).at(seq); return null; }"
+    " catch (error) { return `${error.constructor.name}: ${error.message}`; } }"
+)
 
 
 class Ranges:
@@ -38,7 +44,7 @@ class Ranges:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
-                part = data[int(first):int(last) + 1]
+                part = data[int(first) : int(last) + 1]
                 asked.append(len(part))
                 self.send_response(206)
                 self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}")
@@ -78,7 +84,8 @@ def test_both_readers_have_the_same_facts_and_index(modules: Modules, served: Ra
         found = Recording(file)
         middle = sum(found.head.seq) // 2
         assert modules("recording", FACTS, served.url, middle, found.head.seq[1]) == [
-            *found.facts(middle, found.head.seq[1])]
+            *found.facts(middle, found.head.seq[1])
+        ]
         assert modules("recording", INDEX, served.url) == [mark._asdict() for mark in found.index()]
 
 
@@ -112,18 +119,27 @@ def ten_hours() -> tuple[bytes, int]:
         once = list(found.frames())[::20]
         about = found.head.about
     span, length_ms = once[-1].seq - once[0].seq, 180_000
-    frames = [frame._replace(seq=frame.seq + n * span, at_ms=frame.at_ms + n * length_ms)
-              for n in range(200) for frame in once]
+    frames = [
+        frame._replace(seq=frame.seq + n * span, at_ms=frame.at_ms + n * length_ms)
+        for n in range(200)
+        for frame in once
+    ]
     return write_recording(about, frames, []), frames[len(frames) // 2].seq
 
 
-@pytest.mark.parametrize(("damage", "kind"), [
-    (lambda data: b"x" + data, "other"),
-    (lambda data: data.replace(b'"version":1', b'"version":9', 1), "version"),
-    (lambda data: data[:-1], "cut"), (lambda data: b"", "empty"),
-    (lambda data: data[:1_500] + b"\0" * 60 + data[1_560:], "damaged")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (lambda data: b"x" + data, "other"),
+        (lambda data: data.replace(b'"version":1', b'"version":9', 1), "version"),
+        (lambda data: data[:-1], "cut"),
+        (lambda data: b"", "empty"),
+        (lambda data: data[:1_500] + b"\0" * 60 + data[1_560:], "damaged"),
+    ],
+)
 def test_a_damaged_file_is_refused_with_the_kind_of_its_trouble(
-        modules: Modules, damage: Callable[[bytes], bytes], kind: str) -> None:
+    modules: Modules, damage: Callable[[bytes], bytes], kind: str
+) -> None:
     served = Ranges(damage(GOLDEN.read_bytes()))
     said = modules("recording", WRONG, served.url, 13)
     served.close()
@@ -156,7 +172,7 @@ def test_of_any_file_the_player_knows_what_is_wrong(modules: Modules) -> None:
     seen = set()
     for _ in range(120):
         at = chance.randrange(len(data))
-        seen.add(trouble_of(modules, data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1:]))
+        seen.add(trouble_of(modules, data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1 :]))
     assert seen <= {"sound", "cut", "damaged", "other", "version"}
     assert "damaged" in seen
     line, _, rest = data.partition(b"\n")
@@ -164,5 +180,6 @@ def test_of_any_file_the_player_knows_what_is_wrong(modules: Modules) -> None:
         for value in (None, "x", [], -1, 2**60):
             changed = orjson.dumps(orjson.loads(line) | {name: value}) + b"\n" + rest
             assert trouble_of(modules, changed) in {"cut", "damaged", "sound"}, (name, value)
-    assert set(PLAYER_WORDS) >= {f"player.bad {kind}" for kind in ("empty", "cut", "damaged", "other", "version",
-                                                                   "unreachable")}  # fmt: skip
+    assert set(PLAYER_WORDS) >= {
+        f"player.bad {kind}" for kind in ("empty", "cut", "damaged", "other", "version", "unreachable")
+    }

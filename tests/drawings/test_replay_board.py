@@ -6,17 +6,32 @@ from tests.drawings.modules import Modules
 
 BOARD = "({ boardOf }, answer) => boardOf(answer, { group: 'g', topic: 't', names: { c2: 'B' } })"
 GREY = "({ greyOf }, answer) => greyOf(answer, 'g')"
-QUEUE = {"topic": "t", "broker": "b", "queue_id": 0,
-         "committed": "7", "in_memory": "6", "next_pull": "9", "owner": "c1"}
+QUEUE = {
+    "topic": "t",
+    "broker": "b",
+    "queue_id": 0,
+    "committed": "7",
+    "in_memory": "6",
+    "next_pull": "9",
+    "owner": "c1",
+}
 
 
 def answer(**queue: Any) -> dict[str, Any]:
     members = [{"client_id": "c1", "actor": "A", "state": "running"}]
-    group = {"group": "g", "model": "CLUSTERING", "members": members, "queues": [{**QUEUE, **queue}],
-             "counts": {"retrying": 2}}
+    group = {
+        "group": "g",
+        "model": "CLUSTERING",
+        "members": members,
+        "queues": [{**QUEUE, **queue}],
+        "counts": {"retrying": 2},
+    }
     topic = {"topic": "t", "queues": [{"broker": "b", "queue_id": 0, "min": "0", "max": "10"}]}
-    return {"snapshot": {"groups": [group], "topics": [topic]}, "exact": False,
-            "carried": {"topics": ["max", "min"], "groups/g": ["committed"]}}
+    return {
+        "snapshot": {"groups": [group], "topics": [topic]},
+        "exact": False,
+        "carried": {"topics": ["max", "min"], "groups/g": ["committed"]},
+    }
 
 
 def test_what_the_keyframe_held_below_the_commit_is_unknown_at_the_event(modules: Modules) -> None:

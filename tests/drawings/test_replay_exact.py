@@ -43,12 +43,18 @@ def stretch(first: int, last: int, *, reproducible: bool) -> dict[str, Any]:
     return {"from": first, "to": last, "reproducible": reproducible, "why": None}
 
 
-@pytest.mark.parametrize(("stretches", "end"), [
-    ([stretch(0, 9_000, reproducible=True)], 800),
-    ([stretch(0, 500, reproducible=True), stretch(600, 9_000, reproducible=False)], 500),
-    ([stretch(0, 9_000, reproducible=False)], -1), ([], -1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stretches", "end"),
+    [
+        ([stretch(0, 9_000, reproducible=True)], 800),
+        ([stretch(0, 500, reproducible=True), stretch(600, 9_000, reproducible=False)], 500),
+        ([stretch(0, 9_000, reproducible=False)], -1),
+        ([], -1),
+    ],
+)
 def test_a_recording_ends_with_its_stretch_the_newest_event_or_the_limit(
-        modules: Modules, stretches: list[dict[str, Any]], end: int) -> None:
+    modules: Modules, stretches: list[dict[str, Any]], end: int
+) -> None:
     assert modules("replay_exact", END, stretches, 800, 10_000) == end
     assert modules("replay_exact", END, stretches, 9_000, 100) == min(end, 99)
 
@@ -66,8 +72,9 @@ def test_until_the_recording_is_there_the_fold_stays_then_every_board_is_of_a_fr
     assert answer["said"] == [0.43, 0.43]
     assert answer["ranges"] == [f"/api/recording?from=0&to={last}", f"/api/recording?from=3&to={last}"]
     frames = [file.at(seq) for seq in seqs[:2]]
-    assert answer["found"][:2] == [{"seq": frame.seq, "at_ms": frame.at_ms, "board": frame.state["channels"][channel]}
-                                   for frame in frames]  # fmt: skip
+    assert answer["found"][:2] == [
+        {"seq": frame.seq, "at_ms": frame.at_ms, "board": frame.state["channels"][channel]} for frame in frames
+    ]
     assert answer["found"][2:] == [None, None], "beyond the recording"
     assert answer["kept"] == str(last)
 

@@ -25,8 +25,12 @@ def english(node: str) -> Iterator[Modules]:
 
 
 def sent(count: str) -> dict[str, Any]:
-    return {"type": "ActionTaken", "action": "SendMessages", "by": "owner owner",
-            "fields": {"topic": "orders", "count": count}}  # fmt: skip
+    return {
+        "type": "ActionTaken",
+        "action": "SendMessages",
+        "by": "owner owner",
+        "fields": {"topic": "orders", "count": count},
+    }
 
 
 def test_an_action_is_written_once_and_counted(english: Modules) -> None:
@@ -43,7 +47,10 @@ def test_a_queue_goes_by_its_topic(english: Modules, topic: str) -> None:
 def test_the_page_and_the_engine_agree_on_what_a_step_is(english: Modules) -> None:
     """`isStep` filters what arrives, `is_step` what is looked up."""
     rows: list[dict[str, Any]] = [{"type": "QueueLocked", "how": how} for how in ("free", "renewed", "taken_over")]
-    rows += [{"type": "QueuesAssigned", "topic": topic, "added": added, "dropped": []}
-             for topic in ("orders", "%RETRY%g") for added in ([], ["broker-a:0"])]  # fmt: skip
+    rows += [
+        {"type": "QueuesAssigned", "topic": topic, "added": added, "dropped": []}
+        for topic in ("orders", "%RETRY%g")
+        for added in ([], ["broker-a:0"])
+    ]
     rows += [{"type": kind} for kind in ("OffsetsPersisted", "LifecycleStep", "ActionTaken", "Keyframe")]
     assert english("journal_list", STEPS, rows) == [is_step(row) for row in rows]

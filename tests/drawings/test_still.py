@@ -10,8 +10,13 @@ from tests.drawings.modules import Modules
 from tests.drawings.test_strip import any_row
 
 SVG = "{http://www.w3.org/2000/svg}"
-TEXTS = {"title": "Lag <of> \"orders\" & more", "event": "event #{seq}", "desc": "8 queues, lag 12",
-         "css": ".s path { fill: none }", "patterns": '<pattern id="p-del"/>'}  # fmt: skip
+TEXTS = {
+    "title": 'Lag <of> "orders" & more',
+    "event": "event #{seq}",
+    "desc": "8 queues, lag 12",
+    "css": ".s path { fill: none }",
+    "patterns": '<pattern id="p-del"/>',
+}
 STILL = "({ still }, frame, texts) => still(frame, texts)"
 MOVING = "({ moving }, frames, texts) => { try { return moving(frames, texts); } catch (why) { return why.message; } }"
 
@@ -19,22 +24,40 @@ MOVING = "({ moving }, frames, texts) => { try { return moving(frames, texts); }
 def frame(number: int, dice: random.Random, queues: int = 8) -> dict[str, Any]:
     rows = {f"broker-a:{place}": any_row(dice) for place in range(queues)}
     members = {"10.0.0.11@4021#1": {"letter": "A", "colour": 0, "state": dice.choice(["running", "crashed"])}}
-    return {"seq": 18_402 + number, "at_ms": 1_795_000_000_000 + number * 100,
-            "board": {"queues": rows, "members": members}}  # fmt: skip
+    return {
+        "seq": 18_402 + number,
+        "at_ms": 1_795_000_000_000 + number * 100,
+        "board": {"queues": rows, "members": members},
+    }
 
 
 def walking(count: int, queues: int = 8) -> list[dict[str, Any]]:
     """Offsets that rise as they do on a board, a frame each 100 ms."""
     frames = []
     for number in range(count):
-        rows = {f"broker-a:{place}": {
-            "min": "0", "max": str(1_000 + (number + place) // 3), "committed": str(990 + (number + place) // 5),
-            "in_memory": str(990 + (number + place) // 4), "next_pull": str(1_000 + (number + place) // 3),
-            "cells": f"{1 + number % 3}p{1 + number % 4}b", "cells_from": str(990 + (number + place) // 4),
-            "owner": "a", "oldest": None, "flow_control": None} for place in range(queues)}  # fmt: skip
+        rows = {
+            f"broker-a:{place}": {
+                "min": "0",
+                "max": str(1_000 + (number + place) // 3),
+                "committed": str(990 + (number + place) // 5),
+                "in_memory": str(990 + (number + place) // 4),
+                "next_pull": str(1_000 + (number + place) // 3),
+                "cells": f"{1 + number % 3}p{1 + number % 4}b",
+                "cells_from": str(990 + (number + place) // 4),
+                "owner": "a",
+                "oldest": None,
+                "flow_control": None,
+            }
+            for place in range(queues)
+        }
         members = {"a": {"letter": "A", "colour": 0, "state": "running"}}
-        frames.append({"seq": number * 7, "at_ms": 1_795_000_000_000 + number * 100,
-                       "board": {"queues": rows, "members": members}})  # fmt: skip
+        frames.append(
+            {
+                "seq": number * 7,
+                "at_ms": 1_795_000_000_000 + number * 100,
+                "board": {"queues": rows, "members": members},
+            }
+        )
     return frames
 
 
@@ -55,8 +78,15 @@ def test_a_still_names_title_event_and_every_queue(modules: Modules) -> None:
 
 def test_what_is_unknown_is_a_dash_and_draws_no_offset(modules: Modules) -> None:
     nothing = frame(0, random.Random(1), queues=1)
-    nothing["board"]["queues"]["broker-a:0"] |= {"committed": None, "in_memory": None, "next_pull": None, "owner": None,
-                                                 "assigned": None, "cells": None, "oldest": None}  # fmt: skip
+    nothing["board"]["queues"]["broker-a:0"] |= {
+        "committed": None,
+        "in_memory": None,
+        "next_pull": None,
+        "owner": None,
+        "assigned": None,
+        "cells": None,
+        "oldest": None,
+    }
     drawn = read(modules("still", STILL, nothing, TEXTS))
     assert [node.text for node in drawn.iter(f"{SVG}text") if node.get("class") == "lag"] == ["–"]
     assert [node for node in drawn.iter(f"{SVG}path") if node.get("class") in ("pin", "memory")] == []

@@ -15,15 +15,23 @@ from queueviz.templatetags import formats
 from tests.drawings.modules import Modules
 
 HUGE = 2**63 - 1
-CAPTIONS = {"min": "min", "next": "next pull", "pinned": "order-77812 held 96 s", "beyond": "committed beyond max",
-            "below": "committed, deleted since", "none": "no stored offset"}  # fmt: skip
+CAPTIONS = {
+    "min": "min",
+    "next": "next pull",
+    "pinned": "order-77812 held 96 s",
+    "beyond": "committed beyond max",
+    "below": "committed, deleted since",
+    "none": "no stored offset",
+}
 PLANS = "({ planStrip }, cases) => cases.map(([row, options]) => planStrip(row, options))"
 
 
 def plans(modules: Modules, cases: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[dict[str, Any]]:
     drawn = modules("strip_plan", PLANS, cases)
-    return [{"paths": {name: path for name, path in plan["paths"].items() if path}, "texts": plan["texts"]}
-            for plan in drawn]  # fmt: skip
+    return [
+        {"paths": {name: path for name, path in plan["paths"].items() if path}, "texts": plan["texts"]}
+        for plan in drawn
+    ]
 
 
 def recorded(name: str) -> Any:
@@ -42,10 +50,19 @@ def any_row(dice: random.Random) -> dict[str, Any]:
     owner = dice.choice([None, "10.0.0.11@4021#1"])
     pinned = {"offset": str(committed), "key": "order-77812", "since_ms": 0} if committed is not None else None
     real = {"cached": None, "assigned": dice.choice([None, owner])} if dice.random() < 0.3 else {}  # of a real cluster
-    return {"min": str(low), "max": str(high), "committed": _text(committed), "in_memory": _text(memory), **real,
-            "next_pull": _text(follows), "cells": cells, "cells_from": _text(memory) if cells else None,
-            "owner": owner, "oldest": dice.choice([None, pinned]),
-            "flow_control": dice.choice([None, None, "count"])}  # fmt: skip
+    return {
+        "min": str(low),
+        "max": str(high),
+        "committed": _text(committed),
+        "in_memory": _text(memory),
+        **real,
+        "next_pull": _text(follows),
+        "cells": cells,
+        "cells_from": _text(memory) if cells else None,
+        "owner": owner,
+        "oldest": dice.choice([None, pinned]),
+        "flow_control": dice.choice([None, None, "count"]),
+    }
 
 
 def _text(value: int | None) -> str | None:
@@ -54,10 +71,19 @@ def _text(value: int | None) -> str | None:
 
 def any_options(dice: random.Random) -> dict[str, Any]:
     width = dice.choice([542, 180, 900])
-    return {"width": width, "height": dice.choice([50, 40, 56]), "window": dice.choice([50, 100, 2_000]), "k": 1,
-            "compact": width < 260, "selected": dice.random() < 0.5, "now_ms": dice.choice([0, 96_000]),
-            "silent": dice.random() < 0.2, "local": dice.random() < 0.2, "held": dice.choice([None, 0.3, 1.0]),
-            "captions": CAPTIONS}  # fmt: skip
+    return {
+        "width": width,
+        "height": dice.choice([50, 40, 56]),
+        "window": dice.choice([50, 100, 2_000]),
+        "k": 1,
+        "compact": width < 260,
+        "selected": dice.random() < 0.5,
+        "now_ms": dice.choice([0, 96_000]),
+        "silent": dice.random() < 0.2,
+        "local": dice.random() < 0.2,
+        "held": dice.choice([None, 0.3, 1.0]),
+        "captions": CAPTIONS,
+    }
 
 
 def test_recorded_strips_are_drawn_as_recorded(modules: Modules) -> None:
@@ -82,8 +108,12 @@ PLACES = """({ scale, windowFor }, marks, min, max, span, width) => [50, windowF
 })"""
 
 
-@given(marks=st.lists(offsets, min_size=2, max_size=8), low=offsets, span=st.integers(0, 10**6),
-       width=st.sampled_from([160, 542, 1_400]))  # fmt: skip
+@given(
+    marks=st.lists(offsets, min_size=2, max_size=8),
+    low=offsets,
+    span=st.integers(0, 10**6),
+    width=st.sampled_from([160, 542, 1_400]),
+)
 def test_marks_stand_in_the_order_of_their_numbers(
     modules: Modules, marks: list[int], low: int, span: int, width: int
 ) -> None:
@@ -135,13 +165,15 @@ def ladder(lag: int) -> int:
 def any_lags(dice: random.Random) -> list[int]:
     """A lag four times a second for half a minute: at rest, to and fro, growing, or anything."""
     middle = dice.choice([0, 3, 12, 40, 700, 4_000, 2**53])
-    return dice.choice([
-        [middle] * 120,
-        [middle * (i % 20) // 20 for i in range(120)],  # each commit takes it back
-        [middle * i // 120 for i in range(120)],
-        [dice.randint(0, 2 * middle) for _ in range(120)],
-        [middle] * 60 + [middle // 10] * 60,
-    ])  # fmt: skip
+    return dice.choice(
+        [
+            [middle] * 120,
+            [middle * (i % 20) // 20 for i in range(120)],  # each commit takes it back
+            [middle * i // 120 for i in range(120)],
+            [dice.randint(0, 2 * middle) for _ in range(120)],
+            [middle] * 60 + [middle // 10] * 60,
+        ]
+    )
 
 
 def test_a_window_follows_the_lag_and_does_not_jitter(modules: Modules) -> None:

@@ -11,8 +11,9 @@ RING = """({ ringOf }, heard, lives, now) =>
 WAVES = "({ View }, data, now) => new View(data, 'orders', now).waves()"
 
 
-@pytest.mark.parametrize(("age_ms", "tone"), [
-    (4_000, "ok"), (30_200, "ok"), (36_000, "late"), (119_900, "late"), (123_000, "late")])
+@pytest.mark.parametrize(
+    ("age_ms", "tone"), [(4_000, "ok"), (30_200, "ok"), (36_000, "late"), (119_900, "late"), (123_000, "late")]
+)
 def test_a_ring_is_the_share_of_its_time_that_is_left(modules: Modules, age_ms: int, tone: str) -> None:
     drawn = modules("topology", RING, NOW_MS - age_ms, LIVES, NOW_MS)
     assert drawn["share"] == pytest.approx(max(0, 1 - age_ms / 120_000))
@@ -26,8 +27,15 @@ def test_a_broker_no_one_registered_has_no_ring(modules: Modules) -> None:
 
 def test_more_queues_are_found_in_two_waits_the_routes_and_the_clocks(modules: Modules) -> None:
     route = {"seq": "90", "at_ms": NOW_MS + 21_000, "what": "route", "who": "ns-1", "topic_changed_ms": NOW_MS}
-    found = {"at_ms": NOW_MS + 28_000, "client_id": "10.0.0.11@4001#1", "topic": "orders", "trigger": "timer",
-             "added": [], "dropped": [], "because": route}  # fmt: skip
+    found = {
+        "at_ms": NOW_MS + 28_000,
+        "client_id": "10.0.0.11@4001#1",
+        "topic": "orders",
+        "trigger": "timer",
+        "added": [],
+        "dropped": [],
+        "because": route,
+    }
     [wave] = modules("rebalance_views", WAVES, {"rounds": {"95": found}}, NOW_MS)
     [one] = wave["rounds"]
     assert (one["route_ms"], one["late_ms"]) == (21_000, 28_000)

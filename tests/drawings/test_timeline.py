@@ -7,8 +7,10 @@ from typing import Any
 from tests.drawings.modules import Modules
 
 GROUPED = "({ grouped }, facts, first, last, width) => grouped(facts, first, last, width)"
-THERE_AND_BACK = ("({ xOf, seqAt }, seqs, first, last, width) =>"
-                  " seqs.map((seq) => seqAt(xOf(seq, first, last, width), first, last, width))")
+THERE_AND_BACK = (
+    "({ xOf, seqAt }, seqs, first, last, width) =>"
+    " seqs.map((seq) => seqAt(xOf(seq, first, last, width), first, last, width))"
+)
 MARKER_AT = "({ markerAt }, seqs, seq) => markerAt(seqs, seq)"
 SPREAD = "({ spread }, xs, apart, width) => spread(xs, apart, width)"
 NEAREST = "({ nearest }, seqs, seq, by) => nearest(seqs, seq, by)"

@@ -23,18 +23,29 @@ def english(node: str) -> Iterator[Modules]:
 
 
 def member(actor: str | None, *expressions: str, dropped: int | None = 0, **more: Any) -> NamedWords:
-    wanted: list[SubscriptionRow] = [{"topic": "orders", "expression": expression, "kind": "TAG"}
-                                     for expression in expressions]
-    words: NamedWords = {"client_id": "10.0.0.9@1", "actor": actor, "subscriptions": wanted or None,
-                         "model": "CLUSTERING", "listener": "concurrent", "dropped": dropped, "passed_over": 0}
+    wanted: list[SubscriptionRow] = [
+        {"topic": "orders", "expression": expression, "kind": "TAG"} for expression in expressions
+    ]
+    words: NamedWords = {
+        "client_id": "10.0.0.9@1",
+        "actor": actor,
+        "subscriptions": wanted or None,
+        "model": "CLUSTERING",
+        "listener": "concurrent",
+        "dropped": dropped,
+        "passed_over": 0,
+    }
     words.update(more)  # type: ignore[typeddict-item]
     return words
 
 
 @pytest.mark.parametrize("differ", [[], [EXPRESSIONS], [LISTENER, MODEL], [TOPICS, EXPRESSIONS, MODEL, LISTENER]])
 def test_both_sides_write_the_same(english: Modules, differ: list[str]) -> None:
-    members = [member("A", "a", dropped=12_000, listener="orderly"), member(None, dropped=None, model="BROADCASTING"),
-               member("C", "*", passed_over=3)]
+    members = [
+        member("A", "a", dropped=12_000, listener="orderly"),
+        member(None, dropped=None, model="BROADCASTING"),
+        member("C", "*", passed_over=3),
+    ]
     for shared in ([], ["app@1", "app@2"]):
         row = {"members_differ": differ, "shared_ids": shared}
         assert english("member_words", BOTH, row, members) == [differ_text(row), group_words(members, differ)]

@@ -18,7 +18,8 @@ class Record:
     def __init__(self, raw: bytes, at: int) -> None:
         self.at, self.size, self.raw = at, len(raw), raw
         self.crc, self.queue_id, self.flag, self.queue_offset, self.said_at, self.sys_flag, self.born = struct.unpack(
-            ">IiiqqIq", raw[8:48])
+            ">IiiqqIq", raw[8:48]
+        )
         cut = 48
         self.born_host, cut = _host(raw, cut, self.sys_flag & 0x10)
         self.stored = int.from_bytes(raw[cut : cut + 8], "big")
@@ -132,8 +133,12 @@ class IndependentReader:
         self.problems += [f"queue {name} has no files" for name in wanted]
 
     def _compare_index(self) -> None:
-        wanted = [(hash_of_key(record.topic, key), record) for record in self.records
-                  if record.sys_flag & 0xC != 0xC for key in record.keys]
+        wanted = [
+            (hash_of_key(record.topic, key), record)
+            for record in self.records
+            if record.sys_flag & 0xC != 0xC
+            for key in record.keys
+        ]
         missing = {(key_hash, record.at) for key_hash, record in wanted}
         known, stored = set(missing), {record.at: record.stored for record in self.records}
         for path in sorted((self.root / "index").glob("*")):
@@ -141,8 +146,9 @@ class IndependentReader:
         if missing:
             self.problems.append(f"{len(missing)} keys are in no index file")
 
-    def _compare_index_file(self, path: Path, missing: set[tuple[int, int]], known: set[tuple[int, int]],
-                            stored: dict[int, int]) -> None:
+    def _compare_index_file(
+        self, path: Path, missing: set[tuple[int, int]], known: set[tuple[int, int]], stored: dict[int, int]
+    ) -> None:
         data = path.read_bytes()
         if len(data) != 40 + 4 * self.slots + 20 * self.entries or len(path.name) != 17 or not path.name.isdigit():
             self.problems.append(f"index file {path.name} has a wrong size or name")

@@ -41,8 +41,13 @@ class Transcript:
         places = [word for word in words if "=" not in word]
         options = dict(word.split("=", 1) for word in words if "=" in word)
         verbs: dict[str, Callable[..., None]] = {
-            "broker": self._broker, "pull": self._pull, "send": self._send, "heartbeat": self._heartbeat,
-            "close": self._close, "advance": self._advance}
+            "broker": self._broker,
+            "pull": self._pull,
+            "send": self._send,
+            "heartbeat": self._heartbeat,
+            "close": self._close,
+            "advance": self._advance,
+        }
         verbs[verb](*places, **options)
 
     def _broker(self, *, topics: str) -> None:
@@ -56,8 +61,14 @@ class Transcript:
 
     def _pull(self, who: str, queue: str, *, offset: str, patience: str, tags: str = "*") -> None:
         topic, queue_id = queue.split("/")
-        self._client(who).park(GROUP, topic, int(offset), queue=int(queue_id), subscription=tags,
-                               patience_ms=int(float(patience.rstrip("s")) * 1000))
+        self._client(who).park(
+            GROUP,
+            topic,
+            int(offset),
+            queue=int(queue_id),
+            subscription=tags,
+            patience_ms=int(float(patience.rstrip("s")) * 1000),
+        )
 
     def _send(self, who: str, queue: str, body: str, *, tags: str = "") -> None:
         topic, queue_id = queue.split("/")

@@ -23,8 +23,36 @@ RECORDED = Path(__file__).parent / "wire" / "json.jsonl"
 PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 # The recording lacks the sends, heartbeats or files that led to what was answered.
-OTHER_STATE = {113, 115, 127, 139, 178, 205, 218, 220, 221, 317, 321, 324, 345, 402, 433, 631, 687, 793, 799, 932, 934,
-               986, 988, 994, 996, 998, 1069, 1081}  # fmt: skip
+OTHER_STATE = {
+    113,
+    115,
+    127,
+    139,
+    178,
+    205,
+    218,
+    220,
+    221,
+    317,
+    321,
+    324,
+    345,
+    402,
+    433,
+    631,
+    687,
+    793,
+    799,
+    932,
+    934,
+    986,
+    988,
+    994,
+    996,
+    998,
+    1069,
+    1081,
+}
 # Java's own exceptions; ours say what was wrong.
 JAVA_WORDS = {82, 170}
 # Passed on to a client, which says nothing here.

@@ -22,11 +22,22 @@ STREAM_MARK = {"ReqT"}  # on every request of a pull consumer's instance, whatev
 WIRE = Path(__file__).parent / "wire" / "json.jsonl"
 
 COMPARED = (
-    Code.SEND_MESSAGE_V2, Code.SEND_BATCH_MESSAGE, Code.PULL_MESSAGE, Code.QUERY_CONSUMER_OFFSET,
-    Code.UPDATE_CONSUMER_OFFSET, Code.HEART_BEAT, Code.UNREGISTER_CLIENT, Code.CONSUMER_SEND_MSG_BACK,
-    Code.GET_CONSUMER_LIST_BY_GROUP, Code.LOCK_BATCH_MQ, Code.UNLOCK_BATCH_MQ, Code.GET_ROUTEINFO_BY_TOPIC,
-    Code.GET_MAX_OFFSET, Code.SEARCH_OFFSET_BY_TIMESTAMP, Code.END_TRANSACTION,
-)  # fmt: skip
+    Code.SEND_MESSAGE_V2,
+    Code.SEND_BATCH_MESSAGE,
+    Code.PULL_MESSAGE,
+    Code.QUERY_CONSUMER_OFFSET,
+    Code.UPDATE_CONSUMER_OFFSET,
+    Code.HEART_BEAT,
+    Code.UNREGISTER_CLIENT,
+    Code.CONSUMER_SEND_MSG_BACK,
+    Code.GET_CONSUMER_LIST_BY_GROUP,
+    Code.LOCK_BATCH_MQ,
+    Code.UNLOCK_BATCH_MQ,
+    Code.GET_ROUTEINFO_BY_TOPIC,
+    Code.GET_MAX_OFFSET,
+    Code.SEARCH_OFFSET_BY_TIMESTAMP,
+    Code.END_TRANSACTION,
+)
 WITH_BODY = (Code.HEART_BEAT, Code.LOCK_BATCH_MQ, Code.UNLOCK_BATCH_MQ)
 
 
@@ -70,8 +81,10 @@ def ours() -> dict[int, list[RemotingCommand]]:
         return ConsumeOrderlyStatus.SUCCESS
 
     cluster.run(sends())
-    for listener, where in (("concurrent", ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET),
-                            ("orderly", ConsumeFromWhere.CONSUME_FROM_TIMESTAMP)):  # fmt: skip
+    for listener, where in (
+        ("concurrent", ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET),
+        ("orderly", ConsumeFromWhere.CONSUME_FROM_TIMESTAMP),
+    ):
         config = PushConsumerConfig(group=listener, listener=listener, from_where=where)
         member = PushConsumer(config, cluster.instance(listener), later)
         member.subscribe("T", "A || B")

@@ -23,9 +23,13 @@ def read(data: bytes) -> dict[str, Any]:
     found = Recording(io.BytesIO(data))
     found.check()
     frames = list(found.frames())
-    return {"frames": len(frames), "states": digest([frame._asdict() for frame in frames]),
-            "facts": digest(list(found.facts(*found.head.seq))), "index": digest([*found.index()]),
-            "header": frames[-1].state["channels"]["board/order-svc/orders"]["header"]}
+    return {
+        "frames": len(frames),
+        "states": digest([frame._asdict() for frame in frames]),
+        "facts": digest(list(found.facts(*found.head.seq))),
+        "index": digest([*found.index()]),
+        "header": frames[-1].state["channels"]["board/order-svc/orders"]["header"],
+    }
 
 
 @pytest.mark.parametrize("release", sorted(path.stem for path in HERE.glob("*.qvr")))

@@ -44,8 +44,13 @@ def of_journal(box: Path) -> Facts:
 def of_lag_history(box: Path) -> Facts:
     found = batches(pieces_of({"s": box / "journal"}), Chosen(lines_of=WANTED))
     fold = Fold()
-    fold.take([JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"])
-               for batch in found for row in batch.to_pylist()])
+    fold.take(
+        [
+            JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"])
+            for batch in found
+            for row in batch.to_pylist()
+        ]
+    )
     return {name: {"rows": len(rows), "digest": digest(rows)} for name, rows in fold.rows.items()}
 
 
@@ -53,8 +58,10 @@ def of_stores(box: Path) -> Facts:
     """Queues and verification of `mqstore`, and the audit of the pipeline."""
     stores = {path.parent.name: path.parent for path in box.glob("*/commitlog")}
     audits = {verdict.store: [verdict.findings, verdict.checked] for verdict in audit(stores)}
-    return {name: {"queues": mqstore("queues", root), "verify": mqstore("verify", root), "audit": audits[name]}
-            for name, root in stores.items()}
+    return {
+        name: {"queues": mqstore("queues", root), "verify": mqstore("verify", root), "audit": audits[name]}
+        for name, root in stores.items()
+    }
 
 
 def mqstore(what: str, root: Path) -> list[Facts]:
@@ -77,12 +84,19 @@ def damage(box: Path) -> None:
 def of_snapshot(snapshot: Any) -> Facts:
     """What stands at once after waking."""
     return {
-        "queues": {f"{topic['topic']}/{queue['broker']}/{queue['queue_id']}": [queue["min"], queue["max"]]
-                   for topic in snapshot["topics"] for queue in topic["queues"]},
-        "committed": {f"{group['group']}/{row['topic']}/{row['broker']}/{row['queue_id']}": row["committed"]
-                      for group in snapshot["groups"] for row in group["queues"]},
-        "actors": sorted([member["actor"], member["kind"]]
-                         for group in snapshot["groups"] for member in group["members"]),
+        "queues": {
+            f"{topic['topic']}/{queue['broker']}/{queue['queue_id']}": [queue["min"], queue["max"]]
+            for topic in snapshot["topics"]
+            for queue in topic["queues"]
+        },
+        "committed": {
+            f"{group['group']}/{row['topic']}/{row['broker']}/{row['queue_id']}": row["committed"]
+            for group in snapshot["groups"]
+            for row in group["queues"]
+        },
+        "actors": sorted(
+            [member["actor"], member["kind"]] for group in snapshot["groups"] for member in group["members"]
+        ),
         "producers": sorted(producer["actor"] for producer in snapshot["producers"]),
         "nodes": sorted([node["broker"], node["broker_id"], node["address"]] for node in snapshot["brokers"]),
         "links": snapshot["links"],

@@ -96,13 +96,23 @@ def test_queries_by_key_answer_as_the_broker_did(store: StoreReader, directory: 
     assert len(rows("query_by_key")) == 142
     for row in rows("query_by_key"):
         answer = store.query(row["topic"], row["key"], row["maxNum"], row["begin"], row["end"])
-        found = [{"topic": m.topic, "queueId": m.queue_id, "queueOffset": m.queue_offset,
-                  "commitLogOffset": m.physical_offset, "storeTimestamp": m.store_ms} for m in answer.messages]
+        found = [
+            {
+                "topic": m.topic,
+                "queueId": m.queue_id,
+                "queueOffset": m.queue_offset,
+                "commitLogOffset": m.physical_offset,
+                "storeTimestamp": m.store_ms,
+            }
+            for m in answer.messages
+        ]
         assert found == row["rawResult"], row
         assert (row["code"] == 0) == bool(answer.messages)
         if "recovered" not in str(directory):  # asked before the last record of that store was put
-            assert row["ext"] == {"indexLastUpdatePhyoffset": str(answer.last_update_physical),
-                                  "indexLastUpdateTimestamp": str(answer.last_update_ms)}
+            assert row["ext"] == {
+                "indexLastUpdatePhyoffset": str(answer.last_update_physical),
+                "indexLastUpdateTimestamp": str(answer.last_update_ms),
+            }
 
 
 def test_offset_message_ids_lead_to_their_messages(store: StoreReader) -> None:
@@ -113,7 +123,8 @@ def test_offset_message_ids_lead_to_their_messages(store: StoreReader) -> None:
         assert offset_msg_id(message) == row["offsetMsgId"]
         read = message_row(message)
         assert [read[name] for name in ("topic", "queueId", "queueOffset")] == [
-            row[name] for name in ("topic", "queueId", "queueOffset")]
+            row[name] for name in ("topic", "queueId", "queueOffset")
+        ]
         assert read["msgId"] == row["msgIdOfResult"]
 
 

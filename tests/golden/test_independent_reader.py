@@ -37,10 +37,21 @@ def flip(path: Path, at: int) -> None:
 LOG, QUEUE, INDEX = "commitlog/00000000000000000000", "consumequeue/GoldenBasic/0/00000000000000000000", "index/*"
 ENTRY_3 = 40 + 4 * 1_000 + 20 * 3
 DAMAGES = [
-    (LOG, 90, "damaged"), (LOG, 5, "no record"), (LOG, 30, "not where"), (LOG, 23, "unit"), (QUEUE, 5, "not what"),
-    (QUEUE, 25, "not what"), (QUEUE, 20 * 12 + 11, "for no message"), (INDEX, ENTRY_3 + 2, "for no key"),
-    (INDEX, ENTRY_3 + 19, "chain"), (INDEX, ENTRY_3 + 15, "wrong time"), (INDEX, 39, "slots"),
-    (INDEX, 6, "wrong time"), (INDEX, 30, "header"), ("checkpoint", 0, None), ("lock", 1, "lock file"),
+    (LOG, 90, "damaged"),
+    (LOG, 5, "no record"),
+    (LOG, 30, "not where"),
+    (LOG, 23, "unit"),
+    (QUEUE, 5, "not what"),
+    (QUEUE, 25, "not what"),
+    (QUEUE, 20 * 12 + 11, "for no message"),
+    (INDEX, ENTRY_3 + 2, "for no key"),
+    (INDEX, ENTRY_3 + 19, "chain"),
+    (INDEX, ENTRY_3 + 15, "wrong time"),
+    (INDEX, 39, "slots"),
+    (INDEX, 6, "wrong time"),
+    (INDEX, 30, "header"),
+    ("checkpoint", 0, None),
+    ("lock", 1, "lock file"),
 ]
 
 

@@ -25,16 +25,42 @@ pytestmark = pytest.mark.golden
 
 V4, V6 = msg_id.host_bytes("127.0.0.1", 10911), msg_id.host_bytes("2001:db8::1", 40123)
 START_MS = 1_795_150_704_156
-CONFIG = MessageStoreConfig(commit_log_file_bytes=65_536, consume_queue_file_entries=50, index_slots=97,
-                            index_entries=400, max_message_bytes=16_384, memory_bytes=1 << 20)
+CONFIG = MessageStoreConfig(
+    commit_log_file_bytes=65_536,
+    consume_queue_file_entries=50,
+    index_slots=97,
+    index_entries=400,
+    max_message_bytes=16_384,
+    memory_bytes=1 << 20,
+)
 
 
-def message(number: int, *, topic: str = "orders", queue_id: int = 0, body: bytes = b"", flags: int = 0,
-            born_host: bytes = V4, prepared_offset: int = 0, **more: str) -> InboundMessage:
+def message(
+    number: int,
+    *,
+    topic: str = "orders",
+    queue_id: int = 0,
+    body: bytes = b"",
+    flags: int = 0,
+    born_host: bytes = V4,
+    prepared_offset: int = 0,
+    **more: str,
+) -> InboundMessage:
     pairs = {"KEYS": f"k{number} both 键{number % 7}", "TAGS": f"Tag{number % 3}", "UNIQ_KEY": f"{number:032X}", **more}
     text = properties.encode({name: value for name, value in pairs.items() if value}).encode()
-    return InboundMessage(topic, queue_id, body or f"message {number}".encode(), text, tags_code(pairs["TAGS"]), flags,
-                          number, START_MS - number // 100, born_host, 0, prepared_offset)
+    return InboundMessage(
+        topic,
+        queue_id,
+        body or f"message {number}".encode(),
+        text,
+        tags_code(pairs["TAGS"]),
+        flags,
+        number,
+        START_MS - number // 100,
+        born_host,
+        0,
+        prepared_offset,
+    )
 
 
 def all_kinds() -> Iterator[list[InboundMessage]]:
@@ -65,8 +91,16 @@ class Life:
         self.clock = ScaledClock(self.loop, start_ms=START_MS)
 
     def opened(self) -> MessageStore:
-        store = MessageStore(CONFIG, disk=FileDisk(self.root), clock=self.clock, journal=Journal(self.clock),
-                             broker="broker-a", broker_id=0, store_host=V4, flusher=InlineFlusher())
+        store = MessageStore(
+            CONFIG,
+            disk=FileDisk(self.root),
+            clock=self.clock,
+            journal=Journal(self.clock),
+            broker="broker-a",
+            broker_id=0,
+            store_host=V4,
+            flusher=InlineFlusher(),
+        )
         store.load()
         store.start()
         return store
@@ -88,7 +122,8 @@ def assert_written(root: Path, sent: list[InboundMessage]) -> None:
     assert store.problems == []
     assert [as_sent(record) for record in store.records] == [
         (m.topic, m.queue_id, m.body, m.properties, m.sys_flag, m.flag, m.born_ms, m.born_host, m.prepared_offset)
-        for m in sent]
+        for m in sent
+    ]
     assert all(record.store_host == V4 for record in store.records)
     with StoreReader(root) as reader:
         assert verify(reader).findings == []
@@ -96,8 +131,17 @@ def assert_written(root: Path, sent: list[InboundMessage]) -> None:
 
 
 def as_sent(record: Record) -> tuple[object, ...]:
-    return (record.topic, record.queue_id, record.body, record.text.encode(), record.sys_flag, record.flag, record.born,
-            record.born_host, record.prepared)
+    return (
+        record.topic,
+        record.queue_id,
+        record.body,
+        record.text.encode(),
+        record.sys_flag,
+        record.flag,
+        record.born,
+        record.born_host,
+        record.prepared,
+    )
 
 
 @pytest.mark.seed("0.8", "0.10", "0.11", "0.12", "3.30", "3.31", "D26", "D27")

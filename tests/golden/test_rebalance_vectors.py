@@ -61,8 +61,11 @@ def test_the_tables_of_the_articles_come_out(name: str, shares: list[list[int]])
     """Java's own answers for as many queues and members, and ours, are the table of the article."""
     members = len(shares)
     given = sorted(queue for share in shares for queue in share)
-    recorded = [vector for vector in lines({"AVG": "averagely", "AVG_BY_CIRCLE": "averagely_by_circle"}[name])
-                if (len(vector["mqAll"]), len(vector["cidAll"])) == (len(given), members)]
+    recorded = [
+        vector
+        for vector in lines({"AVG": "averagely", "AVG_BY_CIRCLE": "averagely_by_circle"}[name])
+        if (len(vector["mqAll"]), len(vector["cidAll"])) == (len(given), members)
+    ]
     assert recorded, "no vector of that size"
     for vector in recorded:
         everything = queues(vector["mqAll"])
@@ -84,7 +87,8 @@ def test_a_fifth_member_moves_as_many_queues_as_javas_own_answers_differ() -> No
     for name in COMPARED:
         had, gets = owners(four[name]), owners(five[name])
         row = compared_with_itself(
-            strategy(four[name]["getName"]), "G", before, divided(four[name]), divided(five[name]))
+            strategy(four[name]["getName"]), "G", before, divided(four[name]), divided(five[name])
+        )
         assert row["moves"] == sum(had[queue] != member for queue, member in gets.items())
         assert row["switching"] == sum(owners(averagely)[queue] != member for queue, member in had.items())
         found[name] = row["moves"]
@@ -93,9 +97,13 @@ def test_a_fifth_member_moves_as_many_queues_as_javas_own_answers_differ() -> No
 
 def recorded(name: str, *, queues_in_all: int, members: int) -> dict[str, Any]:
     """RocketMQ's own answer, with ten places a member on the ring."""
-    return next(vector for vector in lines(name)
-                if (len(vector["mqAll"]), len(vector["cidAll"])) == (queues_in_all, members)
-                and (vector["params"] or {}).get("virtualNodeCnt", 10) == 10 and vector["cidAll"][0].startswith("127."))
+    return next(
+        vector
+        for vector in lines(name)
+        if (len(vector["mqAll"]), len(vector["cidAll"])) == (queues_in_all, members)
+        and (vector["params"] or {}).get("virtualNodeCnt", 10) == 10
+        and vector["cidAll"][0].startswith("127.")
+    )
 
 
 def owners(vector: dict[str, Any]) -> dict[tuple[Any, ...], str]:

@@ -28,8 +28,10 @@ def plain(text: bytes) -> Any:
 
 def _canonical(value: Any) -> Any:
     if isinstance(value, dict):
-        return {(loose_json.canonical(json.loads(key)) if key.startswith("{") else key): _canonical(inner)
-                for key, inner in value.items()}
+        return {
+            (loose_json.canonical(json.loads(key)) if key.startswith("{") else key): _canonical(inner)
+            for key, inner in value.items()
+        }
     return [_canonical(inner) for inner in value] if isinstance(value, list) else value
 
 
@@ -37,13 +39,16 @@ def both_ways(body: Any) -> Callable[[bytes], bytes]:
     return lambda data: body.decode(data).encode()
 
 
-@pytest.mark.parametrize(("code", "again"), [
-    (303, both_ways(bodies.ConsumeTimeSpans)),
-    (315, both_ways(bodies.StatsData)),
-    (317, both_ways(bodies.ConsumeStatsList)),
-    (321, both_ways(bodies.QueueEntries)),
-    (208, both_ways(bodies.ConsumeStats)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "again"),
+    [
+        (303, both_ways(bodies.ConsumeTimeSpans)),
+        (315, both_ways(bodies.StatsData)),
+        (317, both_ways(bodies.ConsumeStatsList)),
+        (321, both_ways(bodies.QueueEntries)),
+        (208, both_ways(bodies.ConsumeStats)),
+    ],
+)
 def test_a_recorded_body_comes_out_as_it_went_in(code: int, again: Callable[[bytes], bytes]) -> None:
     found = recorded(code)
     assert found
@@ -51,10 +56,16 @@ def test_a_recorded_body_comes_out_as_it_went_in(code: int, again: Callable[[byt
         assert plain(again(data)) == plain(data)
 
 
-@pytest.mark.parametrize(("code", "header"), [
-    (303, headers.TopicGroupHeader), (315, headers.StatsHeader), (317, headers.AllConsumeStatsHeader),
-    (321, headers.QueueEntriesHeader), (326, headers.PushReplyHeader),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "header"),
+    [
+        (303, headers.TopicGroupHeader),
+        (315, headers.StatsHeader),
+        (317, headers.AllConsumeStatsHeader),
+        (321, headers.QueueEntriesHeader),
+        (326, headers.PushReplyHeader),
+    ],
+)
 def test_a_recorded_header_comes_out_as_it_went_in(code: int, header: Any) -> None:
     rows = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
     found = [row["header"]["extFields"] for row in rows if row["kind"] != "response" and row["code"] == code]

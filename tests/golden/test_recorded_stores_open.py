@@ -22,15 +22,29 @@ pytestmark = pytest.mark.golden
 HOST = msg_id.host_bytes("127.0.0.1", 10911)
 AFTER_MS = 1_795_160_000_000
 LOG_END = 1_348_762  # of the recorded run; the recovered store has one record more
-CONFIG = MessageStoreConfig.from_properties({
-    "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000", "maxHashSlotNum": "1000",
-    "maxIndexNum": "4000"}, memory_bytes=1 << 30)
+CONFIG = MessageStoreConfig.from_properties(
+    {
+        "mappedFileSizeCommitLog": "1048576",
+        "mappedFileSizeConsumeQueue": "20000",
+        "maxHashSlotNum": "1000",
+        "maxIndexNum": "4000",
+    },
+    memory_bytes=1 << 30,
+)
 
 
 def opened(root: Path) -> tuple[MessageStore, RecoveryReport]:
     clock = ScaledClock(SimLoop(), start_ms=AFTER_MS)
-    store = MessageStore(CONFIG, disk=FileDisk(root), clock=clock, journal=Journal(clock), broker="broker-a",
-                         broker_id=0, store_host=HOST, flusher=InlineFlusher())
+    store = MessageStore(
+        CONFIG,
+        disk=FileDisk(root),
+        clock=clock,
+        journal=Journal(clock),
+        broker="broker-a",
+        broker_id=0,
+        store_host=HOST,
+        flusher=InlineFlusher(),
+    )
     return store, store.load()
 
 
@@ -44,7 +58,9 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_every_queue_ends_where_the_broker_said(store: MessageStore) -> None:
     for (topic, queue_id), row in queue_ends().items():
         assert (store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)) == (
-            row["minOffset"], row["maxOffset"]), (topic, queue_id)
+            row["minOffset"],
+            row["maxOffset"],
+        ), (topic, queue_id)
         earliest = store.earliest_store_time(topic, queue_id)
         assert (-1 if earliest is None else earliest) == row["earliestStoreTime"]
 
@@ -63,7 +79,8 @@ def test_queries_by_key_answer_as_the_broker_did(store: MessageStore) -> None:
         found = [record.decode(raw) for raw in answer.records]
         assert [(m.topic, m.queue_id, m.queue_offset, m.physical_offset, m.store_ms) for m in found] == [
             (m["topic"], m["queueId"], m["queueOffset"], m["commitLogOffset"], m["storeTimestamp"])
-            for m in row["rawResult"] or []], row
+            for m in row["rawResult"] or []
+        ], row
         if newest and row.get("ext"):
             assert str(answer.last_update_ms) == row["ext"]["indexLastUpdateTimestamp"]
             assert str(answer.last_update_physical) == row["ext"]["indexLastUpdatePhyoffset"]
@@ -141,5 +158,6 @@ def test_recorded_tables_of_a_broker_are_read(store: MessageStore) -> None:
 
 
 def _files(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*"))
-            if path.is_file()}
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }

@@ -7,8 +7,11 @@ import pytest
 from tests.golden.story import Transcript, scenes
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
-SCENES = [pytest.param(steps, id=f"{path.stem}: {title}")
-          for path in SCRIPTS for title, steps in scenes(path.read_text("utf-8"))]
+SCENES = [
+    pytest.param(steps, id=f"{path.stem}: {title}")
+    for path in SCRIPTS
+    for title, steps in scenes(path.read_text("utf-8"))
+]
 
 
 @pytest.mark.parametrize("steps", SCENES)

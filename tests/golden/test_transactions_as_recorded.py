@@ -26,9 +26,15 @@ HOST = msg_id.host_bytes("127.0.0.1", 10911)
 SOON_AFTER_MS = 1_795_152_000_000
 HALF, OP, GROUP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "CID_RMQ_SYS_TRANS"
 PUT_AGAIN_AT = 1_348_762  # where the recorded broker put the one open half message, at its first check
-CONFIG = MessageStoreConfig.from_properties({
-    "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000", "maxHashSlotNum": "1000",
-    "maxIndexNum": "4000"}, memory_bytes=1 << 30)
+CONFIG = MessageStoreConfig.from_properties(
+    {
+        "mappedFileSizeCommitLog": "1048576",
+        "mappedFileSizeConsumeQueue": "20000",
+        "maxHashSlotNum": "1000",
+        "maxIndexNum": "4000",
+    },
+    memory_bytes=1 << 30,
+)
 
 
 class Life:
@@ -38,10 +44,25 @@ class Life:
         self.loop = SimLoop()
         clock = ScaledClock(self.loop, start_ms=SOON_AFTER_MS)
         journal = Journal(clock)
-        self.store = MessageStore(CONFIG, disk=FileDisk(root), clock=clock, journal=journal, broker="broker-a",
-                                  broker_id=0, store_host=HOST, flusher=InlineFlusher())
-        self.broker = Broker(BrokerConfig(name="broker-a", address=ADDRESS), store=self.store, clock=clock,
-                             chance=Chance(1), journal=journal, connector=None, name_servers=[])
+        self.store = MessageStore(
+            CONFIG,
+            disk=FileDisk(root),
+            clock=clock,
+            journal=journal,
+            broker="broker-a",
+            broker_id=0,
+            store_host=HOST,
+            flusher=InlineFlusher(),
+        )
+        self.broker = Broker(
+            BrokerConfig(name="broker-a", address=ADDRESS),
+            store=self.store,
+            clock=clock,
+            chance=Chance(1),
+            journal=journal,
+            connector=None,
+            name_servers=[],
+        )
         self.broker.start()
 
     def all(self, topic: str, queue_id: int = 0) -> list[StoredMessage]:
@@ -115,6 +136,7 @@ def test_the_first_check_ends_where_the_recorded_brokers_did(tmp_path: Path) -> 
         progress = ours.broker.consumer_offsets.get(GROUP, topic, 0)
         assert progress == theirs.broker.consumer_offsets.get(GROUP, topic, 0)
     assert {name for name in ours.broker.topics.table if "TRANS" in name} == {
-        name for name in theirs.broker.topics.table if "TRANS" in name}
+        name for name in theirs.broker.topics.table if "TRANS" in name
+    }
     ours.broker.kill()
     theirs.broker.kill()

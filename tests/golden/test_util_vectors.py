@@ -29,7 +29,8 @@ def test_a_key_hashed_after_its_topic_is_the_hash_of_both(row: dict[str, Any]) -
     hasher = KeyHasher("Topic")
     for _ in range(2):  # the second time from what is remembered
         assert hasher.hash(row["s"].encode("utf-8", "replace")) == index_key_hash(
-            "Topic#" + row["s"].encode("utf-8", "replace").decode())
+            "Topic#" + row["s"].encode("utf-8", "replace").decode()
+        )
 
 
 @pytest.mark.parametrize("row", vectors("message_id"), ids=lambda row: row["msgId"])

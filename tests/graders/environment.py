@@ -26,8 +26,13 @@ def make() -> Path:
     if MADE.is_file() and MADE.read_text() == wanted:
         return programs
     venv.create(HOME, clear=True, with_pip=True)
-    done = subprocess.run([programs / "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS],
-                          capture_output=True, text=True, timeout=INSTALL_S, check=False)
+    done = subprocess.run(
+        [programs / "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS],
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_S,
+        check=False,
+    )
     if done.returncode != 0:
         raise Unavailable(f"nbgrader and Otter cannot be installed here: {done.stderr.strip()[-300:]}")
     [packages] = (HOME / "lib").glob("python3*/site-packages")
@@ -40,7 +45,14 @@ def make() -> Path:
 def run(programs: Path, where: Path, *command: str) -> str:
     """What it printed."""
     surroundings = {**os.environ, "HOME": str(where), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run([str(programs / command[0]), *command[1:]], cwd=where, env=surroundings, capture_output=True,
-                          text=True, timeout=RUN_S, check=False)
+    done = subprocess.run(
+        [str(programs / command[0]), *command[1:]],
+        cwd=where,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout

@@ -47,8 +47,9 @@ def test_otter_gives_full_points_for_the_solution_and_none_for_an_empty_task(pro
     scores = {}
     for handed_in in ("autograder", "student"):
         (tmp_path / handed_in).mkdir()
-        run(programs, tmp_path, "otter", "run", "-a", str(tests), "-o", handed_in,
-            f"made/{handed_in}/lab-4-otter.ipynb")
+        run(
+            programs, tmp_path, "otter", "run", "-a", str(tests), "-o", handed_in, f"made/{handed_in}/lab-4-otter.ipynb"
+        )
         results = json.loads((tmp_path / handed_in / "results.json").read_text())
         scores[handed_in] = sum(test.get("score") or 0 for test in results["tests"])
     assert scores == {"autograder": POINTS, "student": 0}

@@ -9,10 +9,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```(python|po|html|js|diff)\n(?:# |\{# |// |--- )(\S+)[^\n]*\n(.*?)^```$",
-                   re.MULTILINE | re.DOTALL)
-NEEDED = ("queueviz", "sandbox", "static", "templates", "docs/spec", "tests/web", "tests/house", "pyproject.toml",
-          ":(glob)tests/*.py")
+BLOCK = re.compile(
+    r"^```(python|po|html|js|diff)\n(?:# |\{# |// |--- )(\S+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+NEEDED = (
+    "queueviz",
+    "sandbox",
+    "static",
+    "templates",
+    "docs/spec",
+    "tests/web",
+    "tests/house",
+    "pyproject.toml",
+    ":(glob)tests/*.py",
+)
 TRIAL = Path(__file__).with_name("recipes_trial.py")
 
 
@@ -41,8 +51,19 @@ def copy(tmp_path: Path) -> Path:
 
 def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path) -> None:
     carry_out((ROOT / "docs" / "contributing.md").read_text("utf-8"), copy)
-    tests = ["tests/web/test_recipes.py", "tests/house/test_words.py", "tests/house/test_events_are_written.py",
-             "tests/house/test_spec_lists.py", "tests/web/test_page_scripts.py"]
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], cwd=copy,
-                          capture_output=True, text=True, timeout=600, check=False)
+    tests = [
+        "tests/web/test_recipes.py",
+        "tests/house/test_words.py",
+        "tests/house/test_events_are_written.py",
+        "tests/house/test_spec_lists.py",
+        "tests/web/test_page_scripts.py",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

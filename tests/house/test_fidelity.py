@@ -15,7 +15,6 @@ from queueviz.fidelity.marks import by_row, scan
 ROOT = Path(__file__).parents[2]
 
 
-
 @pytest.fixture(scope="module")
 def tests() -> dict[str, list[str]]:
     return by_row(scan(ROOT / "tests", ROOT))
@@ -41,6 +40,10 @@ def test_every_row_names_a_page_that_shows_it() -> None:
 def test_every_difference_is_marked_on_a_page() -> None:
     """`{% differs "D2" "D19" %}` in some template: article and code side by side, at the number in question."""
     marks = re.compile(r"{% differs ([^%]*)%}")
-    marked = {name for path in (ROOT / "templates").rglob("*.html") for found in marks.findall(path.read_text("utf-8"))
-              for name in re.findall(r"D\d+", found)}
+    marked = {
+        name
+        for path in (ROOT / "templates").rglob("*.html")
+        for found in marks.findall(path.read_text("utf-8"))
+        for name in re.findall(r"D\d+", found)
+    }
     assert [claim.row for claim in ledger().section("D") if claim.row not in marked] == []

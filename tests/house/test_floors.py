@@ -8,18 +8,43 @@ import grimp
 ROOT = Path(__file__).parents[2]
 
 # What the web floor may know of the engine.
-OPEN_TO_WEB = ("sandbox.hosting", "sandbox.control", "sandbox.kernel", "sandbox.journal.events",
-         "sandbox.journal.event_filter", "sandbox.attached.settings", "sandbox.attached.confirmation",
-         "sandbox.cluster.config", "sandbox.cluster.disk_full", "sandbox.cluster.templates",
-         "sandbox.cluster.actors.feeds", "sandbox.cluster.actors.table_feed",
-         "sandbox.queries.rows", "sandbox.labs.catalogue", "sandbox.labs.incidents", "sandbox.labs.lab",
-         "sandbox.labs.lab_program", "sandbox.labs.saved",
-         "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.undo",
-         "sandbox.pipeline.launch", "sandbox.pipeline.results", "sandbox.pipeline.jobs")
+OPEN_TO_WEB = (
+    "sandbox.hosting",
+    "sandbox.control",
+    "sandbox.kernel",
+    "sandbox.journal.events",
+    "sandbox.journal.event_filter",
+    "sandbox.attached.settings",
+    "sandbox.attached.confirmation",
+    "sandbox.cluster.config",
+    "sandbox.cluster.disk_full",
+    "sandbox.cluster.templates",
+    "sandbox.cluster.actors.feeds",
+    "sandbox.cluster.actors.table_feed",
+    "sandbox.queries.rows",
+    "sandbox.labs.catalogue",
+    "sandbox.labs.incidents",
+    "sandbox.labs.lab",
+    "sandbox.labs.lab_program",
+    "sandbox.labs.saved",
+    "sandbox.tools.reference",
+    "sandbox.tools.store_feed",
+    "sandbox.commands.reset.undo",
+    "sandbox.pipeline.launch",
+    "sandbox.pipeline.results",
+    "sandbox.pipeline.jobs",
+)
 
-OF_JOURNALS = dict.fromkeys(("courses", "demo_class"), (
-    "sandbox.journal.schema", "sandbox.journal.segments", "sandbox.labs.attempt", "sandbox.labs.evidence",
-    "sandbox.labs.grade"))  # fmt: skip
+OF_JOURNALS = dict.fromkeys(
+    ("courses", "demo_class"),
+    (
+        "sandbox.journal.schema",
+        "sandbox.journal.segments",
+        "sandbox.labs.attempt",
+        "sandbox.labs.evidence",
+        "sandbox.labs.grade",
+    ),
+)
 """What reads journals as files or rows: a student's export, and the players of the demo course."""
 
 LARGEST_CIRCLE = 5  # modules
@@ -41,7 +66,8 @@ def test_the_web_imports_the_listed_modules_only() -> None:
         f"{path.relative_to(ROOT)}: {name}"
         for path in sorted((ROOT / "queueviz").rglob("*.py"))
         for name in imported(path)
-        if name.split(".")[0] == "sandbox" and not any(f"{name}.".startswith(f"{allowed}.") for allowed in OPEN_TO_WEB)
+        if name.split(".")[0] == "sandbox"
+        and not any(f"{name}.".startswith(f"{allowed}.") for allowed in OPEN_TO_WEB)
         and path.parent.name != "commands"  # an operator's tool may look at a store directly
         and not any(f"{name}.".startswith(f"{allowed}.") for allowed in OF_JOURNALS.get(path.parent.name, ()))
     }
@@ -60,8 +86,11 @@ def circles(graph: grimp.ImportGraph) -> list[list[str]]:
 
 
 def test_no_more_than_five_modules_import_each_other_in_a_circle() -> None:
-    large = [circle for circle in circles(grimp.build_graph("sandbox", "queueviz", cache_dir=None))
-             if len(circle) > LARGEST_CIRCLE]
+    large = [
+        circle
+        for circle in circles(grimp.build_graph("sandbox", "queueviz", cache_dir=None))
+        if len(circle) > LARGEST_CIRCLE
+    ]
     assert not large, "take what a module needs, not the whole object that holds it"
 
 

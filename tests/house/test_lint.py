@@ -14,7 +14,8 @@ def test_a_commit_is_checked_by_what_ci_begins_with() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert default
     assert [hook["entry"] for repo in config["repos"] for hook in repo["hooks"]] == [
-        f"script/lint {tool}" for tool in default[1].split()]
+        f"script/lint {tool}" for tool in default[1].split()
+    ]
 
 
 def test_the_packages_of_the_modules_linters_are_pinned_and_name_no_registry() -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 WALL = 200  # characters of a line
-BLOCKS = ("article|aside|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|header"
-          "|legend|li|main|nav|ol|p|section|summary|table|tbody|td|tfoot|th|thead|tr|ul")
+BLOCKS = (
+    "article|aside|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|header"
+    "|legend|li|main|nav|ol|p|section|summary|table|tbody|td|tfoot|th|thead|tr|ul"
+)
 # A block that begins on the line on which another one ends. What follows `else` or `elif` stands in its place.
 TWO = re.compile(rf"</(?:{BLOCKS})>(?:(?!\{{% el).)*<(?:{BLOCKS})\b")
 
@@ -17,8 +19,12 @@ def name(path: Path) -> str:
 
 
 def guilty(is_bad: "re.Pattern[str]") -> list[str]:
-    return [f"{name(path)}:{number}: {line.strip()[:90]}" for path in TEMPLATES
-            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1) if is_bad.search(line)]
+    return [
+        f"{name(path)}:{number}: {line.strip()[:90]}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if is_bad.search(line)
+    ]
 
 
 def test_no_line_is_longer_than_200_characters() -> None:
@@ -31,6 +37,9 @@ def test_no_two_blocks_stand_on_one_line() -> None:
 
 def test_two_blocks_are_distinguished_from_one_and_its_content() -> None:
     two = ["<tr><td>1</td><td>2</td></tr>", "</p>{% if x %}<p>{% endif %}", "<li><p>a</p> <p>b</p></li>"]
-    one = ["<li><b>a</b> <i>b</i></li>", "{% if x %}<td>1</td>{% else %}<td>–</td>{% endif %}",
-           '<div class="row"><p>a</p></div>']
+    one = [
+        "<li><b>a</b> <i>b</i></li>",
+        "{% if x %}<td>1</td>{% else %}<td>–</td>{% endif %}",
+        '<div class="row"><p>a</p></div>',
+    ]
     assert [line for line in two + one if TWO.search(line)] == two

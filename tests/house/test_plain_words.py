@@ -9,9 +9,14 @@ from inspect import cleandoc
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-WORDS = frozenset(re.findall(r"\w+", """
+WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
     stranger strangers somebody nobody whoever anybody everybody dear dearer dearest told untold tell tells lend lends
-    lent story stories deed deeds walls door doors diary diaries ground tenant tenants heart stage stages"""))
+    lent story stories deed deeds walls door doors diary diaries ground tenant tenants heart stage stages""",
+    )
+)
 PHRASES = re.compile(r"\b(who looks|looks on|stands? still|put to sleep|falls? asleep|says? goodbye)\b", re.IGNORECASE)
 
 # Packages and files still to be done.  This list only becomes shorter.
@@ -27,8 +32,11 @@ TERMS = {
     "tests": {"stage", "stages"},  # the engine parts a test plays with
 }
 
-ALL = {path.relative_to(ROOT).as_posix(): path for scope in ("queueviz", "sandbox", "tests")
-       for path in sorted((ROOT / scope).rglob("*.py"))}
+ALL = {
+    path.relative_to(ROOT).as_posix(): path
+    for scope in ("queueviz", "sandbox", "tests")
+    for path in sorted((ROOT / scope).rglob("*.py"))
+}
 FILES = {name: path for name, path in ALL.items() if not name.startswith(NOT_YET)}
 
 
@@ -87,8 +95,11 @@ def terms_of(name: str) -> frozenset[str]:
 
 
 def test_words_are_the_fields() -> None:
-    assert [f"{name}:{line}: {word}" for name, path in FILES.items()
-            for line, word in found(path.read_text("utf-8"), terms_of(name))] == []
+    assert [
+        f"{name}:{line}: {word}"
+        for name, path in FILES.items()
+        for line, word in found(path.read_text("utf-8"), terms_of(name))
+    ] == []
 
 
 def test_it_finds_them_in_docstrings_comments_and_names() -> None:
@@ -98,5 +109,8 @@ def test_it_finds_them_in_docstrings_comments_and_names() -> None:
 
 
 def test_what_is_not_done_yet_exists_and_needs_it() -> None:
-    assert [place for place in NOT_YET if not any(found(path.read_text("utf-8")) for name, path in ALL.items()
-                                                  if name.startswith(place))] == [], "done: take it from the list"
+    assert [
+        place
+        for place in NOT_YET
+        if not any(found(path.read_text("utf-8")) for name, path in ALL.items() if name.startswith(place))
+    ] == [], "done: take it from the list"

@@ -26,8 +26,13 @@ def about_no_student(kind: type[models.Model]) -> bool:
 
 
 def test_every_table_has_its_section_with_every_field() -> None:
-    missing = [f"{kind.__name__}.{field.name}" for kind in MODELS if not about_no_student(kind)
-               for field in kind._meta.concrete_fields if f"`{field.name}`" not in section_of(kind)]
+    missing = [
+        f"{kind.__name__}.{field.name}"
+        for kind in MODELS
+        if not about_no_student(kind)
+        for field in kind._meta.concrete_fields
+        if f"`{field.name}`" not in section_of(kind)
+    ]
     assert missing == [], "docs/privacy.md has nothing about these fields"
 
 
@@ -52,5 +57,6 @@ def test_the_numbers_it_says_are_those_of_the_code() -> None:
 
 def refers_to_a_student(kind: type[models.Model]) -> bool:
     ours = {"Enrolment", "Submission", "Sandbox", "Grant"}
-    return any(field.related_model is not None and field.related_model.__name__ in ours
-               for field in kind._meta.concrete_fields)
+    return any(
+        field.related_model is not None and field.related_model.__name__ in ours for field in kind._meta.concrete_fields
+    )

@@ -11,8 +11,13 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SPEC = DOCS / "spec"
 PAGES = ("store-format", "remoting", "broker-behaviour", "client-behaviour", "observed", "catalogue", "product")
-IN_CLAIMS = {"store": "store-format", "remoting": "remoting", "broker": "broker-behaviour",
-             "client": "client-behaviour", "observed": "observed"}
+IN_CLAIMS = {
+    "store": "store-format",
+    "remoting": "remoting",
+    "broker": "broker-behaviour",
+    "client": "client-behaviour",
+    "observed": "observed",
+}
 
 SCANNED = ("sandbox", "queueviz", "tests", "static/queueviz", "templates", "script", "docs", ".ci")
 KINDS = {".py", ".js", ".css", ".html", ".md", ".toml", ".yaml", ".txt", ""}
@@ -33,8 +38,11 @@ def files() -> Iterator[Path]:
     yield ROOT / "README.md"
     yield ROOT / "pyproject.toml"
     for top in SCANNED:
-        yield from (path for path in sorted((ROOT / top).rglob("*"))
-                    if path.is_file() and path.suffix in KINDS and "__pycache__" not in path.parts)
+        yield from (
+            path
+            for path in sorted((ROOT / top).rglob("*"))
+            if path.is_file() and path.suffix in KINDS and "__pycache__" not in path.parts
+        )
 
 
 @cache
@@ -117,8 +125,10 @@ def test_every_claim_names_sections_that_are_there() -> None:
         if ", ".join(f"{page} {numbers}" for page, numbers in references) != said or not said:
             found.append(f"{row}: {claim.source!r} does not end in sections such as `store 2.1, 4`")
         for page, numbers in references:
-            found += [f"{row}: {page} {number}" for number in (missing(IN_CLAIMS[page], numbers)
-                                                               if page in IN_CLAIMS else re.findall(NUMBER, numbers))]
+            found += [
+                f"{row}: {page} {number}"
+                for number in (missing(IN_CLAIMS[page], numbers) if page in IN_CLAIMS else re.findall(NUMBER, numbers))
+            ]
     assert found == []
 
 
@@ -140,7 +150,8 @@ MADE_UP = {
 def test_made_up_references_are_reported() -> None:
     texts = {words: f"first line\n({words.format('99')})" for words in MADE_UP}
     assert {words: places(ROOT / "x.py", text, broken(text)) for words, text in texts.items()} == {
-        words: [f"x.py:2: {reason.format('99')}"] for words, reason in MADE_UP.items()}
+        words: [f"x.py:2: {reason.format('99')}"] for words, reason in MADE_UP.items()
+    }
 
 
 def test_a_made_up_section_and_link_are_found(tmp_path: Path) -> None:

@@ -68,8 +68,12 @@ def test_a_lab_a_job_or_a_script_is_near_to_the_file_of_its_name_and_to_who_name
 
 
 def test_a_script_is_near_to_tests_of_the_pages_that_load_it_through_others() -> None:
-    scripts = {"static/js/heat.js": "", "static/js/rows.js": 'import("./heat.js")',
-               "static/js/page_board.js": 'from "./rows.js"', "static/js/page_locks.js": ""}  # fmt: skip
+    scripts = {
+        "static/js/heat.js": "",
+        "static/js/rows.js": 'import("./heat.js")',
+        "static/js/page_board.js": 'from "./rows.js"',
+        "static/js/page_locks.js": "",
+    }
     files = ["tests/browser/test_a.py", "tests/browser/test_b.py"]
     texts = {files[0]: "site.open('board')", files[1]: "site.open('locks')"}
     assert plan.near(files, {"static/js/heat.js"}, {}, texts, scripts) == [[], [], [], [files[0]]]
@@ -81,17 +85,23 @@ def test_wide_tests_are_near_only_when_their_own_file_changed() -> None:
     assert plan.near([wide], {"tests/sim/test_a.py"}, {}, {}, {}) == [[wide], [], [], []]
 
 
-@pytest.mark.parametrize(("path", "text", "units"), [
-    ("tests/unit/test_a.py", "", []),
-    ("tests/unit/test_a.py", "@pytest.mark.wide", ["tests/unit/test_a.py::wide"]),
-    ("tests/sim/test_a.py", "from tests.wide import seeds", ["tests/sim/test_a.py", "tests/sim/test_a.py::wide"]),
-    ("tests/web/test_a.py", "a wide table, alone", ["postgresql:tests/web/test_a.py"]),
-    ("tests/databases/test_a.py", "", ["postgresql:tests/databases/test_a.py"]),
-    ("tests/attacks/test_a.py", "@pytest.mark.alone",
-     ["postgresql:tests/attacks/test_a.py", "tests/attacks/test_a.py", "tests/attacks/test_a.py::alone"]),
-    ("tests/robustness/test_a.py", "", []),
-    (plan.SMALLEST[0], "", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "text", "units"),
+    [
+        ("tests/unit/test_a.py", "", []),
+        ("tests/unit/test_a.py", "@pytest.mark.wide", ["tests/unit/test_a.py::wide"]),
+        ("tests/sim/test_a.py", "from tests.wide import seeds", ["tests/sim/test_a.py", "tests/sim/test_a.py::wide"]),
+        ("tests/web/test_a.py", "a wide table, alone", ["postgresql:tests/web/test_a.py"]),
+        ("tests/databases/test_a.py", "", ["postgresql:tests/databases/test_a.py"]),
+        (
+            "tests/attacks/test_a.py",
+            "@pytest.mark.alone",
+            ["postgresql:tests/attacks/test_a.py", "tests/attacks/test_a.py", "tests/attacks/test_a.py::alone"],
+        ),
+        ("tests/robustness/test_a.py", "", []),
+        (plan.SMALLEST[0], "", []),
+    ],
+)
 def test_units_of_a_file(path: str, text: str, units: list[str]) -> None:
     assert sorted(plan.units_of({path: text})) == units
 

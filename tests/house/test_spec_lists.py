@@ -33,16 +33,24 @@ def first_names(page: str, number: str) -> set[str]:
 
 def test_templates_and_presets_are_those_of_the_code() -> None:
     assert first_names("catalogue", "4.") == set(TEMPLATES)
-    keys = {key for row in rows("catalogue", "5.")[1:] for key in re.findall(r"\b[a-z]+(?:_[a-z]+)*\b",
-                                                                             row[0].partition("(")[0])}
+    keys = {
+        key
+        for row in rows("catalogue", "5.")[1:]
+        for key in re.findall(r"\b[a-z]+(?:_[a-z]+)*\b", row[0].partition("(")[0])
+    }
     assert keys == {field.name for field in fields(Preset)}
     assert {name.strip("`") for cell in rows("catalogue", "5.")[0][1:] for name in cell.split()[:1]} == set(PRESETS)
 
 
 def test_rights_are_those_of_the_code() -> None:
     (_, *roles), *verbs = rows("catalogue", "3.")
-    named = {(role, verb) for said, *cells in verbs for role, cell in zip(roles, cells, strict=True) if cell == "yes"
-             for verb in said.split(", ")}
+    named = {
+        (role, verb)
+        for said, *cells in verbs
+        for role, cell in zip(roles, cells, strict=True)
+        if cell == "yes"
+        for verb in said.split(", ")
+    }
     assert named == {(role, verb) for role in roles for verb in VERBS if can(role, verb)}  # type: ignore[arg-type]
 
 
@@ -51,8 +59,13 @@ def test_channels_are_those_of_the_code() -> None:
 
 
 def test_codes_of_a_start_offset_are_those_of_the_code() -> None:
-    ours = {start_offset.LAST, start_offset.ZERO, start_offset.BY_TIME, start_offset.RETRY_ZERO,
-            start_offset.RETRY_LAST}
+    ours = {
+        start_offset.LAST,
+        start_offset.ZERO,
+        start_offset.BY_TIME,
+        start_offset.RETRY_ZERO,
+        start_offset.RETRY_LAST,
+    }
     assert first_names("catalogue", "2.") == ours | {"stored", "zero_in_memory", "not_found", "store_error"}
 
 

@@ -8,27 +8,68 @@ ROOT = Path(__file__).parents[2]
 WALL = 400  # lines of one file
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "misc", "tools", "shared", "lib", "stuff"}
 
-FILES = sorted(path.relative_to(ROOT) for top in ("sandbox", "queueviz", "tests") for path in (ROOT / top).rglob("*.py")
-               if "migrations" not in path.parts)
+FILES = sorted(
+    path.relative_to(ROOT)
+    for top in ("sandbox", "queueviz", "tests")
+    for path in (ROOT / top).rglob("*.py")
+    if "migrations" not in path.parts
+)
 ENGINE = [path for path in FILES if path.parts[0] == "sandbox"]
 
 # Floors 2 to 5: no web, no threads, no process settings.
-BELOW_HOSTING = {"kernel", "journal", "control", "remoting", "message", "store", "transport", "sim", "broker",
-                 "namesrv", "client", "labs"}
-OUTER_WORLD = {"django", "channels", "daphne", "ninja", "pyspark", "threading", "concurrent", "multiprocessing",
-               "subprocess", "signal", "environ", "getenv"}
+BELOW_HOSTING = {
+    "kernel",
+    "journal",
+    "control",
+    "remoting",
+    "message",
+    "store",
+    "transport",
+    "sim",
+    "broker",
+    "namesrv",
+    "client",
+    "labs",
+}
+OUTER_WORLD = {
+    "django",
+    "channels",
+    "daphne",
+    "ninja",
+    "pyspark",
+    "threading",
+    "concurrent",
+    "multiprocessing",
+    "subprocess",
+    "signal",
+    "environ",
+    "getenv",
+}
 # The core also waits for nothing and opens no socket.
 CORE = {"journal", "control", "remoting", "message", "store", "broker", "namesrv", "labs"}
 WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
 CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}
-MAY_BE_ASYNC = {"client", "transport", "sim", "cluster", "queries", "commands", "attached", "hosting", "simulation",
-                "tools", "notebook"}
-MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/kernel/process_clock.py",
-                    "sandbox/pipeline/sinks/sending.py",
-                    *(f"sandbox/pipeline/sources/cluster{part}.py"
-                      for part in ("", "_line", "_link", "_pull", "_watch")),
-                    "sandbox/remoting/channel.py"}  # the last is a promise
+MAY_BE_ASYNC = {
+    "client",
+    "transport",
+    "sim",
+    "cluster",
+    "queries",
+    "commands",
+    "attached",
+    "hosting",
+    "simulation",
+    "tools",
+    "notebook",
+}
+MAY_BE_ASYNC_TOO = {
+    "sandbox/kernel/clock.py",
+    "sandbox/kernel/process_clock.py",
+    "sandbox/pipeline/sinks/sending.py",
+    *(f"sandbox/pipeline/sources/cluster{part}.py" for part in ("", "_line", "_link", "_pull", "_watch")),
+    "sandbox/remoting/channel.py",
+}  # the last is a promise
 
 EXCEPT = {
     ("sandbox/kernel/clock.py", "time"),  # where time comes from
@@ -100,7 +141,10 @@ def test_the_core_waits_for_nothing() -> None:
 
 
 def test_async_is_written_where_something_waits() -> None:
-    elsewhere = [path for path in ENGINE
-                 if floor(path) not in MAY_BE_ASYNC and path.as_posix() not in MAY_BE_ASYNC_TOO]
-    assert [f"{path}:{node.lineno}" for path in elsewhere for node in ast.walk(parsed(path))
-            if isinstance(node, ast.AsyncFunctionDef | ast.Await)] == []
+    elsewhere = [path for path in ENGINE if floor(path) not in MAY_BE_ASYNC and path.as_posix() not in MAY_BE_ASYNC_TOO]
+    assert [
+        f"{path}:{node.lineno}"
+        for path in elsewhere
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.AsyncFunctionDef | ast.Await)
+    ] == []

@@ -19,13 +19,32 @@ from sandbox.kernel.sentences import forms_of
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
-FLOORS = ("sandbox/control", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store", "sandbox/journal",
-          "sandbox/labs", "sandbox/cluster", "sandbox/queries", "sandbox/commands", "sandbox/attached",
-          "sandbox/hosting", "sandbox/simulation", "sandbox/tools", "sandbox/notebook", "queueviz")
+FLOORS = (
+    "sandbox/control",
+    "sandbox/kernel",
+    "sandbox/client",
+    "sandbox/broker",
+    "sandbox/store",
+    "sandbox/journal",
+    "sandbox/labs",
+    "sandbox/cluster",
+    "sandbox/queries",
+    "sandbox/commands",
+    "sandbox/attached",
+    "sandbox/hosting",
+    "sandbox/simulation",
+    "sandbox/tools",
+    "sandbox/notebook",
+    "queueviz",
+)
 SAYING = {  # what raises or is a refusal -> which arguments people read
-    "ActionRefused": {1: "message", 2: "hint"}, "TooManyOwned": {1: "message", 2: "hint"},
-    "Refusal": {0: "message", 1: "hint"}, "EngineBusy": {0: "message"},
-    "Forbidden": {0: "message"}, "NotFound": {0: "message"}, "Notice": {0: "message"},
+    "ActionRefused": {1: "message", 2: "hint"},
+    "TooManyOwned": {1: "message", 2: "hint"},
+    "Refusal": {0: "message", 1: "hint"},
+    "EngineBusy": {0: "message"},
+    "Forbidden": {0: "message"},
+    "NotFound": {0: "message"},
+    "Notice": {0: "message"},
 }
 GETTEXT = {"gettext": 1, "gettext_lazy": 1, "_": 1, "ngettext": 2}
 MARKED = re.compile(r"(?<!\w)(?:_|(n?)(p?)gettext)\(")  # as Django hands a template to xgettext
@@ -44,12 +63,30 @@ PASSED_ON = {  # arguments that are read where they are made
 CODES = {"unknown", "failed", "asleep"}  # live protocol: control.readings.Refusal has a reason, no sentence
 
 WORDS = {  # that stand in sentences as values: refusals.SPOKEN
-    "starting", "running", "hung", "stopping", "stopped", "crashed", "refused", "removed",  # of an actor
-    "asleep", "waking", "failed",  # of a sandbox
-    "a number", "a whole number", "consumer", "producer",
-    "no space left on device", "read-only file system", "disk quota exceeded", "input/output error",
-    "permission denied", "too many open files", "file too large",
-    "The specified topic is blank.", "The specified topic is longer than topic max length.",
+    "starting",
+    "running",
+    "hung",
+    "stopping",
+    "stopped",
+    "crashed",
+    "refused",
+    "removed",  # of an actor
+    "asleep",
+    "waking",
+    "failed",  # of a sandbox
+    "a number",
+    "a whole number",
+    "consumer",
+    "producer",
+    "no space left on device",
+    "read-only file system",
+    "disk quota exceeded",
+    "input/output error",
+    "permission denied",
+    "too many open files",
+    "file too large",
+    "The specified topic is blank.",
+    "The specified topic is longer than topic max length.",
     "It has illegal characters: letters, digits and the signs - _ % | are allowed.",
 }
 
@@ -83,8 +120,13 @@ class Module:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tree = ast.parse((ROOT / path).read_text("utf-8"))
-        self.constants = {target.id: node.value for node in self.tree.body if isinstance(node, ast.Assign)
-                          for target in node.targets if isinstance(target, ast.Name)}
+        self.constants = {
+            target.id: node.value
+            for node in self.tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
         self.texts: list[Text] = []
         self.unread: list[Text] = []
         helpers = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
@@ -163,7 +205,7 @@ def marked(template: str) -> Iterator[str]:
         while found := LITERAL.match(source, at):
             at = found.end()
             texts.append(ast.literal_eval(found[1]))
-        yield from texts[1 if call[2] else 0:]
+        yield from texts[1 if call[2] else 0 :]
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +244,9 @@ def test_every_refusal_has_a_chinese_text(read: list[Module], chinese: dict[str,
 def test_a_text_without_chinese_or_with_other_values_is_reported(chinese: dict[str, tuple[str, bool]]) -> None:
     texts = [Text("x.py:1", "Not translated at all"), Text("x.py:2", "{a} of {b}")]
     assert complaints(texts, {**chinese, "{a} of {b}": ("{a}", False)}) == [
-        "x.py:1: 'Not translated at all' has no Chinese text", "x.py:2: '{a} of {b}' has other values than '{a}'"]
+        "x.py:1: 'Not translated at all' has no Chinese text",
+        "x.py:2: '{a} of {b}' has other values than '{a}'",
+    ]
 
 
 def test_what_is_skipped_is_still_said(read: list[Module]) -> None:
@@ -214,9 +258,11 @@ def test_every_text_the_site_marks_has_a_chinese_text(chinese: dict[str, tuple[s
     for path in sorted([*(ROOT / "queueviz").rglob("*.py"), *(ROOT / "sandbox" / "labs").rglob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
-                texts += [Text(f"{path.name}:{node.lineno}", argument.value)
-                          for argument in node.args[: GETTEXT.get(_name(node), 0)]
-                          if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
+                texts += [
+                    Text(f"{path.name}:{node.lineno}", argument.value)
+                    for argument in node.args[: GETTEXT.get(_name(node), 0)]
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+                ]
     for path in sorted((ROOT / "templates").rglob("*.html")):
         texts += [Text(path.name, text) for text in marked(path.read_text("utf-8"))]
     for name, kind in BY_NAME.items():
@@ -237,8 +283,11 @@ def test_words_within_sentences_have_chinese_words(read: list[Module], chinese: 
             if ast.unparse(node.func).endswith("limit_guard.check") and isinstance(node.args[0], ast.Constant):
                 words.add(str(node.args[0].value).replace("_", " "))
             if _name(node) == "Rate":
-                words |= {str(keyword.value.value) for keyword in node.keywords
-                          if keyword.arg == "what" and isinstance(keyword.value, ast.Constant)}
+                words |= {
+                    str(keyword.value.value)
+                    for keyword in node.keywords
+                    if keyword.arg == "what" and isinstance(keyword.value, ast.Constant)
+                }
     assert "button presses" in words
     assert "messages per send" in words
     assert complaints([Text("a word", word) for word in sorted(words)], chinese) == []

@@ -10,12 +10,41 @@ from tests.interop.not_java import CPP_CAN, GO_CAN, NODE_CAN, cpp, go, node
 
 HERE = Path(__file__).parent
 
-JAVA_CAN = frozenset({
-    "auto-create", "sync", "async", "oneway", "batch", "selector", "delay", "transaction", "request", "members",
-    "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "says-how-often",
-    "tags beyond ASCII", "pull", "commit", "held-pull", "lite", "query", "query-unique", "offset-by-time", "reset",
-    "very many queues", "long headers",
-})
+JAVA_CAN = frozenset(
+    {
+        "auto-create",
+        "sync",
+        "async",
+        "oneway",
+        "batch",
+        "selector",
+        "delay",
+        "transaction",
+        "request",
+        "members",
+        "compression",
+        "large",
+        "unicode",
+        "push",
+        "orderly",
+        "broadcasting",
+        "tags",
+        "sql",
+        "retry",
+        "says-how-often",
+        "tags beyond ASCII",
+        "pull",
+        "commit",
+        "held-pull",
+        "lite",
+        "query",
+        "query-unique",
+        "offset-by-time",
+        "reset",
+        "very many queues",
+        "long headers",
+    }
+)
 
 
 class Client(NamedTuple):
@@ -46,8 +75,17 @@ def java_classpath(release: str, *profiles: str) -> str:
 
 
 def java(release: str) -> list[str]:
-    return ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", java_classpath(release),
-            "-Duser.home=.", "-Drocketmq.client.logLevel=WARN", "interop.Main"]
+    return [
+        "java",
+        "-Xmx256m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        java_classpath(release),
+        "-Duser.home=.",
+        "-Drocketmq.client.logLevel=WARN",
+        "interop.Main",
+    ]
 
 
 CLIENTS = [

@@ -17,8 +17,9 @@ def server_or_skip(name: str, *, properties: Mapping[str, str]) -> Iterator[Serv
     """One of `EACH`; the properties are Apache's.  Skips where it cannot be had."""
     with ExitStack() as ends:
         try:
-            made = ends.enter_context(our_server() if name == "ours" else
-                                      apache_server(name.removeprefix("apache-"), properties=properties))
+            made = ends.enter_context(
+                our_server() if name == "ours" else apache_server(name.removeprefix("apache-"), properties=properties)
+            )
         except Unavailable as why:
             pytest.skip(f"{name}: {why}")
         yield made

@@ -13,9 +13,16 @@ from tests.interop.wire_line import Line, loose_json
 
 SLOTS, ENTRIES = 100, 500
 # Small files, so that a few hundred messages fill several of each kind; the same on both sides.
-SMALL = {**PROPERTIES, "mappedFileSizeCommitLog": "131072", "mappedFileSizeConsumeQueue": "2000",
-         "maxHashSlotNum": str(SLOTS), "maxIndexNum": str(ENTRIES), "maxMessageSize": "65536",
-         "flushConsumerOffsetInterval": "1000", "diskMaxUsedSpaceRatio": "95"}
+SMALL = {
+    **PROPERTIES,
+    "mappedFileSizeCommitLog": "131072",
+    "mappedFileSizeConsumeQueue": "2000",
+    "maxHashSlotNum": str(SLOTS),
+    "maxIndexNum": str(ENTRIES),
+    "maxMessageSize": "65536",
+    "flushConsumerOffsetInterval": "1000",
+    "diskMaxUsedSpaceRatio": "95",
+}
 PLAIN, LATER, PAID, GROUP, PAYERS = "plain", "later", "paid", "workers", "payers"
 RETRY, DEAD, DELAYED = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}", "SCHEDULE_TOPIC_XXXX"
 QUEUES = 3
@@ -44,8 +51,17 @@ class Writer:
 
     def write_all(self) -> None:
         for topic in (PLAIN, LATER, PAID):
-            self._ask(17, topic=topic, defaultTopic="TBW102", readQueueNums=QUEUES, writeQueueNums=QUEUES, perm=6,
-                      topicFilterType="SINGLE_TAG", topicSysFlag=0, order="false")
+            self._ask(
+                17,
+                topic=topic,
+                defaultTopic="TBW102",
+                readQueueNums=QUEUES,
+                writeQueueNums=QUEUES,
+                perm=6,
+                topicFilterType="SINGLE_TAG",
+                topicSysFlag=0,
+                order="false",
+            )
         self._heartbeat()
         for number in range(PER_PART):
             body = f"{self.part} {number}".encode() * (200 if number % 8 == 0 else 1)
@@ -59,17 +75,51 @@ class Writer:
             self._ask(15, consumerGroup=GROUP, topic=PLAIN, queueId=queue_id, commitOffset=20 + queue_id)
 
     def send(self, topic: str, queue_id: int, body: bytes, *, number: int, sys_flag: int = 0, **more: str) -> Sent:
-        pairs = {"KEYS": f"{self.part}-{number % 40} all", "TAGS": "ABC"[number % 3],
-                 "UNIQ_KEY": f"{zlib.crc32(f'{self.part} {topic} {number}'.encode()):032X}", "WAIT": "true", **more}
-        answer = self._ask(310, body, a=PAYERS, b=topic, c="TBW102", d=4, e=queue_id, f=sys_flag, g=now_ms(), h=number,
-                           i=text(pairs), j=0, k="false", m="false")
+        pairs = {
+            "KEYS": f"{self.part}-{number % 40} all",
+            "TAGS": "ABC"[number % 3],
+            "UNIQ_KEY": f"{zlib.crc32(f'{self.part} {topic} {number}'.encode()):032X}",
+            "WAIT": "true",
+            **more,
+        }
+        answer = self._ask(
+            310,
+            body,
+            a=PAYERS,
+            b=topic,
+            c="TBW102",
+            d=4,
+            e=queue_id,
+            f=sys_flag,
+            g=now_ms(),
+            h=number,
+            i=text(pairs),
+            j=0,
+            k="false",
+            m="false",
+        )
         return Sent(int(answer["queueOffset"]), int(answer["msgId"][16:], 16))
 
     def _batch(self, count: int) -> None:
-        items = b"".join(item(f"{self.part} batch {i}".encode(), text({"KEYS": f"{self.part}-batch"}).encode())
-                         for i in range(count))
-        self._ask(320, items, a=PAYERS, b=PLAIN, c="TBW102", d=4, e=1, f=0, g=now_ms(), h=0, i=text({"WAIT": "true"}),
-                  j=0, k="false", m="true")
+        items = b"".join(
+            item(f"{self.part} batch {i}".encode(), text({"KEYS": f"{self.part}-batch"}).encode()) for i in range(count)
+        )
+        self._ask(
+            320,
+            items,
+            a=PAYERS,
+            b=PLAIN,
+            c="TBW102",
+            d=4,
+            e=1,
+            f=0,
+            g=now_ms(),
+            h=0,
+            i=text({"WAIT": "true"}),
+            j=0,
+            k="false",
+            m="true",
+        )
 
     def _delay(self) -> None:
         """Two that become due after this broker's end, perhaps, and one that does not in these tests."""
@@ -79,19 +129,41 @@ class Writer:
     def _transact(self) -> None:
         """One committed, one rolled back, one that nobody ended."""
         for number, end in enumerate((COMMIT, ROLLBACK, None)):
-            half = self.send(PAID, number, f"{self.part} {end}".encode(), number=number, sys_flag=PREPARED,
-                             TRAN_MSG="true", PGROUP=PAYERS)
+            half = self.send(
+                PAID,
+                number,
+                f"{self.part} {end}".encode(),
+                number=number,
+                sys_flag=PREPARED,
+                TRAN_MSG="true",
+                PGROUP=PAYERS,
+            )
             if end is not None:
-                self._ask(37, producerGroup=PAYERS, tranStateTableOffset=half.queue_offset,
-                          commitLogOffset=half.physical_offset, commitOrRollback=end, fromTransactionCheck="false",
-                          msgId="", transactionId="")
+                self._ask(
+                    37,
+                    producerGroup=PAYERS,
+                    tranStateTableOffset=half.queue_offset,
+                    commitLogOffset=half.physical_offset,
+                    commitOrRollback=end,
+                    fromTransactionCheck="false",
+                    msgId="",
+                    transactionId="",
+                )
 
     def _fail(self) -> None:
         """Sent back by a consumer: soon to come again, later, and never (a dead letter)."""
         failed = self.send(PLAIN, 2, f"{self.part} fails".encode(), number=PER_PART + 1)
         for level in (1, SOON, -1):
-            self._ask(36, offset=failed.physical_offset, group=GROUP, delayLevel=level, originMsgId="",
-                      originTopic=PLAIN, unitMode="false", maxReconsumeTimes=16)
+            self._ask(
+                36,
+                offset=failed.physical_offset,
+                group=GROUP,
+                delayLevel=level,
+                originMsgId="",
+                originTopic=PLAIN,
+                unitMode="false",
+                maxReconsumeTimes=16,
+            )
         before = len(records_of(self._line, RETRY, 0))
         until(lambda: len(records_of(self._line, RETRY, 0)) > before)
 
@@ -106,8 +178,14 @@ class Writer:
 
 def heartbeat(line: Line, client_id: str) -> None:
     """A member of the group, which makes the broker know it, and a producer that may be asked about transactions."""
-    consumer = {"groupName": GROUP, "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING",
-                "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET", "subscriptionDataSet": [], "unitMode": False}
+    consumer = {
+        "groupName": GROUP,
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
+        "subscriptionDataSet": [],
+        "unitMode": False,
+    }
     body = {"clientID": client_id, "producerDataSet": [{"groupName": PAYERS}], "consumerDataSet": [consumer]}
     assert line.ask(34, {}, json.dumps(body).encode()).code == 0
 
@@ -127,10 +205,12 @@ def served(line: Line, root: Path) -> Served:
     queues = sorted({(record.topic, record.queue_id) for record in kept if record.in_queue and in_the_open(record)})
     keys = sorted({(record.topic, key) for record in kept for key in record.keys})
     offsets = line.ask(43).json()["offsetTable"]
-    return Served({queue: ends_of(line, *queue) for queue in queues},
-                  {queue: records_of(line, *queue) for queue in queues},
-                  {(topic, key): found(line, topic, key) for topic, key in keys},
-                  offsets)
+    return Served(
+        {queue: ends_of(line, *queue) for queue in queues},
+        {queue: records_of(line, *queue) for queue in queues},
+        {(topic, key): found(line, topic, key) for topic, key in keys},
+        offsets,
+    )
 
 
 def in_the_open(record: Record) -> bool:
@@ -148,9 +228,22 @@ def records_of(line: Line, topic: str, queue_id: int) -> list[bytes]:
     got: list[bytes] = []
     at = 0
     while True:
-        answer = line.ask(11, {"consumerGroup": GROUP, "topic": topic, "queueId": queue_id, "queueOffset": at,
-                               "maxMsgNums": 32, "sysFlag": PULL_AT_ONCE, "commitOffset": 0, "suspendTimeoutMillis": 0,
-                               "subscription": "*", "subVersion": 0, "expressionType": "TAG"})
+        answer = line.ask(
+            11,
+            {
+                "consumerGroup": GROUP,
+                "topic": topic,
+                "queueId": queue_id,
+                "queueOffset": at,
+                "maxMsgNums": 32,
+                "sysFlag": PULL_AT_ONCE,
+                "commitOffset": 0,
+                "suspendTimeoutMillis": 0,
+                "subscription": "*",
+                "subVersion": 0,
+                "expressionType": "TAG",
+            },
+        )
         if answer.code != FOUND:
             return got
         at = int(answer.ext["nextBeginOffset"])
@@ -165,7 +258,7 @@ def found(line: Line, topic: str, key: str) -> list[int]:
 def cut(data: bytes) -> list[bytes]:
     out = []
     while data:
-        size, = struct.unpack(">i", data[:4])
+        (size,) = struct.unpack(">i", data[:4])
         out.append(data[:size])
         data = data[size:]
     return out

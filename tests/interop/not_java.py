@@ -13,24 +13,79 @@ HERE = Path(__file__).parent
 
 # No lite pull of queues one chooses, no queries.  Every pull is one that the broker may hold.  Its heartbeats carry
 # hashes of a tag's bytes, where brokers hash UTF-16: no member is ever given a tag beyond ASCII.
-GO_CAN = frozenset({
-    "auto-create", "sync", "async", "oneway", "batch", "selector", "delay", "transaction", "request",
-    "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "says-how-often",
-    "members", "pull", "held-pull", "commit", "reset",
-})
+GO_CAN = frozenset(
+    {
+        "auto-create",
+        "sync",
+        "async",
+        "oneway",
+        "batch",
+        "selector",
+        "delay",
+        "transaction",
+        "request",
+        "compression",
+        "large",
+        "unicode",
+        "push",
+        "orderly",
+        "broadcasting",
+        "tags",
+        "sql",
+        "retry",
+        "says-how-often",
+        "members",
+        "pull",
+        "held-pull",
+        "commit",
+        "reset",
+    }
+)
 # Sends are promises; nothing is one-way or in batches, locks no queues, pulls for its own listener alone; a topic
 # without a route is an error before it asks for the default one's.
-NODE_CAN = frozenset({
-    "sync", "async", "selector", "delay", "compression", "large", "unicode",
-    "push", "broadcasting", "tags", "tags beyond ASCII", "sql", "retry", "says-how-often", "members",
-})
+NODE_CAN = frozenset(
+    {
+        "sync",
+        "async",
+        "selector",
+        "delay",
+        "compression",
+        "large",
+        "unicode",
+        "push",
+        "broadcasting",
+        "tags",
+        "tags beyond ASCII",
+        "sql",
+        "retry",
+        "says-how-often",
+        "members",
+    }
+)
 # The Python package has the C functions of librocketmq 1: no transactions; bodies are texts that end at a zero byte;
 # a pull consumer keeps its offsets to itself.
 # It marks a batch with `1`, which Java reads as false, and so do we: a batch is stored as one message of no use.
-CPP_CAN = frozenset({
-    "auto-create", "sync", "async", "oneway", "selector", "delay", "compression", "unicode",
-    "push", "orderly", "broadcasting", "tags", "tags beyond ASCII", "retry", "members", "pull", "reset in C",
-})
+CPP_CAN = frozenset(
+    {
+        "auto-create",
+        "sync",
+        "async",
+        "oneway",
+        "selector",
+        "delay",
+        "compression",
+        "unicode",
+        "push",
+        "orderly",
+        "broadcasting",
+        "tags",
+        "tags beyond ASCII",
+        "retry",
+        "members",
+        "pull",
+        "reset in C",
+    }
+)
 
 
 @once
@@ -72,9 +127,33 @@ def cpp_library() -> Path:
     listed = HERE / "cpp" / "requirements.txt"
 
     def build(directory: Path) -> None:
-        run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--only-binary=:all:", "--require-hashes",
-             "--target", str(directory / "lib"), "-r", str(listed)], directory)
-        run(["env", f"HOME={directory}", f"PYTHONPATH={directory / 'lib'}", sys.executable, "-c",
-             "import rocketmq.client"], directory)
+        run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--no-deps",
+                "--only-binary=:all:",
+                "--require-hashes",
+                "--target",
+                str(directory / "lib"),
+                "-r",
+                str(listed),
+            ],
+            directory,
+        )
+        run(
+            [
+                "env",
+                f"HOME={directory}",
+                f"PYTHONPATH={directory / 'lib'}",
+                sys.executable,
+                "-c",
+                "import rocketmq.client",
+            ],
+            directory,
+        )
 
     return built("cpp", [listed], build) / "lib"

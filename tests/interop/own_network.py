@@ -50,7 +50,7 @@ def _unshare(flags: int) -> bool:
 def _bring_up(any_socket: socket.socket) -> None:
     """As `ip link set lo up; ip address add … dev lo` do (netdevice(7))."""
     name = struct.pack("16s", LOOPBACK.encode())
-    flags, = struct.unpack_from("h", fcntl.ioctl(any_socket, SIOCGIFFLAGS, name + bytes(24)), 16)
+    (flags,) = struct.unpack_from("h", fcntl.ioctl(any_socket, SIOCGIFFLAGS, name + bytes(24)), 16)
     fcntl.ioctl(any_socket, SIOCSIFFLAGS, name + struct.pack("h22x", flags | UP))
     alias = struct.pack("16s", f"{LOOPBACK}:1".encode())
     address = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(ADDRESS))

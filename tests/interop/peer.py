@@ -93,8 +93,14 @@ class Peer:
         self._orders: dict[str, Order] = {}
         self._running: set[str] = set()
         with self.log.open("wb") as words:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
-                                             cwd=home, env={**os.environ, "HOME": str(home)})
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                cwd=home,
+                env={**os.environ, "HOME": str(home)},
+            )
         threading.Thread(target=self._read, daemon=True).start()
 
     def order(self, verb: str, **arguments: object) -> Order:

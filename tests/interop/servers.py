@@ -52,9 +52,19 @@ class Server(NamedTuple):
         return ask(self.broker, code, ext, body)
 
     def create_topic(self, topic: str, *, queues: int = 4) -> str:
-        answer = self.ask(17, {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues),
-                               "writeQueueNums": str(queues), "perm": "6", "topicFilterType": "SINGLE_TAG",
-                               "topicSysFlag": "0", "order": "false"})
+        answer = self.ask(
+            17,
+            {
+                "topic": topic,
+                "defaultTopic": "TBW102",
+                "readQueueNums": str(queues),
+                "writeQueueNums": str(queues),
+                "perm": "6",
+                "topicFilterType": "SINGLE_TAG",
+                "topicSysFlag": "0",
+                "order": "false",
+            },
+        )
         assert answer["code"] == 0, answer
         return topic
 
@@ -79,8 +89,17 @@ class Server(NamedTuple):
 
 
 def ask(address: str, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> dict[str, Any]:
-    header = json.dumps({"code": code, "extFields": ext or {}, "flag": 0, "language": "JAVA", "opaque": 1,
-                         "serializeTypeCurrentRPC": "JSON", "version": 409}).encode()
+    header = json.dumps(
+        {
+            "code": code,
+            "extFields": ext or {},
+            "flag": 0,
+            "language": "JAVA",
+            "opaque": 1,
+            "serializeTypeCurrentRPC": "JSON",
+            "version": 409,
+        }
+    ).encode()
     ip, _, port = address.rpartition(":")
     with socket.create_connection((ip, int(port)), timeout=ORDER_S) as line:
         line.sendall(struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body)
@@ -116,8 +135,13 @@ def free_ports(*apart: int) -> int:
 
 
 @contextmanager
-def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PROPERTIES,
-               accounts: str | None = None, certificate: Path | None = None) -> Iterator[Server]:
+def our_server(
+    *,
+    store: Path | None = None,
+    properties: Mapping[str, str] = PROPERTIES,
+    accounts: str | None = None,
+    certificate: Path | None = None,
+) -> Iterator[Server]:
     """Our broker and name server in one process; `store` as of Apache's, `accounts` as `plain_acl.yml` has them.
 
     `certificate`, with its key in the same file: TLS is spoken, too.
@@ -128,8 +152,17 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
         settings = root / "broker.properties"
         settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         address = f"127.0.0.1:{free_ports(1)}"
-        command = [sys.executable, "manage.py", "broker", "--store", str(directory), "--listen", address,
-                   "--properties", str(settings)]
+        command = [
+            sys.executable,
+            "manage.py",
+            "broker",
+            "--store",
+            str(directory),
+            "--listen",
+            address,
+            "--properties",
+            str(settings),
+        ]
         if accounts is not None:
             (root / "plain_acl.yml").write_text(accounts)
             command += ["--acl", str(root / "plain_acl.yml")]
@@ -140,9 +173,15 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
 
 
 @contextmanager
-def apache_server(release: str = APACHE_4, *, store: Path | None = None,
-                  properties: Mapping[str, str] = PROPERTIES, accounts: str | None = None,
-                  certificate: Path | None = None, at: Server | None = None) -> Iterator[Server]:
+def apache_server(
+    release: str = APACHE_4,
+    *,
+    store: Path | None = None,
+    properties: Mapping[str, str] = PROPERTIES,
+    accounts: str | None = None,
+    certificate: Path | None = None,
+    at: Server | None = None,
+) -> Iterator[Server]:
     """Apache's name server and broker of a release in one process, on all addresses of this machine.
 
     `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
@@ -158,14 +197,33 @@ def apache_server(release: str = APACHE_4, *, store: Path | None = None,
         if accounts is not None:
             (root / "conf").mkdir()
             (root / "conf" / "plain_acl.yml").write_text(accounts)
-        secure = [] if certificate is None else ["-Dtls.test.mode.enable=false", *(
-            f"-Dtls.server.{what}Path={certificate}" for what in ("cert", "key"))]
-        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}", f"-Drocketmq.home.dir={home}",
-                   *secure,
-                   "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
-                   "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",  # without it 4.9 cannot shut its store
-                   "-cp", classpath, "interop.ApacheBroker", home, str(directory), str(namesrv), str(broker),
-                   "\n".join(f"{key}={value}" for key, value in properties.items())]
+        secure = (
+            []
+            if certificate is None
+            else [
+                "-Dtls.test.mode.enable=false",
+                *(f"-Dtls.server.{what}Path={certificate}" for what in ("cert", "key")),
+            ]
+        )
+        command = [
+            "java",
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            f"-Duser.home={home}",
+            f"-Drocketmq.home.dir={home}",
+            *secure,
+            "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+            "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",  # without it 4.9 cannot shut its store
+            "-cp",
+            classpath,
+            "interop.ApacheBroker",
+            home,
+            str(directory),
+            str(namesrv),
+            str(broker),
+            "\n".join(f"{key}={value}" for key, value in properties.items()),
+        ]
         with process(command, root / "log", b"ready") as started:
             server = Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory, started.pid)
             server.until(server.is_registered)
@@ -180,8 +238,9 @@ def port_of(address: str) -> int:
 def process(command: Sequence[str], log: Path, ready: bytes) -> Iterator[subprocess.Popen[bytes]]:
     """Until it says so it is not there; and afterwards it is gone."""
     with log.open("wb") as words:
-        started = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
-                                   env=os.environ)
+        started = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, env=os.environ
+        )
     assert started.stdout is not None
     assert started.stdin is not None
     try:

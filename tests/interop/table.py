@@ -68,11 +68,16 @@ class Table:
         told = []
         for scenario, cells in sorted(self._cells.items()):
             passed = [client for client, outcome in cells.items() if outcome.startswith("pass")]
-            could = [client for client, outcome in cells.items() if outcome == "FAIL"
-                     or self._kinds.get((scenario, client)) is Skipped.OTHERWISE]
+            could = [
+                client
+                for client, outcome in cells.items()
+                if outcome == "FAIL" or self._kinds.get((scenario, client)) is Skipped.OTHERWISE
+            ]
             if len(passed) < ENOUGH <= len(passed) + len(could):
-                told.append(f"The scenario '{scenario}' is passed by {' and '.join(passed) or 'no client'}; it could "
-                            f"be by {' and '.join(could)}, and {ENOUGH} are the least.")
+                told.append(
+                    f"The scenario '{scenario}' is passed by {' and '.join(passed) or 'no client'}; it could "
+                    f"be by {' and '.join(could)}, and {ENOUGH} are the least."
+                )
         return told
 
     def lines(self) -> list[str]:
@@ -97,8 +102,10 @@ class Table:
             able = [client for client in cells if self._kinds.get((scenario, client)) is not Skipped.LACKING]
             if len(cells) > len(able) == 1:
                 told.setdefault(able[0], []).append(scenario)
-        return [f"one client alone has what it takes, {client}: {', '.join(sorted(scenarios))}"
-                for client, scenarios in sorted(told.items())]
+        return [
+            f"one client alone has what it takes, {client}: {', '.join(sorted(scenarios))}"
+            for client, scenarios in sorted(told.items())
+        ]
 
 
 def grid(what: str, cells: Mapping[str, Mapping[str, str]], columns: Collection[str]) -> list[str]:

@@ -70,15 +70,21 @@ class Scene(NamedTuple):
         return reading.data
 
 
-@pytest.fixture(scope="module", params=[
-    pytest.param(APACHE_4, marks=pytest.mark.apache), pytest.param(APACHE_5, marks=pytest.mark.apache)])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(APACHE_4, marks=pytest.mark.apache), pytest.param(APACHE_5, marks=pytest.mark.apache)],
+)
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with ExitStack() as ends:
         try:
             server = ends.enter_context(apache_server(request.param, properties=PATIENT))
             java = next(client for client in CLIENTS if client.name == JAVA[request.param])
-            tools, member = (ends.enter_context(Peer(client.name, client.build(), tmp_path_factory.mktemp("peer"),
-                                                     namesrv=server.namesrv)) for client in (TOOLS, java))
+            tools, member = (
+                ends.enter_context(
+                    Peer(client.name, client.build(), tmp_path_factory.mktemp("peer"), namesrv=server.namesrv)
+                )
+                for client in (TOOLS, java)
+            )
         except Unavailable as why:
             pytest.skip(str(why))
         engine = Engine(tmp_path_factory.mktemp("home")).start()
@@ -100,10 +106,16 @@ class Group(NamedTuple):
 
     def members(self, **more: object) -> list[Order]:
         """Two, which have divided the queues between them."""
-        started = [self.scene.member.order("consume", topic=self.topic, group=self.name, name=f"m{number}", **more)
-                   for number in range(2)]
-        until(lambda: sorted(member["queues"] or 0 for member in self.board()["members"].values()) == [2, 2]
-              and all(row["owner"] for row in self.board()["queues"].values()))
+        started = [
+            self.scene.member.order("consume", topic=self.topic, group=self.name, name=f"m{number}", **more)
+            for number in range(2)
+        ]
+        until(
+            lambda: (
+                sorted(member["queues"] or 0 for member in self.board()["members"].values()) == [2, 2]
+                and all(row["owner"] for row in self.board()["queues"].values())
+            )
+        )
         return started
 
     def slow_members(self) -> list[Order]:
@@ -133,10 +145,14 @@ class Group(NamedTuple):
         return self.scene.ask("plan-reset", group=self.name, topic=self.topic, **wish)
 
     def apply(self, shown: dict[str, Any], **wish: Any) -> int:
-        expected = [{"queue": row["queue"], "committed": row["committed"], "target": row["target"]}
-                    for row in shown["rows"] if row["selected"]]
-        return self.scene.act("ResetOffsets", group=self.name, topic=self.topic, confirm=self.name, expected=expected,
-                              **wish)
+        expected = [
+            {"queue": row["queue"], "committed": row["committed"], "target": row["target"]}
+            for row in shown["rows"]
+            if row["selected"]
+        ]
+        return self.scene.act(
+            "ResetOffsets", group=self.name, topic=self.topic, confirm=self.name, expected=expected, **wish
+        )
 
     def offsets(self) -> dict[str, int]:
         return {queue: offset for queue, (_, offset) in self.scene.progress(self.topic, self.name).items()}
@@ -203,7 +219,8 @@ def test_members_are_as_they_say_they_are(scene: Scene, group: Group) -> None:
     assert board["header"]["strategy"] == "AVG"
     assert board["header"]["listener"] == "concurrent"
     assert {queue: row["owner"] for queue, row in board["queues"].items()} == {
-        queue: row["assigned"] for queue, row in board["queues"].items()}
+        queue: row["assigned"] for queue, row in board["queues"].items()
+    }
     group.stop(members)
 
 
@@ -211,8 +228,7 @@ def test_locks_of_an_orderly_group_are_known_from_their_holders(scene: Scene, gr
     members = group.members(orderly="yes")
     [reading] = scene.port.read([f"locks/{SLUG}/{group.name}"]).result(WITHIN_S)
     assert isinstance(reading, Reading)
-    locks = {queue: row["lock"] for queue, row in reading.data["queues"].items()
-             if row["topic"] == group.topic}
+    locks = {queue: row["lock"] for queue, row in reading.data["queues"].items() if row["topic"] == group.topic}
     owners = {queue: row["owner"] for queue, row in group.board()["queues"].items()}
     assert {queue: lock and lock["holder"] for queue, lock in locks.items()} == owners
     assert all(lock["trusted_until_ms"] > reading.at_ms for lock in locks.values())
@@ -243,14 +259,17 @@ def test_online_the_preview_is_what_consumer_progress_shows(scene: Scene, group:
 
 
 WISHES: list[dict[str, Any]] = [
-    {"target": "earliest"}, {"target": "offset", "value": 2}, {"target": "shift", "value": -1},
+    {"target": "earliest"},
+    {"target": "offset", "value": 2},
+    {"target": "shift", "value": -1},
     {"target": "offset", "value": 3, "queues": ["broker-a:1", "broker-a:2"]},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("wish", WISHES, ids=["earliest", "offset", "shift", "two-queues"])
-def test_online_elsewhere_4_9_goes_offline_and_5_writes_it_down(scene: Scene, group: Group,
-                                                               wish: dict[str, Any]) -> None:
+def test_online_elsewhere_4_9_goes_offline_and_5_writes_it_down(
+    scene: Scene, group: Group, wish: dict[str, Any]
+) -> None:
     members = group.slow_members()
     shown = group.plan(method="online", **wish)
     if scene.is_4:
@@ -290,8 +309,9 @@ def test_messages_are_found_in_every_way(scene: Scene, group: Group) -> None:
     [by_key] = scene.ask("find-messages", topic=group.topic, key="the-key-0")["rows"]
     [by_unique] = scene.ask("find-messages", topic=group.topic, id=sent["msg_id"])["rows"]
     [by_id] = scene.ask("find-messages", id=by_key["msg_id"])["rows"]
-    [by_place] = scene.ask("find-messages", topic=group.topic, queue=f"broker-a:{by_key['queue_id']}",
-                           offset=int(by_key["queue_offset"]))["rows"]
+    [by_place] = scene.ask(
+        "find-messages", topic=group.topic, queue=f"broker-a:{by_key['queue_id']}", offset=int(by_key["queue_offset"])
+    )["rows"]
     assert {row["physical_offset"] for row in (by_key, by_unique, by_id, by_place)} == {by_key["physical_offset"]}
     times = scene.ask("find-messages", topic=group.topic, from_ms=group.middle_ms)
     assert len(times["rows"]) >= 13

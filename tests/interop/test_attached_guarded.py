@@ -47,17 +47,19 @@ class Scene(NamedTuple):
         return [row["committed"] for row in group["queues"] if row["topic"] == TOPIC]
 
 
-@pytest.fixture(scope="module", params=[
-    "ours", pytest.param(f"apache-{APACHE_4}", marks=pytest.mark.apache)])
+@pytest.fixture(scope="module", params=["ours", pytest.param(f"apache-{APACHE_4}", marks=pytest.mark.apache)])
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     certificate = write_certificate(tmp_path_factory.mktemp("tls") / "node.pem")
     with ExitStack() as ends:
         ends.enter_context(pytest.MonkeyPatch.context()).setenv("SSL_CERT_FILE", str(certificate))
         try:
             server = ends.enter_context(
-                our_server(accounts=ACCOUNTS, certificate=certificate) if request.param == "ours" else
-                apache_server(APACHE_4, properties={**PROPERTIES, "aclEnable": "true"}, accounts=ACCOUNTS,
-                              certificate=certificate))
+                our_server(accounts=ACCOUNTS, certificate=certificate)
+                if request.param == "ours"
+                else apache_server(
+                    APACHE_4, properties={**PROPERTIES, "aclEnable": "true"}, accounts=ACCOUNTS, certificate=certificate
+                )
+            )
         except Unavailable as why:
             pytest.skip(str(why))
         fill(server, certificate)
@@ -84,11 +86,22 @@ def test_with_its_keys_and_a_trusted_certificate_it_is_seen_and_a_group_goes_bac
     assert (row["state"], row["trouble"]) == ("live", None)
     until(lambda: None not in scene.offsets())  # its first answers may have come without them
     assert sum(map(int, scene.offsets())) == 20
-    plan = scene.port.ask("k.guarded", parse_question("plan-reset", {
-        "group": GROUP, "topic": TOPIC, "target": "earliest", "method": "offline"})).result(WITHIN_S)
+    plan = scene.port.ask(
+        "k.guarded",
+        parse_question("plan-reset", {"group": GROUP, "topic": TOPIC, "target": "earliest", "method": "offline"}),
+    ).result(WITHIN_S)
     expected = [{"queue": row["queue"], "committed": row["committed"], "target": row["target"]} for row in plan["rows"]]
-    action = parse_action({"action": "ResetOffsets", "group": GROUP, "topic": TOPIC, "target": "earliest",
-                           "method": "offline", "expected": expected, "confirm": GROUP})
+    action = parse_action(
+        {
+            "action": "ResetOffsets",
+            "group": GROUP,
+            "topic": TOPIC,
+            "target": "earliest",
+            "method": "offline",
+            "expected": expected,
+            "confirm": GROUP,
+        }
+    )
     scene.port.act("k.guarded", action, Actor("operator", "ada")).result(WITHIN_S)
     until(lambda: scene.offsets() == ["0", "0"])
 

@@ -70,8 +70,10 @@ def test_push_orderly(peer: Peer, names: Names) -> None:
 
 @pytest.mark.needs("broadcasting")
 def test_push_broadcasting(peer: Peer, names: Names) -> None:
-    both = [peer.order("consume", topic=names.topic, group=names.group, model="broadcasting", name=name)
-            for name in ("first", "second")]
+    both = [
+        peer.order("consume", topic=names.topic, group=names.group, model="broadcasting", name=name)
+        for name in ("first", "second")
+    ]
     for each in both:
         each.wait("started")
         each.listen(3)  # a new one begins at the end, once it knows where that is

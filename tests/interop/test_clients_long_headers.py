@@ -11,8 +11,10 @@ LONG = COUNT // EVERY
 ESCAPED = 12_000  # characters of a property, six bytes each in a JSON header
 TOO_LONG = 33_000  # more than 32,767
 MANY_TAGS = " || ".join(f"tag-{n:04}-xxxxxxxxx" for n in range(5_000)) + " || B"
-ILLEGAL = ("CODE: 13  DESC: the message is illegal, maybe msg body or properties length not matched. "
-           "msg body length limit 4194304B, msg properties length limit 32KB.")
+ILLEGAL = (
+    "CODE: 13  DESC: the message is illegal, maybe msg body or properties length not matched. "
+    "msg body length limit 4194304B, msg properties length limit 32KB."
+)
 
 
 @pytest.mark.needs("long headers", "async", "pull")
@@ -20,8 +22,18 @@ def test_a_thousand_sends_beside_long_headers(peer: Peer, server: Server, names:
     """A producer and a pull consumer with one connection between them."""
     assert len(MANY_TAGS) > 95_000
     peer.do("send", topic=names.topic, count=12, tags="A,B,C")  # one of each to each queue
-    order = peer.do("beside", topic=names.topic, group=names.group, name=names.group, count=COUNT, every=EVERY,
-                    escaped=ESCAPED, too_long=TOO_LONG, expression=MANY_TAGS, key="beside")
+    order = peer.do(
+        "beside",
+        topic=names.topic,
+        group=names.group,
+        name=names.group,
+        count=COUNT,
+        every=EVERY,
+        escaped=ESCAPED,
+        too_long=TOO_LONG,
+        expression=MANY_TAGS,
+        key="beside",
+    )
     assert [fact["status"] for fact in order.of("sent")] == ["SEND_OK"] * (COUNT + LONG)
     assert [ILLEGAL in fact["why"] for fact in order.of("refused")] == [True] * LONG
     assert [fact["status"] for fact in order.of("pulled")] == ["FOUND"] * LONG

@@ -22,8 +22,9 @@ OVERTAKEN = "25"  # SUBSCRIPTION_NOT_LATEST: pulls overtook the heartbeat, which
 
 
 @pytest.mark.needs("very many queues")
-def test_one_message_to_each_of_1500_queues(peer: Peer, server: Server, names: Names,
-                                            record_property: Callable[[str, object], None]) -> None:
+def test_one_message_to_each_of_1500_queues(
+    peer: Peer, server: Server, names: Names, record_property: Callable[[str, object], None]
+) -> None:
     logged = len(peer.client_log())
     server.create_topic(names.topic, queues=QUEUES)
     consuming = peer.order("consume", topic=names.topic, group=names.group, heartbeat_ms=HEARTBEAT_MS)

@@ -63,8 +63,9 @@ def test_killed_member_is_replaced(peer: Peer, client: Client, names: Names, sta
 
 
 @pytest.mark.needs("members", "orderly")
-def test_killed_member_keeps_its_queues_for_a_minute(peer: Peer, client: Client, names: Names, start: Start,
-                                                     record_property: Callable[[str, object], None]) -> None:
+def test_killed_member_keeps_its_queues_for_a_minute(
+    peer: Peer, client: Client, names: Names, start: Start, record_property: Callable[[str, object], None]
+) -> None:
     """Apache: its locks outlive it by 60 s, and who is left asks every 20 s: 60 s after the kill (spec observed 2)."""
     sending = peer.order("send", topic=names.topic, count=100_000, every_ms=100)
     left = peer.order("consume", topic=names.topic, group=names.group, name="left", orderly=1)

@@ -71,7 +71,8 @@ def lite_pull(peer: Peer, server: Server, names: Names, *, mode: str) -> None:
 @pytest.mark.needs("lite")
 def test_lite_pull_seeks(peer: Peer, names: Names) -> None:
     peer.do("send", topic=names.topic, count=COUNT)
-    order = peer.do("lite", topic=names.topic, group=names.group, mode="assign", count=COUNT, seek=1, again=COUNT - 4,
-                    patience_s=70)
+    order = peer.do(
+        "lite", topic=names.topic, group=names.group, mode="assign", count=COUNT, seek=1, again=COUNT - 4, patience_s=70
+    )
     assert sorted(fact["offset"] for fact in order.of("received")[:COUNT]) == sorted([0, 1, 2] * 4)
     assert sorted(fact["offset"] for fact in order.of("received")[COUNT:]) == sorted([1, 2] * 4)

@@ -36,10 +36,12 @@ def test_query_by_id(peer: Peer, names: Names) -> None:
 def test_query_by_offset(peer: Peer, server: Server, names: Names) -> None:
     peer.do("send", topic=names.topic, count=8)
     wanted = next(record for record in server.records(names.topic) if record.body == b"body 6")
-    order = peer.do("pull", group=names.group, topic=names.topic, broker="broker-a", queue=wanted.queue_id,
-                    at=wanted.queue_offset)
+    order = peer.do(
+        "pull", group=names.group, topic=names.topic, broker="broker-a", queue=wanted.queue_id, at=wanted.queue_offset
+    )
     assert [(fact["body"], fact["queue"], fact["offset"]) for fact in order.of("received")] == [
-        ("body 6", wanted.queue_id, wanted.queue_offset)]
+        ("body 6", wanted.queue_id, wanted.queue_offset)
+    ]
 
 
 @pytest.mark.needs("offset-by-time")
@@ -49,8 +51,9 @@ def test_offsets_by_time_and_ends(peer: Peer, server: Server, names: Names) -> N
     [queue] = [[record for record in records if record.queue_id == 1]]
 
     def by_time(time_ms: int) -> int:
-        order = peer.do("query", group=names.group, topic=names.topic, by="time", broker="broker-a", queue=1,
-                        text=time_ms)
+        order = peer.do(
+            "query", group=names.group, topic=names.topic, by="time", broker="broker-a", queue=1, text=time_ms
+        )
         return int(order.of("offset")[0]["offset"])
 
     same = [record.queue_offset for record in queue if record.stored == queue[0].stored]
@@ -59,5 +62,6 @@ def test_offsets_by_time_and_ends(peer: Peer, server: Server, names: Names) -> N
     assert by_time(queue[-1].stored + 60_000) == queue[-1].queue_offset  # the last one, not the end
     ends = peer.do("query", group=names.group, topic=names.topic, by="ends").of("ends")
     assert {fact["queue"]: (fact["min"], fact["max"]) for fact in ends} == {
-        number: (0, sum(record.queue_id == number for record in records)) for number in range(4)}
+        number: (0, sum(record.queue_id == number for record in records)) for number in range(4)
+    }
     assert ends[1]["earliest_ms"] == queue[0].stored

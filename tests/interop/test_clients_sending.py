@@ -126,8 +126,15 @@ def received_of_unknown(peer: Peer, names: Names, later: str) -> list[str]:
     """The bodies that came of a send whose transaction is first unknown, and `later` when the broker asks."""
     consuming = peer.order("consume", topic=names.topic, group=names.group)
     consuming.wait("started")
-    order = peer.do("transact", topic=names.topic, group=f"{names.group}-p", first="unknown", later=later,
-                    body=f"{later} ", patience_s=70)
+    order = peer.do(
+        "transact",
+        topic=names.topic,
+        group=f"{names.group}-p",
+        first="unknown",
+        later=later,
+        body=f"{later} ",
+        patience_s=70,
+    )
     [sent], checked = order.of("sent"), order.of("checked")[0]
     assert (checked["topic"], checked["body"], checked["transaction"]) == (names.topic, f"{later} 0", sent["msg_id"])
     consuming.listen(3)
@@ -146,8 +153,9 @@ def test_compressed_body(peer: Peer, server: Server, names: Names) -> None:
 
 @pytest.mark.needs("large", "push")
 def test_body_of_four_mebibytes(peer: Peer, server: Server, names: Names) -> None:
-    peer.do("send", topic=names.topic, size=LARGE_BYTES, fill="random", compress_over=2 * LARGE_BYTES,
-            timeout_ms=20_000)
+    peer.do(
+        "send", topic=names.topic, size=LARGE_BYTES, fill="random", compress_over=2 * LARGE_BYTES, timeout_ms=20_000
+    )
     [received] = peer.order("consume", topic=names.topic, group=names.group).wait("received")
     [record] = server.records(names.topic)
     assert record.sys_flag & 1 == 0

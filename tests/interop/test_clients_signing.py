@@ -34,8 +34,16 @@ def topic(guarded: Server, client: Client) -> str:
 
 def create_topic(server: Server, name: str) -> str:
     """With a signature written here from the description alone."""
-    ext = {"topic": name, "defaultTopic": "TBW102", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6",
-           "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false"}
+    ext = {
+        "topic": name,
+        "defaultTopic": "TBW102",
+        "readQueueNums": "1",
+        "writeQueueNums": "1",
+        "perm": "6",
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": "0",
+        "order": "false",
+    }
     assert server.ask(17, ext)["code"] == 1, "unsigned"
     ext["AccessKey"] = HOST[0]
     text = "".join(ext[key] for key in sorted(ext)).encode()
@@ -47,8 +55,9 @@ def create_topic(server: Server, name: str) -> str:
 @pytest.mark.needs("sync", "push")
 def test_access_keys(peer: Peer, guarded: Server, topic: str) -> None:
     def send(access_key: str, secret_key: str) -> int:
-        order = peer.do("send", namesrv=guarded.namesrv, topic=topic, count=2, access_key=access_key,
-                        secret_key=secret_key)
+        order = peer.do(
+            "send", namesrv=guarded.namesrv, topic=topic, count=2, access_key=access_key, secret_key=secret_key
+        )
         return len(order.of("sent"))
 
     assert send(*HOST) == 2
@@ -58,9 +67,11 @@ def test_access_keys(peer: Peer, guarded: Server, topic: str) -> None:
     with pytest.raises(PeerFailed):
         send("nobodys-key", HOST[1])
     assert len(guarded.records(topic)) == 4
-    guest = peer.order("consume", namesrv=guarded.namesrv, topic=topic, group="guests", access_key=GUEST[0],
-                       secret_key=GUEST[1])
-    host = peer.order("consume", namesrv=guarded.namesrv, topic=topic, group="hosts", access_key=HOST[0],
-                      secret_key=HOST[1])
+    guest = peer.order(
+        "consume", namesrv=guarded.namesrv, topic=topic, group="guests", access_key=GUEST[0], secret_key=GUEST[1]
+    )
+    host = peer.order(
+        "consume", namesrv=guarded.namesrv, topic=topic, group="hosts", access_key=HOST[0], secret_key=HOST[1]
+    )
     assert {fact["offset"] for fact in host.wait("received", 4)} == {0, 1, 2, 3}
     assert guest.of("received") == []

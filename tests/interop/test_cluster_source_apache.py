@@ -60,8 +60,13 @@ def sent(server: Server, topic: str, counts: list[int], *, body: bytes = b"") ->
         for queue_id, count in enumerate(counts):
             queue = MessageQueue(topic, "broker-a", queue_id)
             for begin in range(0, count, AT_ONCE):
-                producer.send_batch([Message.make(topic, body or b"body %d" % offset, keys=f"k{offset}", tags="red")
-                                     for offset in range(begin, min(count, begin + AT_ONCE))], queue=queue)
+                producer.send_batch(
+                    [
+                        Message.make(topic, body or b"body %d" % offset, keys=f"k{offset}", tags="red")
+                        for offset in range(begin, min(count, begin + AT_ONCE))
+                    ],
+                    queue=queue,
+                )
             until(lambda queue=queue, count=count: cluster.admin.offsets.largest(server.broker, queue) == count)
 
 
@@ -93,8 +98,13 @@ def test_offsets_and_times_say_where_reading_begins(server: Server) -> None:
         expected = [row["queueOffset"] for row in rows if row["storeTimestamp"] >= at_ms]
         assert [row["queueOffset"] for row in read(server, topic, startingTimestamp=str(at_ms))] == expected
     assert read(server, topic, startingTimestamp=str(times[19] + 1)) == []
-    part = read(server, topic, startingOffsets=f'{{"{topic}": {{"broker-a:0": 5}}}}',
-                endingOffsets=f'{{"{topic}": {{"broker-a:0": 9}}}}', minPartitions="3")
+    part = read(
+        server,
+        topic,
+        startingOffsets=f'{{"{topic}": {{"broker-a:0": 5}}}}',
+        endingOffsets=f'{{"{topic}": {{"broker-a:0": 9}}}}',
+        minPartitions="3",
+    )
     assert [row["body"] for row in part] == [b"5", b"6", b"7", b"8"]
 
 
@@ -113,7 +123,8 @@ def test_a_pattern_finds_no_topics_of_the_system_and_reading_leaves_nothing_behi
 
 @pytest.mark.wide
 def test_a_hundred_thousand_messages_are_read_once_each_by_a_batch_and_by_a_stream_killed_five_times(
-        server: Server, tmp_path: Path) -> None:
+    server: Server, tmp_path: Path
+) -> None:
     topic = server.create_topic("source-many", queues=QUEUES)
     counts = [MANY // 2, MANY // 4, MANY // 8, MANY // 8]
     sent(server, topic, counts, body=bytes(100))
@@ -126,13 +137,19 @@ def test_a_hundred_thousand_messages_are_read_once_each_by_a_batch_and_by_a_stre
         goal = len(list(planned.glob("[0-9]*"))) + 1 + chance.below(2)
         with streams(tmp_path) as reader:
             reader.order(how="follow", **stream)
-            until_within(lambda goal=goal, reader=reader: len(list(planned.glob("[0-9]*"))) >= goal
-                         or reader.process.poll() is not None, within_s=WITHIN_S)
+            until_within(
+                lambda goal=goal, reader=reader: (
+                    len(list(planned.glob("[0-9]*"))) >= goal or reader.process.poll() is not None
+                ),
+                within_s=WITHIN_S,
+            )
             if chance.random() < 0.5:
                 reader.wait_for(goal)  # else it is killed while it reads
             reader.kill()
     with streams(tmp_path) as reader:
-        for rows in (reader.ask(how="now", **stream)["rows"],
-                     reader.ask(how="once", **source, minPartitions="8")["rows"]):
+        for rows in (
+            reader.ask(how="now", **stream)["rows"],
+            reader.ask(how="once", **source, minPartitions="8")["rows"],
+        ):
             assert len(rows) == MANY
             assert {(row[0], row[1]) for row in rows} == everything

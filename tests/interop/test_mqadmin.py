@@ -45,6 +45,7 @@ def scene(request: pytest.FixtureRequest, server: Server, start: Start) -> Itera
     word = f"{request.module.__name__.rpartition('.')[2]}-{tools.name.replace('.', '_')}"
     topic, group, senders = f"admin-topic-{word}", f"admin-group-{word}", f"admin-senders-{word}"
     with start(tools) as peer:
+
         def run(line: str) -> str:
             said = printed(peer, line)
             assert not re.search(r"\w+Exception: |\bCODE: |not exist\.", said), f"{line}\n{said}"
@@ -177,7 +178,8 @@ def test_query_message_by_unique_key(scene: Scene) -> None:
 def test_query_message_by_key(scene: Scene) -> None:
     wanted = scene.sent[2]
     assert scene.rows(f"queryMsgByKey -t {scene.topic} -k k2") == [
-        [wanted["msg_id"], str(wanted["queue"]), str(wanted["offset"])]]
+        [wanted["msg_id"], str(wanted["queue"]), str(wanted["offset"])]
+    ]
 
 
 def test_query_message_by_offset(scene: Scene) -> None:
@@ -192,8 +194,13 @@ def the_message(said: str) -> dict[str, str]:
 
 
 def place(scene: Scene, sent: Fact) -> dict[str, str]:
-    return {"Topic": scene.topic, "Tags": "A", "Keys": f"k{sent['number']}", "Queue ID": str(sent["queue"]),
-            "Queue Offset": str(sent["offset"])}
+    return {
+        "Topic": scene.topic,
+        "Tags": "A",
+        "Keys": f"k{sent['number']}",
+        "Queue ID": str(sent["queue"]),
+        "Queue Offset": str(sent["offset"]),
+    }
 
 
 def test_print_messages(scene: Scene) -> None:

@@ -48,8 +48,11 @@ def test_name_server_config(scene: Scene) -> None:
 
 def test_exported_files(scene: Scene, broker: str) -> None:
     home = scene.peer.log.parent
-    for command in (f"exportMetadata -b {broker} -t", f"exportMetadata -b {broker} -g",
-                    "exportConfigs -c DefaultCluster"):
+    for command in (
+        f"exportMetadata -b {broker} -t",
+        f"exportMetadata -b {broker} -g",
+        "exportConfigs -c DefaultCluster",
+    ):
         assert "success" in scene.run(f"{command} -f .")
     topics = exported(home, "topic.json")["topicConfigTable"]
     assert topics[scene.topic]["writeQueueNums"] == 4
@@ -73,8 +76,10 @@ def test_exported_metrics(scene: Scene) -> None:
     metrics = exported(scene.peer.log.parent, "metrics.json")
     broker, total = metrics["evaluateReport"]["broker-a"], metrics["totalData"]
     assert {name: set(part) for name, part in broker.items()} == {
-        "runtimeEnv": {"cpuNum", "totalMemKBytes"}, "runtimeVersion": {"rocketmqVersion", "clientInfo"},
-        "runtimeQuota": {"diskRatio", "tps", "oneDayNum", "messageAverageSize", "topicSize", "groupSize"}}
+        "runtimeEnv": {"cpuNum", "totalMemKBytes"},
+        "runtimeVersion": {"rocketmqVersion", "clientInfo"},
+        "runtimeQuota": {"diskRatio", "tps", "oneDayNum", "messageAverageSize", "topicSize", "groupSize"},
+    }
     quota = broker["runtimeQuota"]
     assert set(quota["diskRatio"]) == {"commitLogDiskRatio", "consumeQueueDiskRatio"}
     assert set(quota["tps"]) == {"normalInTps", "normalOutTps", "transInTps", "scheduleInTps"}
@@ -138,8 +143,9 @@ def test_send_status(scene: Scene) -> None:
 
 def test_broker_consume_stats(scene: Scene, broker: str) -> None:
     rows = [row for row in scene.rows(f"brokerConsumeStats -b {broker} -t 20000") if row[0] == scene.topic]
-    assert [row[:6] for row in rows] == [[scene.topic, scene.group, "broker-a", str(queue), "2", "2"]
-                                         for queue in range(4)]
+    assert [row[:6] for row in rows] == [
+        [scene.topic, scene.group, "broker-a", str(queue), "2", "2"] for queue in range(4)
+    ]
 
 
 def test_producers_of_a_broker(scene: Scene, broker: str) -> None:

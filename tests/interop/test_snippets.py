@@ -47,10 +47,15 @@ import (
 func main() {{
 {code}}}
 """
-GO_IMPORTS = {"context": "context", "fmt": "fmt", "os": "os", "rocketmq": "github.com/apache/rocketmq-client-go/v2",
-              "consumer": "github.com/apache/rocketmq-client-go/v2/consumer",
-              "primitive": "github.com/apache/rocketmq-client-go/v2/primitive",
-              "producer": "github.com/apache/rocketmq-client-go/v2/producer"}
+GO_IMPORTS = {
+    "context": "context",
+    "fmt": "fmt",
+    "os": "os",
+    "rocketmq": "github.com/apache/rocketmq-client-go/v2",
+    "consumer": "github.com/apache/rocketmq-client-go/v2/consumer",
+    "primitive": "github.com/apache/rocketmq-client-go/v2/primitive",
+    "producer": "github.com/apache/rocketmq-client-go/v2/producer",
+}
 
 
 def java(code: str, home: Path) -> list[str]:
@@ -67,8 +72,9 @@ def python(code: str, home: Path) -> list[str]:
 def go(code: str, home: Path) -> list[str]:
     not_java.go()
     used = [path for name, path in GO_IMPORTS.items() if f"{name}." in code]
-    (home / "main.go").write_text(GO.format(imports="\n".join(f'\t"{path}"' for path in used),
-                                            code=textwrap.indent(code, "\t")))
+    (home / "main.go").write_text(
+        GO.format(imports="\n".join(f'\t"{path}"' for path in used), code=textwrap.indent(code, "\t"))
+    )
     for name in ("go.mod", "go.sum"):
         shutil.copy(not_java.HERE / "go" / name, home)
     run(["go", "build", "-mod=mod", "-o", "snippet", "."], home)
@@ -89,8 +95,12 @@ class Way(NamedTuple):
     read: bytes
 
 
-WAYS = [Way("Java", java, b"body=[104, 101, 108, 108, 111]"), Way("Python", python, b"b'hello'"),
-        Way("Go", go, b"body=hello"), Way("Node", node, b"\nhello\n")]
+WAYS = [
+    Way("Java", java, b"body=[104, 101, 108, 108, 111]"),
+    Way("Python", python, b"b'hello'"),
+    Way("Go", go, b"body=hello"),
+    Way("Node", node, b"\nhello\n"),
+]
 
 
 @pytest.fixture(scope="module", params=["unsigned", "signed"])
@@ -121,8 +131,9 @@ def test_the_lines_of_the_connect_page(way: Way, server: Server, keys: tuple[str
         pytest.skip(f"{way.language}: {why}")
     said = tmp_path / "said"
     with said.open("wb") as out:
-        program = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path,
-                                   env={**os.environ, SECRET: keys[1] if keys else ""})
+        program = subprocess.Popen(
+            command, stdout=out, stderr=out, cwd=tmp_path, env={**os.environ, SECRET: keys[1] if keys else ""}
+        )
         try:
             end_s = time.monotonic() + WITHIN_S
             while way.read not in said.read_bytes():

@@ -33,7 +33,7 @@ from tests.interop.exchange_stage import (
     served,
     stored_offsets,
     until,
-)  # fmt: skip
+)
 from tests.interop.servers import APACHE_4, APACHE_5, Server, apache_server, log_records, our_server
 from tests.interop.wire_line import Line, line_to
 
@@ -154,24 +154,35 @@ def goes_on(line: Line, root: Path, client_id: str, *, killed: bool) -> None:
         asked = line.hear(CHECK)
         half = Record(asked.body, 0)
         assert (half.topic, half.properties["PGROUP"]) == (PAID, PAYERS)
-        line.tell(37, {"producerGroup": PAYERS, "tranStateTableOffset": asked.ext["tranStateTableOffset"],
-                       "commitLogOffset": asked.ext["commitLogOffset"], "commitOrRollback": COMMIT,
-                       "fromTransactionCheck": "true", "msgId": asked.ext["msgId"],
-                       "transactionId": asked.ext["transactionId"]})
+        line.tell(
+            37,
+            {
+                "producerGroup": PAYERS,
+                "tranStateTableOffset": asked.ext["tranStateTableOffset"],
+                "commitLogOffset": asked.ext["commitLogOffset"],
+                "commitOrRollback": COMMIT,
+                "fromTransactionCheck": "true",
+                "msgId": asked.ext["msgId"],
+                "transactionId": asked.ext["transactionId"],
+            },
+        )
         wanted.discard(half.body)
     until(lambda: {Record(raw, 0).body for raw in records_of(line, PAID, 2)} >= open_bodies)
     due = [record for record in log_records(root / "commitlog") if record.topic == DELAYED and record.queue_id < 2]
     until(lambda: arrived(root) >= len(due))
     assert killed or arrived(root) == len(due)  # who was killed may not have noted what it had delivered
     assert {record.body for record in log_records(root / "commitlog") if record.topic == DEAD}
-    assert all(record.properties["RETRY_TOPIC"] == PLAIN for record in log_records(root / "commitlog")
-               if record.topic == RETRY)
+    assert all(
+        record.properties["RETRY_TOPIC"] == PLAIN for record in log_records(root / "commitlog") if record.topic == RETRY
+    )
 
 
 def arrived(root: Path) -> int:
     """Delayed messages of the two first levels that came where they belong."""
-    return sum(record.topic in (LATER, RETRY) and record.properties.get("DELAY") in ("1", "2")
-               for record in log_records(root / "commitlog"))
+    return sum(
+        record.topic in (LATER, RETRY) and record.properties.get("DELAY") in ("1", "2")
+        for record in log_records(root / "commitlog")
+    )
 
 
 def wrong_with(root: Path) -> list[str]:

@@ -63,9 +63,17 @@ class Line:
 
     def _say(self, code: int, ext: Mapping[str, object], body: bytes, flag: int) -> int:
         opaque = next(self._opaque)
-        header = json.dumps({"code": code, "extFields": {key: str(value) for key, value in ext.items()}, "flag": flag,
-                             "language": "JAVA", "opaque": opaque, "serializeTypeCurrentRPC": "JSON",
-                             "version": 409}).encode()
+        header = json.dumps(
+            {
+                "code": code,
+                "extFields": {key: str(value) for key, value in ext.items()},
+                "flag": flag,
+                "language": "JAVA",
+                "opaque": opaque,
+                "serializeTypeCurrentRPC": "JSON",
+                "version": 409,
+            }
+        ).encode()
         self._connection.sendall(struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body)
         return opaque
 
@@ -79,6 +87,8 @@ class Line:
 @contextmanager
 def line_to(address: str) -> Iterator[Line]:
     ip, _, port = address.rpartition(":")
-    with (socket.create_connection((ip, int(port)), timeout=PATIENCE_S) as connection,
-          connection.makefile("rb") as stream):
+    with (
+        socket.create_connection((ip, int(port)), timeout=PATIENCE_S) as connection,
+        connection.makefile("rb") as stream,
+    ):
         yield Line(connection, stream)

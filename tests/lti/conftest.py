@@ -41,8 +41,14 @@ def lms(monkeypatch: pytest.MonkeyPatch) -> Lms:
 @pytest.fixture
 def platform(db: None) -> LtiPlatform:
     return LtiPlatform.objects.create(
-        name="School", issuer=ISSUER, client_id=CLIENT, auth_url=f"{ISSUER}/auth", token_url=f"{ISSUER}/token",
-        key_set_url=f"{ISSUER}/jwks", deployments=[DEPLOYMENT])
+        name="School",
+        issuer=ISSUER,
+        client_id=CLIENT,
+        auth_url=f"{ISSUER}/auth",
+        token_url=f"{ISSUER}/token",
+        key_set_url=f"{ISSUER}/jwks",
+        deployments=[DEPLOYMENT],
+    )
 
 
 @pytest.fixture

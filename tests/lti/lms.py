@@ -41,10 +41,10 @@ DEEP_LINK_RETURN = f"{ISSUER}/deep-links"
 
 def key_pair() -> tuple[str, str]:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                                serialization.NoEncryption())
-    public = key.public_key().public_bytes(serialization.Encoding.PEM,
-                                           serialization.PublicFormat.SubjectPublicKeyInfo)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private.decode(), public.decode()
 
 
@@ -115,8 +115,9 @@ class Lms(BaseAdapter):
 
     # What a browser does ------------------------------------------------------------------------------------------
 
-    def open(self, browser: Client, user: str = "42", roles: tuple[str, ...] = (LEARNER,), *, deep: bool = False,
-             **more: Any) -> Any:
+    def open(
+        self, browser: Client, user: str = "42", roles: tuple[str, ...] = (LEARNER,), *, deep: bool = False, **more: Any
+    ) -> Any:
         """From the click in the LMS to the tool's answer to the launch; the token is as `token` makes it."""
         return self.post(browser, *self.authorized(browser, user, roles, deep=deep, **more))
 
@@ -132,8 +133,9 @@ class Lms(BaseAdapter):
         assert answer["Location"].startswith(f"{ISSUER}/auth?")
         return {name: values[0] for name, values in parse_qs(urlsplit(answer["Location"]).query).items()}
 
-    def authorized(self, browser: Client, user: str = "42", roles: tuple[str, ...] = (LEARNER,), *, deep: bool = False,
-                   **more: Any) -> tuple[str, str]:
+    def authorized(
+        self, browser: Client, user: str = "42", roles: tuple[str, ...] = (LEARNER,), *, deep: bool = False, **more: Any
+    ) -> tuple[str, str]:
         """State and token, as the LMS hands them to the browser."""
         asked = self.begun(browser, user, deep=deep)
         launch = Launch(DjangoRequest(RequestFactory().get("/auth", asked)), self.conf)
@@ -153,8 +155,14 @@ class Lms(BaseAdapter):
     def post(self, browser: Client, state: str, token: str) -> Any:
         return browser.post("/lti/launch/", {"state": state, "id_token": token})
 
-    def forged(self, token: str, key: str = PRIVATE, headers: dict[str, Any] | None = None, algorithm: str = "RS256",
-               **claims: Any) -> str:
+    def forged(
+        self,
+        token: str,
+        key: str = PRIVATE,
+        headers: dict[str, Any] | None = None,
+        algorithm: str = "RS256",
+        **claims: Any,
+    ) -> str:
         """The token with other claims (None: without), signed again."""
         body = jwt.decode(token, options={"verify_signature": False}) | claims
         kid = jwt.get_unverified_header(token)["kid"]
@@ -170,8 +178,14 @@ class Lms(BaseAdapter):
             raise requests.exceptions.ConnectTimeout("lost")
         parts = urlsplit(str(request.url))
         body = request.body or b""
-        asked = RequestFactory().generic(str(request.method), parts.path, body, request.headers.get("Content-Type", ""),
-                                         QUERY_STRING=parts.query, headers=dict(request.headers))
+        asked = RequestFactory().generic(
+            str(request.method),
+            parts.path,
+            body,
+            request.headers.get("Content-Type", ""),
+            QUERY_STRING=parts.query,
+            headers=dict(request.headers),
+        )
         return self._answer(request, self._handled(asked, parts.path))
 
     def close(self) -> None:
@@ -188,10 +202,15 @@ class Lms(BaseAdapter):
             return wrap_json_resp(Response(self.configuration, 200, ""))
         if path == "/registrations":
             self.registered.append({"authorization": request.headers.get("Authorization"), **json.loads(request.body)})
-            tool = {**self.registered[-1]["https://purl.imsglobal.org/spec/lti-tool-configuration"],
-                    "deployment_id": "deployment-9"}
-            return wrap_json_resp(Response({"client_id": "client-9",
-                                            "https://purl.imsglobal.org/spec/lti-tool-configuration": tool}, 201, ""))
+            tool = {
+                **self.registered[-1]["https://purl.imsglobal.org/spec/lti-tool-configuration"],
+                "deployment_id": "deployment-9",
+            }
+            return wrap_json_resp(
+                Response(
+                    {"client_id": "client-9", "https://purl.imsglobal.org/spec/lti-tool-configuration": tool}, 201, ""
+                )
+            )
         try:
             if path.endswith("/scores"):
                 grades = Grades(DjangoRequest(request), self.conf, f"{ISSUER}/lineitems", LINE_ITEM)

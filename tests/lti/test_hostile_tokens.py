@@ -50,14 +50,23 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     "another audience": (lambda lms, token: lms.forged(token, aud="another"), 403, "not registered"),
     "no audience": (lambda lms, token: lms.forged(token, aud=None), 403, "not registered"),
     "our audience among others, made for another": (
-        lambda lms, token: lms.forged(token, aud=[CLIENT, "other"], azp="other"), 403, "not registered"),
+        lambda lms, token: lms.forged(token, aud=[CLIENT, "other"], azp="other"),
+        403,
+        "not registered",
+    ),
     "our audience among others, made for no one": (
-        lambda lms, token: lms.forged(token, aud=[CLIENT, "other"], azp=None), 403, "not registered"),
+        lambda lms, token: lms.forged(token, aud=[CLIENT, "other"], azp=None),
+        403,
+        "not registered",
+    ),
     "another issuer": (lambda lms, token: lms.forged(token, iss="https://other.example"), 403, "not registered"),
     "no issuer": (lambda lms, token: lms.forged(token, iss=None), 403, "not registered"),
     "an issuer that is a list": (lambda lms, token: lms.forged(token, iss=[ISSUER]), 403, "not registered"),
     "an unknown deployment": (
-        lambda lms, token: lms.forged(token, **{f"{CLAIM}deployment_id": "2"}), 403, "deployment"),
+        lambda lms, token: lms.forged(token, **{f"{CLAIM}deployment_id": "2"}),
+        403,
+        "deployment",
+    ),
     "no deployment": (lambda lms, token: lms.forged(token, **{f"{CLAIM}deployment_id": None}), 403, "deployment"),
     "expired": (lambda lms, token: lms.forged(token, exp=past(60), iat=past(360)), 403, "out of date"),
     "without an end": (lambda lms, token: lms.forged(token, exp=None), 403, "out of date"),
@@ -70,8 +79,12 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     "another key": (lambda lms, token: lms.forged(token, key_pair()[0]), 403, "signature"),
     "an unknown key id": (lambda lms, token: lms.forged(token, headers={"kid": "x"}), 403, "signature"),
     "its own key in the header": (
-        lambda lms, token: lms.forged(token, key_pair()[0], headers={"jwk": {"kty": "RSA"}, "jku": "https://x.example"}),
-        403, "signature"),
+        lambda lms, token: lms.forged(
+            token, key_pair()[0], headers={"jwk": {"kty": "RSA"}, "jku": "https://x.example"}
+        ),
+        403,
+        "signature",
+    ),
     "a changed body": (with_a_changed_body, 403, "signature"),
     "no signature": (lambda lms, token: token.rsplit(".", 1)[0] + ".", 403, "signature"),
     "another version": (lambda lms, token: lms.forged(token, **{f"{CLAIM}version": "1.1"}), 400, "not known"),
@@ -88,8 +101,11 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     "no JSON": (lambda lms, token: "a.b.c", 400, "no launch"),
     "JSON of another shape": (lambda lms, token: "W10.W10.W10", 400, ""),
     "a body deeper than anything": (
-        lambda lms, token: "e30." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".x", 400, "no launch"),
-}  # fmt: skip
+        lambda lms, token: "e30." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".x",
+        400,
+        "no launch",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -165,8 +181,14 @@ def test_the_token_of_one_platform_does_not_answer_to_a_launch_of_another(lms: L
     browser = Client()
     state, token = lms.authorized(browser)
     other = LtiPlatform.objects.create(
-        name="Other", issuer="https://other.example", client_id="o", auth_url=f"{ISSUER}/auth",
-        token_url=f"{ISSUER}/token", key_set_url=f"{ISSUER}/jwks", deployments=["deployment-1"])
+        name="Other",
+        issuer="https://other.example",
+        client_id="o",
+        auth_url=f"{ISSUER}/auth",
+        token_url=f"{ISSUER}/token",
+        key_set_url=f"{ISSUER}/jwks",
+        deployments=["deployment-1"],
+    )
     assert lms.post(browser, state, lms.forged(token, iss=other.issuer, aud="o", azp="o")).status_code == 403
 
 
@@ -202,11 +224,18 @@ def test_keys_are_fetched_once_and_again_for_a_new_one_but_not_for_each_made_up_
     assert lms.asked.count(f"{ISSUER}/jwks") == 2
 
 
-@pytest.mark.parametrize("given", [
-    {}, {"iss": ISSUER}, {"iss": "https://other.example", "login_hint": "1"}, {"login_hint": "1"},
-    {"iss": ISSUER, "login_hint": "1", "client_id": "another"}, {"iss": ISSUER, "login_hint": "1" * 5000},
-    {"iss": "\x00", "login_hint": "1"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"iss": ISSUER},
+        {"iss": "https://other.example", "login_hint": "1"},
+        {"login_hint": "1"},
+        {"iss": ISSUER, "login_hint": "1", "client_id": "another"},
+        {"iss": ISSUER, "login_hint": "1" * 5000},
+        {"iss": "\x00", "login_hint": "1"},
+    ],
+)
 def test_a_login_that_is_none_is_refused(lms: Lms, platform: LtiPlatform, given: dict[str, str]) -> None:
     for answer in (Client().get("/lti/login/", given), Client().post("/lti/login/", given)):
         assert answer.status_code in (400, 403)

@@ -17,9 +17,14 @@ from tests.web.courses import LAB
 pytestmark = pytest.mark.django_db
 LTI = "https://purl.imsglobal.org/spec/lti-platform-configuration"
 TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
-CONFIGURATION = {"issuer": ISSUER, "authorization_endpoint": f"{ISSUER}/auth", "token_endpoint": f"{ISSUER}/token",
-                 "jwks_uri": f"{ISSUER}/jwks", "registration_endpoint": f"{ISSUER}/registrations",
-                 LTI: {"product_family_code": "moodle"}}  # fmt: skip
+CONFIGURATION = {
+    "issuer": ISSUER,
+    "authorization_endpoint": f"{ISSUER}/auth",
+    "token_endpoint": f"{ISSUER}/token",
+    "jwks_uri": f"{ISSUER}/jwks",
+    "registration_endpoint": f"{ISSUER}/registrations",
+    LTI: {"product_family_code": "moodle"},
+}
 
 
 @pytest.fixture
@@ -74,13 +79,23 @@ def test_links_are_made_by_accounts_and_not_without_number(lms: Lms, teacher: Cl
     assert answers == [200] * 5 + [429] * 2
 
 
-@pytest.mark.parametrize("changed", [
-    {"issuer": "https://other.example"}, {"issuer": "http://lms.example"}, {"issuer": "lms.example"},
-    {"registration_endpoint": "https://169.254.169.254/"}, {"token_endpoint": "http://lms.example/token"},
-    {"jwks_uri": "file:///etc/passwd"}, {"authorization_endpoint": "javascript:alert(1)"},
-    {"jwks_uri": "https://user:password@lms.example/"}, {"token_endpoint": 7}, {"issuer": None}, {LTI: None},
-    {"jwks_uri": "https://lms.example/" + "x" * 600},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"issuer": "https://other.example"},
+        {"issuer": "http://lms.example"},
+        {"issuer": "lms.example"},
+        {"registration_endpoint": "https://169.254.169.254/"},
+        {"token_endpoint": "http://lms.example/token"},
+        {"jwks_uri": "file:///etc/passwd"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"jwks_uri": "https://user:password@lms.example/"},
+        {"token_endpoint": 7},
+        {"issuer": None},
+        {LTI: None},
+        {"jwks_uri": "https://lms.example/" + "x" * 600},
+    ],
+)
 def test_an_odd_configuration_registers_nothing(lms: Lms, link: str, changed: dict[str, Any]) -> None:
     lms.configuration |= changed
     assert opened(Client(), link).status_code in (422, 502)
@@ -88,10 +103,20 @@ def test_an_odd_configuration_registers_nothing(lms: Lms, link: str, changed: di
     assert all(url.startswith(ISSUER) for url in lms.asked)
 
 
-@pytest.mark.parametrize("address", [
-    "http://lms.example/configuration", "https://lms.example@evil.example/", "ftp://x", "https://", "//x", "https://[::1",
-    "https://x:99999/", "https://a b/", "https://ü.example/",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://lms.example/configuration",
+        "https://lms.example@evil.example/",
+        "ftp://x",
+        "https://",
+        "//x",
+        "https://[::1",
+        "https://x:99999/",
+        "https://a b/",
+        "https://ü.example/",
+    ],
+)
 def test_an_odd_address_is_not_asked(lms: Lms, link: str, address: str) -> None:
     assert opened(Client(), link, address).status_code in (422, 502)
     assert all("evil" in url for url in lms.asked), "what looks like another host is that host"
@@ -100,8 +125,10 @@ def test_an_odd_address_is_not_asked(lms: Lms, link: str, address: str) -> None:
 
 def test_canvas_in_the_cloud_is_one_issuer_for_all_schools_and_no_one_else_is(lms: Lms, link: str) -> None:
     school = "https://school.instructure.com"
-    lms.configuration |= {"issuer": "https://canvas.instructure.com",
-                          "registration_endpoint": f"{school}/registrations"}  # fmt: skip
+    lms.configuration |= {
+        "issuer": "https://canvas.instructure.com",
+        "registration_endpoint": f"{school}/registrations",
+    }
     assert opened(Client(), link, "https://evil.example/configuration").status_code == 422
     assert opened(Client(), link, f"{school}/configuration").status_code == 200
     assert "school.instructure.com" in LtiPlatform.objects.get().hosts
@@ -126,10 +153,24 @@ def test_the_same_lms_is_not_registered_twice(lms: Lms, link: str, teacher: Clie
     assert opened(Client(), again).status_code == 409
 
 
-@pytest.mark.parametrize("host", [
-    "https://files.example", "files.example:8443", "files.example/path", "*.example", "*", "files example",
-    "a..example", "-a.example", "a.example;", "'self'", "files.example; script-src *", "x" * 64 + ".example",
-    "host@files.example"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "https://files.example",
+        "files.example:8443",
+        "files.example/path",
+        "*.example",
+        "*",
+        "files example",
+        "a..example",
+        "-a.example",
+        "a.example;",
+        "'self'",
+        "files.example; script-src *",
+        "x" * 64 + ".example",
+        "host@files.example",
+    ],
+)
 def test_a_further_host_that_is_none_is_refused_and_named(lms: Lms, link: str, teacher: Client, host: str) -> None:
     opened(Client(), link)
     platform = LtiPlatform.objects.get()

@@ -17,10 +17,12 @@ pytestmark = pytest.mark.django_db
 def taught(lms: Lms, linked: LtiContext, teacher: Client) -> str:
     """The page of the course's LMS, after an instructor's launch has said where the roster is."""
     assert lms.open(teacher, "t", (INSTRUCTOR,)).status_code == 302
-    lms.members = [{"user_id": "42", "name": "Ada  Löwe", "email": "ada@school.example", "roles": [LEARNER]},
-                   {"user_id": "43", "given_name": "Bo", "family_name": "Li", "roles": [LEARNER]},
-                   {"user_id": "44", "roles": [LEARNER]},
-                   {"user_id": "45", "name": "Cy", "roles": [LEARNER]}]  # fmt: skip
+    lms.members = [
+        {"user_id": "42", "name": "Ada  Löwe", "email": "ada@school.example", "roles": [LEARNER]},
+        {"user_id": "43", "given_name": "Bo", "family_name": "Li", "roles": [LEARNER]},
+        {"user_id": "44", "roles": [LEARNER]},
+        {"user_id": "45", "name": "Cy", "roles": [LEARNER]},
+    ]
     return f"/c/{linked.course.slug}/lti/"
 
 

@@ -65,8 +65,10 @@ def test_any_browser_of_the_same_learner_has_the_same_place_and_another_learner_
     lms: Lms, linked: LtiContext
 ) -> None:
     first, second, other = Client(), Client(), Client()
-    pages = [entered(lms, browser, user, lab=LAB)["Location"] for browser, user in
-             ((first, "42"), (second, "42"), (other, "43"))]
+    pages = [
+        entered(lms, browser, user, lab=LAB)["Location"]
+        for browser, user in ((first, "42"), (second, "42"), (other, "43"))
+    ]
     assert pages[0] == pages[1] != pages[2]
     assert second.get(f"/api/{pages[0].replace('/s/', 'sandboxes/').split('/labs')[0]}").status_code == 200
     assert Enrolment.objects.count() == 2
@@ -97,8 +99,13 @@ def test_the_cookie_of_a_launch_is_partitioned_and_goes_to_the_launch_alone(lms:
 
 
 def test_in_a_frame_a_launch_offers_a_window_and_deep_linking_stays(lms: Lms, platform: LtiPlatform) -> None:
-    given = {"iss": platform.issuer, "client_id": platform.client_id, "login_hint": "42", "lti_message_hint": "1",
-             "target_link_uri": "http://testserver/lti/launch/"}
+    given = {
+        "iss": platform.issuer,
+        "client_id": platform.client_id,
+        "login_hint": "42",
+        "lti_message_hint": "1",
+        "target_link_uri": "http://testserver/lti/launch/",
+    }
     answer = Client().post("/lti/login/", given, headers={"Sec-Fetch-Dest": "iframe"})
     page = answer.content.decode()
     [address] = re.findall(r'href="([^"]+)" target="_blank"', page)
@@ -116,8 +123,12 @@ def test_login_and_launch_alone_take_forms_of_other_sites(lms: Lms, linked: LtiC
     assert strict.post("/lti/login/", {"iss": "x"}).status_code == 403, "by its own refusal"
     assert strict.post("/lti/launch/", {"state": state, "id_token": token}).status_code == 302
     strict.force_login(account("forger"))
-    for path in (f"/lti/link/{state}/", "/lti/platforms/", f"/c/{linked.course.slug}/lti/",
-                 f"/c/{linked.course.slug}/lti/resend/"):
+    for path in (
+        f"/lti/link/{state}/",
+        "/lti/platforms/",
+        f"/c/{linked.course.slug}/lti/",
+        f"/c/{linked.course.slug}/lti/resend/",
+    ):
         assert "came from another site" in strict.post(path).content.decode(), path
 
 

@@ -76,17 +76,34 @@ def test_a_slow_answer_ends(address: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_plain_http_is_for_this_machine_where_the_settings_say_so(server: Any, settings: Any) -> None:
     settings.QUEUEVIZ_LTI_PRIVATE_HOSTS = ["lms.example"]
-    for url in (f"http://localhost:{server.server_port}/", f"http://127.0.0.1:{server.server_port}/",
-                "http://lms.example/"):  # fmt: skip
+    for url in (
+        f"http://localhost:{server.server_port}/",
+        f"http://127.0.0.1:{server.server_port}/",
+        "http://lms.example/",
+    ):
         with pytest.raises(AddressRefused):
             Outgoing({"localhost", "127.0.0.1", "lms.example"}).get(url)
     assert not server.asked
 
 
-@pytest.mark.parametrize("found", [
-    "127.0.0.1", "10.0.0.7", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
-    "::1", "fe80::1", "fd00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "found",
+    [
+        "127.0.0.1",
+        "10.0.0.7",
+        "192.168.1.1",
+        "172.16.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+    ],
+)
 def test_a_name_of_a_private_address_is_not_connected_to(found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     resolves(monkeypatch, ["93.184.215.14"], [found], ["93.184.215.14", found])
     assert outgoing.public_address("lms.example") == "93.184.215.14"

@@ -130,9 +130,7 @@ def test_a_refused_score_waits_with_its_status(student: Client, lms: Lms, monkey
     assert (row.why, row.status, row.tries) == ("refused", 401, 1)
 
 
-def test_a_course_that_shows_scores_later_sends_them_later(
-    student: Client, lms: Lms, watch: Watch
-) -> None:
+def test_a_course_that_shows_scores_later_sends_them_later(student: Client, lms: Lms, watch: Watch) -> None:
     scored(70)
     Course.objects.update(feedback="on_release")
     assert scores.turn(watch) == 0
@@ -148,8 +146,14 @@ def test_a_course_that_shows_scores_later_sends_them_later(
 
 def test_one_lost_platform_does_not_hold_up_another(lms: Lms, student: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """And it is asked once a turn, however many scores wait for it."""
-    other = LtiPlatform.objects.create(name="Other", issuer="https://b.example", client_id="b", auth_url="https://b.example/a",
-                                       token_url="https://b.example/token", key_set_url="https://b.example/k")
+    other = LtiPlatform.objects.create(
+        name="Other",
+        issuer="https://b.example",
+        client_id="b",
+        auth_url="https://b.example/a",
+        token_url="https://b.example/token",
+        key_set_url="https://b.example/k",
+    )
     seat = LtiScore.objects.get().seat
     for number in range(3):
         LtiScore.objects.create(seat=seat, lab=LAB, line_item=f"{LINE_ITEM}{number}", due_at=timezone.now())
@@ -168,6 +172,7 @@ def test_one_lost_platform_does_not_hold_up_another(lms: Lms, student: Client, m
     Submission.objects.create(enrolment=place, lab=LAB, steps=1, score=50)
     from queueviz.lti import seals
     from queueviz.models import LtiSeat
+
     theirs = LtiSeat.objects.create(platform=other, enrolment=place, user_digest="u", user_sealed=seals.seal("9"))
     LtiScore.objects.create(seat=theirs, lab=LAB, line_item="https://b.example/lineitems/4", due_at=timezone.now())
     assert scores.turn() == 1
@@ -189,8 +194,9 @@ def test_two_processes_do_not_send_the_same_score_twice(
     assert given(lms) == [(70, "InProgress")]
 
 
-def test_a_process_that_ends_while_it_sends_loses_nothing(student: Client, lms: Lms, watch: Watch,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ends_while_it_sends_loses_nothing(
+    student: Client, lms: Lms, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scored(70)
 
     def killed(request: Any, **more: Any) -> Any:
@@ -221,8 +227,9 @@ def test_a_platform_whose_hosts_changed_is_not_asked_elsewhere(student: Client, 
     assert len(lms.asked) == asked
 
 
-def test_a_mistake_of_ours_ends_no_thread(student: Client, monkeypatch: pytest.MonkeyPatch,
-                                          caplog: pytest.LogCaptureFixture) -> None:
+def test_a_mistake_of_ours_ends_no_thread(
+    student: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def broken() -> int:
         raise RuntimeError("of ours")
 

@@ -27,11 +27,17 @@ NOT_HERE = "no network namespaces, PostgreSQL, Redis or Ray here: root, iproute2
 START_WITHIN_S = 90.0
 RAY_PORT, WEB_PORT = 6379, 8000
 OBJECTS_BYTES = 80_000_000  # the least Ray takes
-QUICK = {"RAY_health_check_initial_delay_ms": "1000", "RAY_health_check_period_ms": "1000",
-         "RAY_health_check_timeout_ms": "2000", "RAY_health_check_failure_threshold": "3",
-         "RAY_worker_niceness": "0"}  # engines are no batch work
-AFTER_US = ('read -r _; for m in $1; do ip netns pids $m | xargs -r kill -9; ip netns del $m; done; '
-            'ip link del "$2"')  # a killed run ends its input, too
+QUICK = {
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "2000",
+    "RAY_health_check_failure_threshold": "3",
+    "RAY_worker_niceness": "0",
+}  # engines are no batch work
+AFTER_US = (
+    "read -r _; for m in $1; do ip netns pids $m | xargs -r kill -9; ip netns del $m; done; "
+    'ip link del "$2"'
+)  # a killed run ends its input, too
 
 
 class Machines:
@@ -47,8 +53,13 @@ class Machines:
         self.home.mkdir()
         self._webs: dict[int, subprocess.Popen[bytes]] = {}
         names = " ".join(self.name(machine) for machine in self.numbers)
-        self._keeper = subprocess.Popen(["sh", "-c", AFTER_US, "sh", names, f"{self._mark}-b"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self._keeper = subprocess.Popen(
+            ["sh", "-c", AFTER_US, "sh", names, f"{self._mark}-b"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def name(self, machine: int) -> str:
         return f"{self._mark}-{machine}"
@@ -66,22 +77,45 @@ class Machines:
 
     @property
     def variables(self) -> dict[str, str]:
-        return {"QUEUEVIZ_HOME": str(self.home), "QUEUEVIZ_FIRST_PORT": "20000", "PYTHONPATH": str(ROOT),
-                "QUEUEVIZ_HISTORY_S": "0",
-                "QUEUEVIZ_DATABASE_URL": self.database, "QUEUEVIZ_REDIS_URL": self._redis,
-                "QUEUEVIZ_RAY_ADDRESS": f"{self.address(1)}:{RAY_PORT}", "QUEUEVIZ_ALLOWED_HOSTS": "*"}  # fmt: skip
+        return {
+            "QUEUEVIZ_HOME": str(self.home),
+            "QUEUEVIZ_FIRST_PORT": "20000",
+            "PYTHONPATH": str(ROOT),
+            "QUEUEVIZ_HISTORY_S": "0",
+            "QUEUEVIZ_DATABASE_URL": self.database,
+            "QUEUEVIZ_REDIS_URL": self._redis,
+            "QUEUEVIZ_RAY_ADDRESS": f"{self.address(1)}:{RAY_PORT}",
+            "QUEUEVIZ_ALLOWED_HOSTS": "*",
+        }
 
     def start(self, database: str, redis: str) -> "Machines":
         """Ray on each.  URLs that are reached from the machines."""
         self.database, self._redis = database, redis
         for machine in self.numbers:
-            joins = ["--head", f"--port={RAY_PORT}", "--include-dashboard=false"] if machine == 1 else [
-                f"--address={self.address(1)}:{RAY_PORT}"]
-            ray = [str(Path(sys.executable).with_name("ray")), "start", *joins, f"--num-cpus={self._cores}",
-                   f"--node-ip-address={self.address(machine)}", f"--object-store-memory={OBJECTS_BYTES}",
-                   f"--temp-dir={self.folder}/r{machine}", "--disable-usage-stats"]
-            done = subprocess.run(self._inside(machine, *ray), env=self._environment() | QUICK, capture_output=True,
-                                  text=True, timeout=START_WITHIN_S, check=False, cwd="/")
+            joins = (
+                ["--head", f"--port={RAY_PORT}", "--include-dashboard=false"]
+                if machine == 1
+                else [f"--address={self.address(1)}:{RAY_PORT}"]
+            )
+            ray = [
+                str(Path(sys.executable).with_name("ray")),
+                "start",
+                *joins,
+                f"--num-cpus={self._cores}",
+                f"--node-ip-address={self.address(machine)}",
+                f"--object-store-memory={OBJECTS_BYTES}",
+                f"--temp-dir={self.folder}/r{machine}",
+                "--disable-usage-stats",
+            ]
+            done = subprocess.run(
+                self._inside(machine, *ray),
+                env=self._environment() | QUICK,
+                capture_output=True,
+                text=True,
+                timeout=START_WITHIN_S,
+                check=False,
+                cwd="/",
+            )
             assert done.returncode == 0, done.stdout + done.stderr
         return self
 
@@ -100,11 +134,22 @@ class Machines:
 
     def serve(self, machine: int, *, engines: int) -> None:
         """A web process there; returns when it is well."""
-        command = [sys.executable, "manage.py", "serve", "--host", self.address(machine), "--port", str(WEB_PORT),
-                   "--engines", str(engines), "--without-worker"]
+        command = [
+            sys.executable,
+            "manage.py",
+            "serve",
+            "--host",
+            self.address(machine),
+            "--port",
+            str(WEB_PORT),
+            "--engines",
+            str(engines),
+            "--without-worker",
+        ]
         with self.log(machine).open("ab") as log:
-            self._webs[machine] = subprocess.Popen(self._inside(machine, *command), cwd=ROOT, stdout=log, stderr=log,
-                                                   env=self._environment(machine))
+            self._webs[machine] = subprocess.Popen(
+                self._inside(machine, *command), cwd=ROOT, stdout=log, stderr=log, env=self._environment(machine)
+            )
         until(lambda: self._is_well(machine), within_s=START_WITHIN_S, what=f"the web process of machine {machine}")
 
     def log(self, machine: int) -> Path:
@@ -119,8 +164,15 @@ class Machines:
 
     def manage(self, *arguments: str, machine: int = 1) -> subprocess.CompletedProcess[str]:
         """`manage.py …` there, to its end."""
-        return subprocess.run(self._inside(machine, sys.executable, "manage.py", *arguments), cwd=ROOT, text=True,
-                              env=self._environment(machine), capture_output=True, timeout=START_WITHIN_S, check=False)
+        return subprocess.run(
+            self._inside(machine, sys.executable, "manage.py", *arguments),
+            cwd=ROOT,
+            text=True,
+            env=self._environment(machine),
+            capture_output=True,
+            timeout=START_WITHIN_S,
+            check=False,
+        )
 
     def engines(self) -> list[dict[str, Any]]:
         """As `manage.py engines --json` lists them, without those whose lease ran out."""

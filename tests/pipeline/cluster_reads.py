@@ -70,6 +70,7 @@ def ranges(world: World, **given: str) -> list[tuple[str, int, int]]:
 
 def streaming(world: World, **given: str) -> Stream:
     """Its rows are places."""
+
     def made() -> ClusterStreamReader:
         return ClusterStreamReader(stream_of(options(columns=",".join(PLACE), **given)), dial(world))
 

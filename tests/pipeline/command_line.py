@@ -10,8 +10,15 @@ WITHIN_S = 240.0  # a limit, not a measure: a machine with much else to do
 
 
 def command(home: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "manage.py", "pipeline", *map(str, arguments)], cwd=ROOT,
-                          env=environment(home) | more, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    return subprocess.run(
+        [sys.executable, "manage.py", "pipeline", *map(str, arguments)],
+        cwd=ROOT,
+        env=environment(home) | more,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
 
 
 def refused(home: Path, *arguments: str | Path, **more: str) -> str:

@@ -38,14 +38,32 @@ def run(child: Child, tmp_path: Path) -> Run:
     """Reports of one run; `out` is `tmp_path / "out"` by default, `sealed` the parent of each store's directory."""
     numbers = iter(range(1_000))
 
-    def ordered(job: str, *, store: Path | None = None, stores: dict[str, Path] | None = None,
-                journals: dict[str, str] | None = None, out: Path | None = None,
-                sealed: Path | None = None, **options: str) -> Told:
+    def ordered(
+        job: str,
+        *,
+        store: Path | None = None,
+        stores: dict[str, Path] | None = None,
+        journals: dict[str, str] | None = None,
+        out: Path | None = None,
+        sealed: Path | None = None,
+        **options: str,
+    ) -> Told:
         name = f"{tmp_path.name}-{next(numbers)}"
         roots = {key: str(root) for key, root in (stores or ({} if store is None else {"broker-a": store})).items()}
-        return list(until_its_end(child, Order(
-            name, job, roots, journals or {}, str(out or tmp_path / "out"), options,
-            {} if sealed is None else {key: str(sealed / key) for key in roots})))
+        return list(
+            until_its_end(
+                child,
+                Order(
+                    name,
+                    job,
+                    roots,
+                    journals or {},
+                    str(out or tmp_path / "out"),
+                    options,
+                    {} if sealed is None else {key: str(sealed / key) for key in roots},
+                ),
+            )
+        )
 
     return ordered
 

@@ -23,21 +23,32 @@ def serving(home: Path, master: str = "local[2]") -> Iterator[tuple[str, int]]:
     It starts far from our code, and has no path to it.
     """
     port = free_port()
-    settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port),
-                "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-                "spark.driver.memory": "1g"}
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+    }
     (home / "pyspark").mkdir()
     spark = spark_home(home / "pyspark")
-    arguments = [f"{spark}/bin/spark-submit", "--master", master,
-                 "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    arguments = [
+        f"{spark}/bin/spark-submit",
+        "--master",
+        master,
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+    ]
     for name, value in settings.items():
         arguments += ["--conf", f"{name}={value}"]
     environment = environment_of({name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, home)
     environment["SPARK_HOME"] = spark
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen([*arguments, "spark-internal"], cwd=home, env=environment, stdout=log, stderr=log,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            [*arguments, "spark-internal"], cwd=home, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
         try:
             until(lambda: process.poll() is not None or answers(port), within_s=READY_WITHIN_S, what="the server")
             assert process.poll() is None, (home / "server.log").read_text()[-2_000:]

@@ -58,12 +58,21 @@ class Sound(NamedTuple):
 @cache
 def sound() -> Sound:
     """Two topics with three queues each, in many small files."""
-    stores = Stores(commit_log_file_bytes=LOG_BYTES, consume_queue_file_entries=QUEUE_BYTES // 20, index_entries=100,
-                    index_slots=25)
+    stores = Stores(
+        commit_log_file_bytes=LOG_BYTES, consume_queue_file_entries=QUEUE_BYTES // 20, index_entries=100, index_slots=25
+    )
     store = stores.opened()
     for n in range(MESSAGES):
-        stores.put(store, message(n, topic=("orders", "payments")[n % 2], queue_id=n % 3, UNIQ_KEY=f"{n:032X}",
-                                  body=bytes([n % 251]) * (20 + n % 90)))
+        stores.put(
+            store,
+            message(
+                n,
+                topic=("orders", "payments")[n % 2],
+                queue_id=n % 3,
+                UNIQ_KEY=f"{n:032X}",
+                body=bytes([n % 251]) * (20 + n % 90),
+            ),
+        )
     store.close()
     files = stores.sim_disk.image()
     places: dict[Name, tuple[Stretch, Stretch]] = {}
@@ -73,7 +82,8 @@ def sound() -> Sound:
             unit = 20 * one.queue_offset // QUEUE_BYTES * QUEUE_BYTES
             places[one.topic, one.queue_id, one.queue_offset] = (
                 Stretch(f"commitlog/{start:020}", one.physical_offset - start, one.store_bytes),
-                Stretch(f"consumequeue/{one.topic}/{one.queue_id}/{unit:020}", 20 * one.queue_offset - unit, 20))
+                Stretch(f"consumequeue/{one.topic}/{one.queue_id}/{unit:020}", 20 * one.queue_offset - unit, 20),
+            )
     assert len(places) == MESSAGES
     return Sound(files, places)
 
@@ -169,9 +179,14 @@ def of_names(root: Path, chance: Chance) -> Damage:
     place = chance.choice(["commitlog", "index", "consumequeue", "consumequeue/orders", "consumequeue/orders/1"])
     name = chance.choice(["notes.txt", "²", "9" * 29, "00", "9" * 20, "\udcff\udcfe", "٣", "-1", "0" * 19 + "7"])
     path = root / place / name
-    made: Callable[[], object] = chance.choice([
-        lambda: path.write_bytes(b"by hand"), lambda: path.symlink_to(path), lambda: os.mkfifo(path),
-        *([path.mkdir] if place != "consumequeue" or name == "\udcff\udcfe" else [])])
+    made: Callable[[], object] = chance.choice(
+        [
+            lambda: path.write_bytes(b"by hand"),
+            lambda: path.symlink_to(path),
+            lambda: os.mkfifo(path),
+            *([path.mkdir] if place != "consumequeue" or name == "\udcff\udcfe" else []),
+        ]
+    )
     made()
     shown = os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
     return Damage(f"name {name!a}", frozenset({shown}))
@@ -182,9 +197,14 @@ def of_small_files(root: Path, chance: Chance) -> Damage:
     path = root / name
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
-    made: Callable[[], object] = chance.choice([
-        lambda: path.write_bytes(b"\x7f\xff" * (1 + chance.below(2_000))), lambda: os.mkfifo(path), path.mkdir,
-        lambda: path.symlink_to(path)])
+    made: Callable[[], object] = chance.choice(
+        [
+            lambda: path.write_bytes(b"\x7f\xff" * (1 + chance.below(2_000))),
+            lambda: os.mkfifo(path),
+            path.mkdir,
+            lambda: path.symlink_to(path),
+        ]
+    )
     made()
     return Damage(f"small {name}", frozenset({name}))
 
@@ -206,26 +226,40 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     verdict = audit({"s": root})[0]
     findings = verdict.findings
     found = {one.file for one in findings}
-    said = [f"no finding of {damage}" for damage in damages if not damage.files & found
-            and (damage.record is None or sound().is_there(root, damage.record))]
+    said = [
+        f"no finding of {damage}"
+        for damage in damages
+        if not damage.files & found and (damage.record is None or sound().is_there(root, damage.record))
+    ]
     batch = _batch(root)
-    told = {"batch": [_name(row) for row in batch],
-            "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
-            "stream": [(topic, queue_id, offset) for _, topic, queue_id, offset, _ in
-                       streaming(path=str(root), failOnDataLoss="false").run()]}
+    told = {
+        "batch": [_name(row) for row in batch],
+        "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
+        "stream": [
+            (topic, queue_id, offset)
+            for _, topic, queue_id, offset, _ in streaming(path=str(root), failOnDataLoss="false").run()
+        ],
+    }
     with StoreReader(root) as reader:
-        told["reader"] = [(one.topic, one.queue_id, one.queue_offset) for queue in reader.queues()
-                          for one in reader.read(*queue, 0, 1_000)]
+        told["reader"] = [
+            (one.topic, one.queue_id, one.queue_offset)
+            for queue in reader.queues()
+            for one in reader.read(*queue, 0, 1_000)
+        ]
         summary_row(reader)
         verified = verify(reader)
     named = {file_of(root, one.where, one.position) for one in verified.findings}
-    said += [f"no word of {damage} by the verification" for damage in damages if not damage.files & named
-             and (damage.record is None or sound().is_there(root, damage.record))]
+    said += [
+        f"no word of {damage} by the verification"
+        for damage in damages
+        if not damage.files & named and (damage.record is None or sound().is_there(root, damage.record))
+    ]
     if verdict.sound != verified.sound:
         said.append(f"sound by the audit {verdict.sound}, by the verification {verified.sound}")
     alike = {(one.code, one.where, one.position, one.text) for one in verified.findings if one.code in ALIKE}
-    if alike != (told_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings
-                                   if one.kind in ALIKE}):
+    if alike != (
+        told_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings if one.kind in ALIKE}
+    ):
         said.append(f"audit and verification disagree about {sorted(alike ^ told_by_audit)}")
     for who, names in told.items():
         said += [f"{who} lost {name}" for name in sorted(good - set(names))]
@@ -245,14 +279,17 @@ ALIKE = ("odd_entry", "garbled", "missing_file", "unknown_shape", "index_order",
 
 def file_of(root: Path, where: str, position: int) -> str:
     """The file of a finding that has a place in the log or in a queue."""
-    starts = sorted({name.rpartition("/")[2] for name in sound().files if name.startswith(f"{where}/")}
-                    | {path.name for path in root.glob(f"{where}/{'[0-9]' * 20}")})
+    starts = sorted(
+        {name.rpartition("/")[2] for name in sound().files if name.startswith(f"{where}/")}
+        | {path.name for path in root.glob(f"{where}/{'[0-9]' * 20}")}
+    )
     return f"{where}/{[start for start in starts if int(start) <= position][-1]}" if starts else where
 
 
 NARROWED: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [
     ({"topic": "orders"}, lambda row: row["topic"] == "orders"),
-    ({"queueId": "0,2"}, lambda row: row["queueId"] in (0, 2))]
+    ({"queueId": "0,2"}, lambda row: row["queueId"] in (0, 2)),
+]
 
 
 def _batch(root: Path, **options: str) -> list[dict[str, Any]]:

@@ -25,16 +25,18 @@ def sealed_and_appended(child: Child, home: Path) -> None:
     reports = child.reports()
 
     def ordered(job: str, result: Path, **options: str) -> dict[str, Any]:
-        child.order(Order(f"{job}-{broker.count}", job, {"s": str(broker.root)}, {}, str(result), options,
-                          {"s": str(sealed)}))
+        child.order(
+            Order(f"{job}-{broker.count}", job, {"s": str(broker.root)}, {}, str(result), options, {"s": str(sealed)})
+        )
         last = next(told for told in reports if told["state"] in ENDED)
         assert last["state"] == "done", last
         return last
 
     def exported() -> tuple[dict[str, Any], list[Row]]:
         broker.count += 1
-        last = ordered("export", out, format="parquet", append="true", partition_by="topic", body="json",
-                       bodySchema="number INT")
+        last = ordered(
+            "export", out, format="parquet", append="true", partition_by="topic", body="json", bodySchema="number INT"
+        )
         manifest = manifest_of(out)
         assert manifest is not None
         rows = pyarrow.dataset.dataset(out / manifest.tables["messages"].path, partitioning="hive").to_table()

@@ -9,8 +9,9 @@ from sandbox.journal.segments import SegmentWriter
 BEGIN_MS = 1_795_000_000_000
 
 
-def write_journal(directory: Path, events: Iterable[Event], *, first_seq: int = 0, every_ms: int = 100,
-                  segment_bytes: int = 8 << 20) -> Path:
+def write_journal(
+    directory: Path, events: Iterable[Event], *, first_seq: int = 0, every_ms: int = 100, segment_bytes: int = 8 << 20
+) -> Path:
     """One entry every so often, from BEGIN_MS on."""
     writer = SegmentWriter(directory, segment_bytes=segment_bytes)
     for seq, event in enumerate(events, first_seq):

@@ -26,8 +26,10 @@ def without_spark() -> Iterator[None]:
 def tabled(root: Path, directory: Path, *, is_asked: bool = True) -> dict[int, str]:
     """What became of each log file."""
     with without_spark():
-        return {one.log_start: one.state
-                for one in sealing.seal_stores(NO_SESSION, {"s": root}, {"s": directory}, tabled=is_asked)}
+        return {
+            one.log_start: one.state
+            for one in sealing.seal_stores(NO_SESSION, {"s": root}, {"s": directory}, tabled=is_asked)
+        }
 
 
 def sealed_ahead(root: Path, directory: Path) -> None:
@@ -53,8 +55,9 @@ def scanned(directory: Path, **asked: Any) -> list[Row]:
 
 def files_of(directory: Path) -> set[Path]:
     """Its data files."""
-    return {Path(name.removeprefix("file://"))
-            for name in opened(directory).inspect.files().column("file_path").to_pylist()}
+    return {
+        Path(name.removeprefix("file://")) for name in opened(directory).inspect.files().column("file_path").to_pylist()
+    }
 
 
 def sealed_files(directory: Path) -> set[Path]:

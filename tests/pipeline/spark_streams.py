@@ -49,8 +49,9 @@ class Streams:
     def wait_for(self, batches: int, at: str = "out") -> None:
         """Until so many are committed."""
         commits = self.home / at / "checkpoint" / "commits"
-        until(lambda: len(list(commits.glob("[0-9]*"))) >= batches or self.process.poll() is not None,
-              within_s=WITHIN_S)
+        until(
+            lambda: len(list(commits.glob("[0-9]*"))) >= batches or self.process.poll() is not None, within_s=WITHIN_S
+        )
         assert self.process.poll() is None
 
     def kill(self) -> None:
@@ -64,9 +65,15 @@ def streams(home: Path) -> Iterator[Streams]:
     """A process group with its Spark; what is left of it at the end is killed."""
     with (home / "words").open("ab") as words:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipeline.spark_streams", str(home)], text=True, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=words, cwd=ROOT, start_new_session=True,
-            env=environment_of(os.environ, home / "spark"))
+            [sys.executable, "-m", "tests.pipeline.spark_streams", str(home)],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            cwd=ROOT,
+            start_new_session=True,
+            env=environment_of(os.environ, home / "spark"),
+        )
         with process:
             made = Streams(process, home)
             try:
@@ -119,8 +126,10 @@ def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str
     if kind == "rows":
         return {"rows": []}
     progress = [json.loads(batch.json)["sources"][0] for batch in query.recentProgress]
-    return {"rows": places_of(session.read.parquet(str(at / "rows"))),  # by the sink's own list of files
-            "behind": [behind(source) for source in progress if source["latestOffset"] is not None]}
+    return {
+        "rows": places_of(session.read.parquet(str(at / "rows"))),  # by the sink's own list of files
+        "behind": [behind(source) for source in progress if source["latestOffset"] is not None],
+    }
 
 
 def places_of(rows: Any) -> list[list[int]]:

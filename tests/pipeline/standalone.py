@@ -46,10 +46,14 @@ class Cluster(NamedTuple):
     home: Path
 
     def executors(self) -> list[Executor]:
-        found = ((process, _EXECUTOR.search(line)) for worker in self.workers
-                 for process, line in children(worker).items())
-        return [Executor(process, named[1], self.home / "work" / named[2] / named[1] / "stderr")
-                for process, named in found if named]
+        found = (
+            (process, _EXECUTOR.search(line)) for worker in self.workers for process, line in children(worker).items()
+        )
+        return [
+            Executor(process, named[1], self.home / "work" / named[2] / named[1] / "stderr")
+            for process, named in found
+            if named
+        ]
 
 
 @contextmanager
@@ -57,19 +61,32 @@ def standalone(home: Path) -> Iterator[Cluster]:
     """It starts far from our code, and has no path to it; at its end no process of it is left."""
     (home / "pyspark").mkdir(parents=True)
     environment = environment_of({name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, home)
-    environment |= {"SPARK_HOME": spark_home(home / "pyspark"), "SPARK_DAEMON_MEMORY": "256m",
-                    "SPARK_DAEMON_JAVA_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", ""),
-                    "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",  # which has a fixed port
-                    "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
+    environment |= {
+        "SPARK_HOME": spark_home(home / "pyspark"),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", ""),
+        "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",  # which has a fixed port
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+    }
     started: list[subprocess.Popen[bytes]] = []
 
     def start(name: str, role: str, *arguments: str) -> Path:
         log = home / f"{name}.log"
-        command = [f"{environment['SPARK_HOME']}/bin/spark-class", f"org.apache.spark.deploy.{role}", *arguments,
-                   "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        command = [
+            f"{environment['SPARK_HOME']}/bin/spark-class",
+            f"org.apache.spark.deploy.{role}",
+            *arguments,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--webui-port",
+            "0",
+        ]
         with log.open("wb") as words:
-            started.append(subprocess.Popen(command, cwd=home, env=environment, stdout=words, stderr=words,
-                                            start_new_session=True))
+            started.append(
+                subprocess.Popen(command, cwd=home, env=environment, stdout=words, stderr=words, start_new_session=True)
+            )
         return log
 
     def told(log: Path, what: re.Pattern[str]) -> str:
@@ -81,8 +98,20 @@ def standalone(home: Path) -> Iterator[Cluster]:
 
     try:
         master = told(start("master", "master.Master"), _MASTER)
-        logs = [start(f"worker-{number}", "worker.Worker", master, "--cores", "1", "--memory", "1g",
-                      "--work-dir", str(home / "work")) for number in range(WORKERS)]
+        logs = [
+            start(
+                f"worker-{number}",
+                "worker.Worker",
+                master,
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--work-dir",
+                str(home / "work"),
+            )
+            for number in range(WORKERS)
+        ]
         for log in logs:
             told(log, _REGISTERED)
         yield Cluster(master, [process.pid for process in started[1:]], home)

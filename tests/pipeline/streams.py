@@ -16,8 +16,12 @@ class Stream:
     such column.  `idle`: lets time pass when there is nothing to do.
     """
 
-    def __init__(self, made: Callable[[], DataSourceStreamReader], columns: Sequence[str],
-                 idle: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        made: Callable[[], DataSourceStreamReader],
+        columns: Sequence[str],
+        idle: Callable[[], None] = lambda: None,
+    ) -> None:
         self._made, self._columns, self._idle = made, columns, idle
         self.begin = ""
         self.ends: list[str] = []
@@ -47,9 +51,12 @@ class Stream:
     def read(self) -> list[Row]:
         """The planned batch."""
         start, end = json.loads(self.last), json.loads(self.ends[-1])
-        return [tuple(row.get(name) for name in self._columns)
-                for partition in self.reader.partitions(start, end) for batch in self.reader.read(partition)
-                for row in batch.to_pylist()]
+        return [
+            tuple(row.get(name) for name in self._columns)
+            for partition in self.reader.partitions(start, end)
+            for batch in self.reader.read(partition)
+            for row in batch.to_pylist()
+        ]
 
     def commit(self, rows: list[Row]) -> None:
         self.rows += rows

@@ -38,13 +38,24 @@ def exported(run: Run, tmp_path: Path, bodies: list[bytes], **options: str) -> t
     return told, sorted(table(tmp_path / "out", "messages"), key=lambda row: int(row["queueOffset"]))
 
 
-ODD = [b'{"miles": 1}x', b'[{"miles": 1}]', b"", b"null", b"7", b'{"miles": "\xff"}', b'{"miles": 1}\n{"miles": 2}',
-       b"{'miles': 1}"]
+ODD = [
+    b'{"miles": 1}x',
+    b'[{"miles": 1}]',
+    b"",
+    b"null",
+    b"7",
+    b'{"miles": "\xff"}',
+    b'{"miles": 1}\n{"miles": 2}',
+    b"{'miles': 1}",
+]
 
 
 def test_json_bodies_become_the_columns_that_they_have(run: Run, tmp_path: Path) -> None:
-    good = [b'{"carrier": "UA", "miles": 1400, "delay": {"a.b c": 2.5}, "keys": ["a"]}', b' {"carrier": null} ',
-            b'{"gate, if": 1}']
+    good = [
+        b'{"carrier": "UA", "miles": 1400, "delay": {"a.b c": 2.5}, "keys": ["a"]}',
+        b' {"carrier": null} ',
+        b'{"gate, if": 1}',
+    ]
     (*_, last), rows = exported(run, tmp_path, [*good, *ODD], body="json")
     assert last["malformed"] == {"messages": len(ODD)}
     found = manifest_of(tmp_path / "out")
@@ -53,7 +64,12 @@ def test_json_bodies_become_the_columns_that_they_have(run: Run, tmp_path: Path)
     assert list(rows[0])[-6:] == ["carrier", "delay", "gate, if", "body_keys", "miles", "_malformed"]
     first = rows[0]
     assert [first[name] for name in ("carrier", "miles", "delay", "keys", "body_keys")] == [
-        "UA", 1400, {"a.b c": 2.5}, "k0", ["a"]]
+        "UA",
+        1400,
+        {"a.b c": 2.5},
+        "k0",
+        ["a"],
+    ]
     assert [row["carrier"] for row in rows[1:]] == [None] * 10
     assert [row["miles"] for row in rows[1:]] == [None] * 10
     assert [row["_malformed"] for row in rows] == [None] * 3 + ODD
@@ -64,7 +80,11 @@ def test_columns_that_are_named_are_read_as_that_or_not_at_all(run: Run, tmp_pat
     (*_, last), rows = exported(run, tmp_path, bodies, body="json", bodySchema="carrier STRING, miles INT NOT NULL")
     assert last["malformed"] == {"messages": 2}
     assert [(row["carrier"], row["miles"], row["_malformed"]) for row in rows] == [
-        ("UA", 7, None), (None, None, bodies[1]), (None, None, bodies[2]), (None, None, None)]
+        ("UA", 7, None),
+        (None, None, bodies[1]),
+        (None, None, bodies[2]),
+        (None, None, None),
+    ]
 
 
 def test_text_bodies_are_text_where_they_are_utf8(run: Run, tmp_path: Path) -> None:
@@ -73,9 +93,17 @@ def test_text_bodies_are_text_where_they_are_utf8(run: Run, tmp_path: Path) -> N
     assert [(row["body"], row["_malformed"]) for row in rows] == [("价格 €", None), (None, b"\xff"), ("", None)]
 
 
-FLIGHT = {"carrier": "UA", "other": None, "miles": 1400, "at": datetime(2013, 1, 1, 5, tzinfo=UTC),
-          "day": date(2013, 1, 1), "price": Decimal("99.50"), "id": "7", "stops": [{"place": "ORD"}],
-          "keys": {"a": 0.5}}  # fmt: skip
+FLIGHT = {
+    "carrier": "UA",
+    "other": None,
+    "miles": 1400,
+    "at": datetime(2013, 1, 1, 5, tzinfo=UTC),
+    "day": date(2013, 1, 1),
+    "price": Decimal("99.50"),
+    "id": "7",
+    "stops": [{"place": "ORD"}],
+    "keys": {"a": 0.5},
+}
 
 
 def avro(schema: dict[str, Any], value: dict[str, Any]) -> bytes:
@@ -90,17 +118,22 @@ def test_avro_bodies_become_the_columns_of_their_schema(run: Run, tmp_path: Path
     (*_, last), rows = exported(run, tmp_path, bodies, body="avro", bodySchema=json.dumps(SCHEMA))
     assert last["malformed"] == {"messages": 4}
     first = rows[0]
-    assert {name: first[f"body_{name}" if name == "keys" else name] for name in FLIGHT} == {**FLIGHT,
-                                                                                          "keys": [("a", 0.5)]}
+    assert {name: first[f"body_{name}" if name == "keys" else name] for name in FLIGHT} == {
+        **FLIGHT,
+        "keys": [("a", 0.5)],
+    }
     assert [row["_malformed"] for row in rows] == [None, *bodies[1:]]
     assert {row["carrier"] for row in rows[1:]} == {None}
 
 
-@pytest.mark.parametrize(("schema", "why"), [
-    ("", "None of the first 10000 bodies is a JSON object with a field: name the columns by --option bodySchema"),
-    ("a INT,", "Line 1, character 7 of bodySchema: Syntax error at "),
-    ("a INT, A INT", "Bodies have two fields that would be the column a: name one of them in bodySchema."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ("", "None of the first 10000 bodies is a JSON object with a field: name the columns by --option bodySchema"),
+        ("a INT,", "Line 1, character 7 of bodySchema: Syntax error at "),
+        ("a INT, A INT", "Bodies have two fields that would be the column a: name one of them in bodySchema."),
+    ],
+)
 def test_columns_that_cannot_be_are_said(run: Run, tmp_path: Path, schema: str, why: str) -> None:
     *_, last = run("export", store=store_of(tmp_path / "store", [b"7", b"[]"]), body="json", bodySchema=schema)
     assert last["why"].startswith(why)

@@ -59,7 +59,8 @@ def done(course: Course, slug: str, home: Path) -> Submission:
 
 
 def test_differences_are_listed_first_and_published_when_asked_to(
-        course: Course, commands_share_spark: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course: Course, commands_share_spark: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "sandboxes").mkdir()
     for slug in ("otter", "lynx"):
         done(course, slug, tmp_path)
@@ -87,8 +88,10 @@ def test_differences_are_listed_first_and_published_when_asked_to(
 
 def test_what_a_class_found_hard_is_counted_by_step(run: Run, tmp_path: Path) -> None:
     wrong, right = (play(LAB, script, 1) for script in (LAB.wrong[0].play, LAB.solve))
-    journals = {name: journal_of(list(played.entries), tmp_path / name) for name, played in (
-        ("a", wrong), ("b", wrong), ("c", right))}  # fmt: skip
+    journals = {
+        name: journal_of(list(played.entries), tmp_path / name)
+        for name, played in (("a", wrong), ("b", wrong), ("c", right))
+    }
     *_, last = run("class_analytics", journals=journals)
     assert last["state"] == "done", last
     rows = {name: table(tmp_path / "out", name) for name in ("steps", "predictions", "mistakes", "dead_ends")}
@@ -98,6 +101,8 @@ def test_what_a_class_found_hard_is_counted_by_step(run: Run, tmp_path: Path) ->
     mistakes = wrong.attempt.mistakes
     assert {(row["step"], row["text"], row["count"]) for row in rows["mistakes"]} == {
         (step, verdict.text, 2 * sum(one.text == verdict.text for _, _, one in mistakes))
-        for step, _, verdict in mistakes}
+        for step, _, verdict in mistakes
+    }
     assert [(row["step"], row["count"], row["sandboxes"]) for row in rows["dead_ends"]] == [
-        (len(wrong.attempt.met) + 1, 2, 2)]
+        (len(wrong.attempt.met) + 1, 2, 2)
+    ]

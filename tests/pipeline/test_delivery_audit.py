@@ -36,8 +36,14 @@ def troubled(home: Path, seed: int) -> Recorded:
     """A member crashes in every one of them; what else happens, the seed says."""
     chance = Chance(seed).fork("trouble")
     with World(home, "orders", seed=seed) as world:
-        world.act("StartConsumer", group=ORDERLY, subscriptions=[["orders", "*"]], copies=2, listener="orderly",
-                  work_ms=[10, 200])
+        world.act(
+            "StartConsumer",
+            group=ORDERLY,
+            subscriptions=[["orders", "*"]],
+            copies=2,
+            listener="orderly",
+            work_ms=[10, 200],
+        )
         world.act("ChangeActor", actor="A", fail_percent=chance.choice((0, 3, 10)))
         world.run(chance.between(8, 15))
         for step in ["crash", *(chance.choice(("crash", "hang", "stop", "add", "reset", "fail")) for _ in range(4))]:
@@ -68,8 +74,15 @@ def do(world: World, chance: Chance, step: str) -> None:
                 world.act("ChangeActor", actor=actor, fail_percent=20)
             case "reset":
                 online = any(member.lives for member in world.cluster.actors.consumers(group))
-                world.act("ResetOffsets", group=group, topic="orders", target="shift", value=-7,
-                          method="online" if online else "offline", confirm=group)
+                world.act(
+                    "ResetOffsets",
+                    group=group,
+                    topic="orders",
+                    target="shift",
+                    value=-7,
+                    method="online" if online else "offline",
+                    confirm=group,
+                )
     except ActionRefused as why:
         if why.status not in (409, 422):  # the state is another one
             raise
@@ -101,8 +114,14 @@ def copied(home: Path) -> Recorded:
     """A member and a copy with its client id, which crashes at last."""
     with World(home, "orders") as world:
         world.run(30)
-        world.act("StartConsumer", actor="copy", group=GROUP, subscriptions=[["orders", "*"]], client_id_of="A",
-                  work_ms=[10, 200])
+        world.act(
+            "StartConsumer",
+            actor="copy",
+            group=GROUP,
+            subscriptions=[["orders", "*"]],
+            client_id_of="A",
+            work_ms=[10, 200],
+        )
         world.run(40)
         world.act("CrashActor", actor="copy")
         world.act("ChangeActor", actor="shop", rate_per_s=0)
@@ -168,14 +187,18 @@ def consume_stats() -> dict[tuple[str, str, int], tuple[int, int]]:
 
 
 def test_a_store_alone_tells_what_was_handed_over_and_what_waits_as_the_broker_said(
-    run: Run, golden_audit: Callable[[Run], Table],
+    run: Run,
+    golden_audit: Callable[[Run], Table],
 ) -> None:
     messages = golden_audit(run)
     known = consume_stats()
     assert known
     for (group, topic, queue_id), (end, offset) in known.items():
-        mine = {row["queue_offset"]: row for row in messages
-                if (row["group"], row["topic"], row["queue"]) == (group, topic, f"broker-a:{queue_id}")}
+        mine = {
+            row["queue_offset"]: row
+            for row in messages
+            if (row["group"], row["topic"], row["queue"]) == (group, topic, f"broker-a:{queue_id}")
+        }
         assert sorted(mine) == list(range(end))
         assert {at for at, row in mine.items() if row["verdict"] == "waiting"} == set(range(offset, end))
         assert not [row for row in mine.values() if row["verdict"] in ("once", "lost", "unknown")]
@@ -183,17 +206,22 @@ def test_a_store_alone_tells_what_was_handed_over_and_what_waits_as_the_broker_s
 
 
 def test_what_listeners_of_real_clients_wrote_down_is_handed_over(
-    run: Run, golden_audit: Callable[[Run], Table],
+    run: Run,
+    golden_audit: Callable[[Run], Table],
 ) -> None:
     messages = golden_audit(run)
     heard = json.loads((MANIFEST / "consumed.json").read_text("utf-8"))
     for group in ("GID_golden_push", "GID_golden_orderly"):
-        handed = {f"{row['topic']}/{row['queue'].rpartition(':')[2]}/{row['queue_offset']}" for row in messages
-                  if row["group"] == group and row["verdict"] == "handed_over"}
+        handed = {
+            f"{row['topic']}/{row['queue'].rpartition(':')[2]}/{row['queue_offset']}"
+            for row in messages
+            if row["group"] == group and row["verdict"] == "handed_over"
+        }
         assert set(heard[group]) <= handed
     times = Counter(message["keys"] for message in heard["GID_golden_retry"])
     retried = {row["keys"]: row for row in messages if row["group"] == "GID_golden_retry"}
     assert {key: row["deliveries"] for key, row in retried.items()} == times
     assert {(row["verdict"], row["cause"]) for row in retried.values()} == {("duplicate", "retry")}
     assert {key: row["message_id"] for key, row in retried.items()} == {
-        row["keys"]: row["uniqKey"] for row in rows("messages") if row["topic"] == "GoldenRetry"}
+        row["keys"]: row["uniqKey"] for row in rows("messages") if row["topic"] == "GoldenRetry"
+    }

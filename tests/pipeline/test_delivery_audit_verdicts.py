@@ -94,8 +94,21 @@ def told_by(home: Path, from_ms: int, events: list[Event]) -> Recorded:
 
 OPENED = SandboxOpened("empty", "sandbox", "0", "1")
 SUBSCRIBED = SubscriptionChanged("broker-a", GROUP, "plain", "*", 1, "stranger", None)
-PULLED = PullAnswered(GROUP, "stranger", "plain", "broker-a", 0, asked=0, next_offset=4, count=4, bytes=400, code=0,
-                      held_ms=0, skipped_by_hash=0, cold=False)
+PULLED = PullAnswered(
+    GROUP,
+    "stranger",
+    "plain",
+    "broker-a",
+    0,
+    asked=0,
+    next_offset=4,
+    count=4,
+    bytes=400,
+    code=0,
+    held_ms=0,
+    skipped_by_hash=0,
+    cold=False,
+)
 CONSUMED = MessagesConsumed(GROUP, "ours", "plain", "broker-a", 0, (4,), ("k-4",), ("k-4",), "SUCCESS", 0, 1_000, 1, "")
 SKIPPED = FlowSkipped(1_000, 2_000, (), (), ((f"{GROUP} plain/broker-a/0", 5, 6),), 0)
 COMMITTED = OffsetCommitted(*QUEUE, offset=8, previous=None, by="timer", client_id="ours")
@@ -114,12 +127,19 @@ def given_up(home: Path) -> Recorded:
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
-    stories = {"moved-on": moved_on, "choosy": choosy, "broadcasting": broadcasting, "poisoned": poisoned,
-               "given-up": given_up}
+    stories = {
+        "moved-on": moved_on,
+        "choosy": choosy,
+        "broadcasting": broadcasting,
+        "poisoned": poisoned,
+        "given-up": given_up,
+    }
     made = {name: story(tmp_path_factory.mktemp(name)) for name, story in stories.items()}
     known = [SUBSCRIBED, PULLED, CONSUMED, SKIPPED, COMMITTED]
-    return made | {"strange": told_by(tmp_path_factory.mktemp("strange"), BEGIN_MS - 1_000, [OPENED, *known]),
-                   "trimmed": told_by(tmp_path_factory.mktemp("trimmed"), BEGIN_MS + 3_600_000, known)}
+    return made | {
+        "strange": told_by(tmp_path_factory.mktemp("strange"), BEGIN_MS - 1_000, [OPENED, *known]),
+        "trimmed": told_by(tmp_path_factory.mktemp("trimmed"), BEGIN_MS + 3_600_000, known),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -149,16 +169,23 @@ def spans(*parts: tuple[str, int]) -> dict[int, str]:
 
 def test_what_a_reset_skipped_is_lost_and_what_came_after_waits(out: Path, worlds: dict[str, Recorded]) -> None:
     assert verdicts(out, "moved-on") == spans(("once", 10), ("lost", 10), ("waiting", 10))
-    [reset] = [entry.event for entry in map(from_row, rows_since(worlds["moved-on"].journal, 0))
-               if isinstance(entry.event, OffsetsReset)]
+    [reset] = [
+        entry.event
+        for entry in map(from_row, rows_since(worlds["moved-on"].journal, 0))
+        if isinstance(entry.event, OffsetsReset)
+    ]
     assert reset.skipped == 10
 
 
 def test_what_was_given_and_not_accepted_before_the_group_passed_it_by_is_lost(
-    out: Path, worlds: dict[str, Recorded],
+    out: Path,
+    worlds: dict[str, Recorded],
 ) -> None:
-    calls = [entry.event for entry in map(from_row, rows_since(worlds["given-up"].journal, 0))
-             if isinstance(entry.event, MessagesConsumed)]
+    calls = [
+        entry.event
+        for entry in map(from_row, rows_since(worlds["given-up"].journal, 0))
+        if isinstance(entry.event, MessagesConsumed)
+    ]
     assert {call.outcome for call in calls} == {"IGNORED"}
     assert set(verdicts(out, "given-up").values()) == {"lost"}
 
@@ -184,7 +211,8 @@ def test_what_comes_again_behind_others_breaks_their_order(out: Path) -> None:
 
 def test_strangers_were_handed_over_to_and_skipped_ranges_are_unknown(out: Path) -> None:
     assert verdicts(out, "strange") == spans(
-        ("handed_over", 4), ("once", 1), ("unknown", 2), ("lost", 1), ("waiting", 2))
+        ("handed_over", 4), ("once", 1), ("unknown", 2), ("lost", 1), ("waiting", 2)
+    )
 
 
 def test_of_messages_older_than_what_is_left_of_the_journal_nothing_is_known(out: Path) -> None:
@@ -192,7 +220,8 @@ def test_of_messages_older_than_what_is_left_of_the_journal_nothing_is_known(out
 
 
 def test_the_summary_counts_the_messages_and_the_result_says_how_far_it_is_true(
-    out: Path, worlds: dict[str, Recorded],
+    out: Path,
+    worlds: dict[str, Recorded],
 ) -> None:
     def place(row: Row) -> tuple[str, str, str, str, str | None]:
         return row["sandbox"], row["group"], row["topic"], row["verdict"], row["cause"]

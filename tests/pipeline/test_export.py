@@ -30,8 +30,9 @@ def lines(out: Path, ending: str) -> list[str]:
     return [line for path in sorted(table.glob(f"*.{ending}")) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_ndjson_has_a_line_a_message_with_all_columns_and_the_body_as_base64(run: Run, golden: Path,
-                                                                               tmp_path: Path) -> None:
+def test_ndjson_has_a_line_a_message_with_all_columns_and_the_body_as_base64(
+    run: Run, golden: Path, tmp_path: Path
+) -> None:
     *_, last = run("export", store=golden, format="ndjson")
     assert (last["state"], last["tables"]) == ("done", {"messages": 153})
     found = [json.loads(line) for line in lines(tmp_path / "out", "json")]
@@ -45,8 +46,14 @@ def test_ndjson_has_a_line_a_message_with_all_columns_and_the_body_as_base64(run
 
 
 EVERY_BYTE = bytes(range(256))
-BODIES = [b"x", *(EVERY_BYTE[:length] for length in (56, 57, 58, 114, 115)), EVERY_BYTE * 6, "价格 €".encode(),
-          b'"a",\r\n b ', b""]
+BODIES = [
+    b"x",
+    *(EVERY_BYTE[:length] for length in (56, 57, 58, 114, 115)),
+    EVERY_BYTE * 6,
+    "价格 €".encode(),
+    b'"a",\r\n b ',
+    b"",
+]
 PACKED = [EVERY_BYTE * 20, b"\0" * 50_000]
 ODD_KEYS = (" a b ", 'k"1,', "line\rend", "two\nlines", "back\\slash", "plain", "值", "\ttab", "'", "empty")
 
@@ -70,8 +77,15 @@ def by_python(path: Path, kind: str) -> list[Row]:
     """The strict decoder of the standard library."""
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file)) if kind == "csv" else [json.loads(line) for line in file]
-    return [(int(row["queueOffset"]), base64.b64decode(row["body"], validate=True), row["keys"],
-             json.loads(row["properties"]) if kind == "csv" else row["properties"]) for row in found]
+    return [
+        (
+            int(row["queueOffset"]),
+            base64.b64decode(row["body"], validate=True),
+            row["keys"],
+            json.loads(row["properties"]) if kind == "csv" else row["properties"],
+        )
+        for row in found
+    ]
 
 
 def by_jq(path: Path, kind: str) -> list[Row]:
@@ -86,15 +100,21 @@ def by_jq(path: Path, kind: str) -> list[Row]:
 
 
 def by_duckdb(path: Path, kind: str) -> list[Row]:
-    read = ("read_csv(?, header = true, all_varchar = true, allow_quoted_nulls = false)" if kind == "csv" else
-            "read_json(?, columns = {queueOffset: 'BIGINT', body: 'VARCHAR', keys: 'VARCHAR', properties: 'JSON'})")
-    found = duckdb.sql(f"SELECT queueOffset::BIGINT, from_base64(body), keys, properties "
-                       f"FROM {read} ORDER BY 1", params=[str(path)]).fetchall()
+    read = (
+        "read_csv(?, header = true, all_varchar = true, allow_quoted_nulls = false)"
+        if kind == "csv"
+        else "read_json(?, columns = {queueOffset: 'BIGINT', body: 'VARCHAR', keys: 'VARCHAR', properties: 'JSON'})"
+    )
+    found = duckdb.sql(
+        f"SELECT queueOffset::BIGINT, from_base64(body), keys, properties FROM {read} ORDER BY 1", params=[str(path)]
+    ).fetchall()
     return [(offset, body, keys, json.loads(properties)) for offset, body, keys, properties in found]
 
 
 READERS: dict[str, list[Callable[[Path, str], list[Row]]]] = {
-    "ndjson": [by_python, by_duckdb, *([by_jq] if shutil.which("jq") else [])], "csv": [by_python, by_duckdb]}
+    "ndjson": [by_python, by_duckdb, *([by_jq] if shutil.which("jq") else [])],
+    "csv": [by_python, by_duckdb],
+}
 
 
 @pytest.mark.parametrize("kind", READERS)
@@ -104,8 +124,10 @@ def test_whatever_reads_the_files_finds_every_byte_of_the_store(run: Run, tmp_pa
     assert last["state"] == "done", last
     [path] = (tmp_path / "out").glob("run-*/messages/part-*")
     with StoreReader(root) as reader:
-        stored = [(one.queue_offset, decompress(one.body, one.sys_flag), one.properties["KEYS"], one.properties)
-                  for one in reader.records()]
+        stored = [
+            (one.queue_offset, decompress(one.body, one.sys_flag), one.properties["KEYS"], one.properties)
+            for one in reader.records()
+        ]
     assert [body for _, body, *_ in stored] == [*BODIES, *PACKED]
     for read in READERS[kind]:
         assert read(path, kind) == stored, read.__name__
@@ -132,21 +154,30 @@ def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: P
     assert last["why"] == "There is no store to export: name one with --store, or a sandbox that has stored something."
 
 
-@pytest.mark.parametrize(("job", "options", "why"), [
-    ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
-    ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet, iceberg."),
-    ("export", {"colour": "red"}, "export has no option colour. Options are: format, topic, "
-                                   "queueId, failOnDataLoss, body, bodySchema, append, "
-                                   "partition_by."),
-])  # fmt: skip
-def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, golden: Path, job: str, options: dict[str, str],
-                                                           why: str) -> None:
+@pytest.mark.parametrize(
+    ("job", "options", "why"),
+    [
+        ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
+        ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet, iceberg."),
+        (
+            "export",
+            {"colour": "red"},
+            "export has no option colour. Options are: format, topic, "
+            "queueId, failOnDataLoss, body, bodySchema, append, "
+            "partition_by.",
+        ),
+    ],
+)
+def test_a_wrong_wish_is_answered_with_what_would_be_right(
+    run: Run, golden: Path, job: str, options: dict[str, str], why: str
+) -> None:
     [*_, last] = run(job, store=golden, **options)
     assert (last["state"], last["why"]) == ("failed", why)
 
 
-def test_a_missing_store_ends_in_a_sentence_and_leaves_the_last_good_result(run: Run, golden: Path,
-                                                                          tmp_path: Path) -> None:
+def test_a_missing_store_ends_in_a_sentence_and_leaves_the_last_good_result(
+    run: Run, golden: Path, tmp_path: Path
+) -> None:
     run("export", store=golden, topic="GoldenOrder")
     out = tmp_path / "out"
     before = manifest_of(out)

@@ -63,8 +63,10 @@ def test_what_came_since_is_appended_once(run: Run, put: Put, tmp_path: Path) ->
     assert [path.name for path in out.glob("run-*")] == [f"run-{last_of(out).run}"]
 
     before = last_of(out)
-    for options, why in (({"body": "text"}, f"{out} has another _malformed (none) than these rows (binary): name an"),
-                         ({"partition_by": "topic"}, f"{out} is partitioned by nothing: say so with partition_by, or")):
+    for options, why in (
+        ({"body": "text"}, f"{out} has another _malformed (none) than these rows (binary): name an"),
+        ({"partition_by": "topic"}, f"{out} is partitioned by nothing: say so with partition_by, or"),
+    ):
         assert appended(store, **options)["why"].startswith(why)
     told = run("export", stores={"other": store}, format="parquet", append="true")[-1]
     assert told["why"] == f"{out} was made of other stores ({store}): name another --out."
@@ -72,8 +74,9 @@ def test_what_came_since_is_appended_once(run: Run, put: Put, tmp_path: Path) ->
 
 
 @spark
-def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were(run: Run, put: Put,
-                                                                                tmp_path: Path) -> None:
+def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were(
+    run: Run, put: Put, tmp_path: Path
+) -> None:
     out, options = tmp_path / "out", {"format": "parquet", "append": "true", "partition_by": "topic", "body": "json"}
     put('{"keys": 1}', topic="007")
     told = run("export", store=put('{"far": 2.5}'), **options)[-1]
@@ -87,21 +90,35 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
     assert total == f"messages: 4 rows, 1 of them malformed, in {out}"
 
     results = f'{{"export": "{out}"}}'
-    told = run("sql", store=tmp_path / "store", results=results, out=tmp_path / "asked",
-               query="SELECT topic, far, body_keys, string(_malformed) AS bad FROM export_messages ORDER BY ALL")[-1]
+    told = run(
+        "sql",
+        store=tmp_path / "store",
+        results=results,
+        out=tmp_path / "asked",
+        query="SELECT topic, far, body_keys, string(_malformed) AS bad FROM export_messages ORDER BY ALL",
+    )[-1]
     assert told["state"] == "done", told
     assert [tuple(row.values()) for row in table(tmp_path / "asked", "result")] == [
-        ("007", None, None, "x"), ("007", None, 1, None), ("007", 3.0, None, None), ("orders", 2.5, None, None)]
+        ("007", None, None, "x"),
+        ("007", None, 1, None),
+        ("007", 3.0, None, None),
+        ("orders", 2.5, None, None),
+    ]
 
 
-@pytest.mark.parametrize(("options", "why"), [
-    ({"append": "true"}, "append is of Parquet files: say --format parquet or iceberg."),
-    ({"partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
-    ({"format": "parquet", "partition_by": "queueOffset"},
-     "queueOffset cannot be a directory: choose for partition_by of topic, queueId, tags, bornHost, storeHost, "),
-    ({"format": "iceberg", "partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
-    ({"format": "parquet", "partition_by": "topic,topic"}, "partition_by names a column twice."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"append": "true"}, "append is of Parquet files: say --format parquet or iceberg."),
+        ({"partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
+        (
+            {"format": "parquet", "partition_by": "queueOffset"},
+            "queueOffset cannot be a directory: choose for partition_by of topic, queueId, tags, bornHost, storeHost, ",
+        ),
+        ({"format": "iceberg", "partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
+        ({"format": "parquet", "partition_by": "topic,topic"}, "partition_by names a column twice."),
+    ],
+)
 @spark
 def test_what_cannot_be_appended_or_divided_is_said(run: Run, put: Put, options: dict[str, str], why: str) -> None:
     assert run("export", store=put("a"), **options)[-1]["why"].startswith(why)
@@ -117,8 +134,9 @@ def test_a_result_that_another_run_changed_meanwhile_is_not_appended_to(tmp_path
 
 
 @spark
-def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark_wrote(run: Run, put: Put,
-                                                                                      tmp_path: Path) -> None:
+def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark_wrote(
+    run: Run, put: Put, tmp_path: Path
+) -> None:
     catalogs = pytest.importorskip("pyiceberg.catalog.sql")
     out = tmp_path / "out"
 
@@ -144,7 +162,8 @@ def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark
     files = table.inspect.files().column("file_path").to_pylist()
     assert sorted(files) == sorted(f"file://{path}" for path in out.rglob("*.parquet")), "no copy"
     assert run("export", store=store, format="parquet", append="true")[-1]["why"] == (
-        f"{out} is not of the format parquet: name another --out, or --format as it was.")
+        f"{out} is not of the format parquet: name another --out, or --format as it was."
+    )
     assert exported(put("d")) == {"messages": 4}
     assert read()[1] == bodies(out) == ["a", "b", "c", "d"]
     assert exported(store, topic="nothing") == {"messages": 0}

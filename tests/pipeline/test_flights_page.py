@@ -40,8 +40,9 @@ def printed(out: Path, name: str) -> str:
     return "\n".join(lines_of(out, name, found.tables[name], 20)).replace(str(out), "…/pipeline/sql/store") + "\n"
 
 
-def test_delay_by_carrier_is_what_the_page_prints(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                  settings: Any) -> None:
+def test_delay_by_carrier_is_what_the_page_prints(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     settings.QUEUEVIZ_HOME = tmp_path / "home"
     feed, export = blocks("sh")[0].splitlines()

@@ -51,10 +51,12 @@ def attempt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_spark_grades_as_it_was_graded_live_and_by_the_command_and_executed_again(
-        run: Run, attempt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Run, attempt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     journal = attempt / "journal"
-    live = [entry.event for entry in map(from_row, rows_since(journal, 0))
-            if isinstance(entry.event, StepMet | LabFinished)]
+    live = [
+        entry.event for entry in map(from_row, rows_since(journal, 0)) if isinstance(entry.event, StepMet | LabFinished)
+    ]
     assert replay(attempt).first_difference is None, "executed again it writes the same lines, the grade's too"
     capsys.readouterr()
     call_command("lab", "play", str(attempt), "--json")
@@ -62,8 +64,10 @@ def test_spark_grades_as_it_was_graded_live_and_by_the_command_and_executed_agai
 
     *_, last = run("grading", journals={"one": str(journal)})
     assert last["state"] == "done", last
-    rows = {name: table(tmp_path / "out", name) for name in ("attempts", "steps", "mistakes", "receipts",
-                                                             "differences", "unread")}
+    rows = {
+        name: table(tmp_path / "out", name)
+        for name in ("attempts", "steps", "mistakes", "receipts", "differences", "unread")
+    }
     [step] = rows["steps"]
     assert [StepMet(LAB.slug, 1, str(step["said"]), tuple(step["rests_on"]))] == live
     assert (step["given"], step["truth"]) == ("2", str(LAB.numbers("4", 1)["idle"]))
@@ -76,16 +80,31 @@ def test_spark_grades_as_it_was_graded_live_and_by_the_command_and_executed_agai
 
 
 def test_a_forged_grade_a_changed_answer_and_a_torn_journal_are_named_and_the_others_graded(
-        run: Run, tmp_path: Path) -> None:
+    run: Run, tmp_path: Path
+) -> None:
     honest = list(play(LAB, LAB.solve, 1).entries)
     wrong = play(LAB, LAB.wrong[0].play, 1).entries
     boast = Entry(wrong[-1].seq + 1, wrong[-1].at_ms, None, LabFinished(LAB.slug, 1, 100))
-    praised = [entry._replace(event=entry.event._replace(why="Well done.", evidence=(7,)))
-               if isinstance(entry.event, StepMet) else entry for entry in honest]
-    edited = [entry._replace(event=entry.event._replace(value="999")) if isinstance(entry.event, PredictionGiven)
-              else entry for entry in honest]
-    journals = {name: journal_of(entries, tmp_path / name / "journal") for name, entries in (
-        ("honest", honest), ("boasting", [*wrong, boast]), ("praised", praised), ("edited", edited), ("torn", honest))}
+    praised = [
+        entry._replace(event=entry.event._replace(why="Well done.", evidence=(7,)))
+        if isinstance(entry.event, StepMet)
+        else entry
+        for entry in honest
+    ]
+    edited = [
+        entry._replace(event=entry.event._replace(value="999")) if isinstance(entry.event, PredictionGiven) else entry
+        for entry in honest
+    ]
+    journals = {
+        name: journal_of(entries, tmp_path / name / "journal")
+        for name, entries in (
+            ("honest", honest),
+            ("boasting", [*wrong, boast]),
+            ("praised", praised),
+            ("edited", edited),
+            ("torn", honest),
+        )
+    }
     [segment, *_] = sorted(Path(journals["torn"]).iterdir())
     segment.write_bytes(segment.read_bytes().replace(b'"type":"LabStarted"', b'"type":"Laboratory"', 1))
 
@@ -94,7 +113,9 @@ def test_a_forged_grade_a_changed_answer_and_a_torn_journal_are_named_and_the_ot
     out = tmp_path / "out"
     assert {row["sandbox"] for row in table(out, "unread")} == {"torn"}
     assert {row["sandbox"]: row["live"] for row in table(out, "differences")} == {
-        "boasting": "finished with 100", "praised": "Well done. (events 7)"}
+        "boasting": "finished with 100",
+        "praised": "Well done. (events 7)",
+    }
     digests: dict[object, Any] = {row["sandbox"]: row["digest"] for row in table(out, "attempts")}
     assert set(digests) == {"honest", "boasting", "praised", "edited"}
     assert digests["edited"] != digests["honest"], "the receipt a student has is not that of a changed journal"

@@ -38,7 +38,10 @@ def test_queues_keys_and_skew_are_what_was_put(run: Run, skewed: Path, tmp_path:
     assert queues["plain", "broker-a:0"] == (2, 1.0)
     assert sum(row["messages"] for row in table(out, "queues")) == 82
     assert [(row["key"], row["messages"], row["share"], row["approximate"]) for row in table(out, "keys")] == [
-        ("big", 40, 0.5, 40), ("middle", 15, 15 / 80, 15), ("tenth", 8, 0.1, 8)]
+        ("big", 40, 0.5, 40),
+        ("middle", 15, 15 / 80, 15),
+        ("tenth", 8, 0.1, 8),
+    ]
     orders, plain = table(out, "skew")
     assert (orders["queues"], orders["keys"], orders["largest_share"]) == (3, 28, 0.5)
     assert abs(int(str(orders["keys_approximate"])) - 28) <= 2
@@ -48,8 +51,13 @@ def test_queues_keys_and_skew_are_what_was_put(run: Run, skewed: Path, tmp_path:
 
 def test_one_topic_of_a_store_that_a_real_broker_wrote(run: Run, golden: Path, tmp_path: Path) -> None:
     run("hot_keys", store=golden, topic="GoldenBasic")
-    keys = Counter(word for batch in rows_of(golden, ["topic", "keys"]) for row in batch.to_pylist()
-                   if row["topic"] == "GoldenBasic" for word in set((row["keys"] or "").split()))
+    keys = Counter(
+        word
+        for batch in rows_of(golden, ["topic", "keys"])
+        for row in batch.to_pylist()
+        if row["topic"] == "GoldenBasic"
+        for word in set((row["keys"] or "").split())
+    )
     found = {row["key"]: row["messages"] for row in table(tmp_path / "out", "keys")}
     assert found == dict(sorted(keys.items(), key=lambda one: (-one[1], one[0]))[:20])
     assert {row["topic"] for row in table(tmp_path / "out", "queues")} == {"GoldenBasic"}

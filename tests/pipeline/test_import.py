@@ -50,15 +50,26 @@ def odd(tmp_path: Path) -> Path:
     store = stores.opened()
     bodies = [b"plain", b'"quoted", and\nmore', bytes(range(256)), "价格 €".encode(), b"\\", b"same", b"same"]
     for number, body in enumerate(bodies):
-        stores.put(store, message(number, body=body, queue_id=number % 2, KEYS=("a b", "", 'k"1,')[number % 3],
-                                  TAGS=("red", "", "标签")[number % 3], region='eu "1", a\\b', näme="值\n2"))
+        stores.put(
+            store,
+            message(
+                number,
+                body=body,
+                queue_id=number % 2,
+                KEYS=("a b", "", 'k"1,')[number % 3],
+                TAGS=("red", "", "标签")[number % 3],
+                region='eu "1", a\\b',
+                näme="值\n2",
+            ),
+        )
     store.close()
     return written(stores.sim_disk.image(), tmp_path / "odd")
 
 
 @pytest.mark.parametrize(("kind", "topic"), [("ndjson", "Ndjson"), ("csv", "Csv"), ("parquet", "Parquet")])
 def test_what_was_exported_and_imported_is_exported_again_as_it_was(
-        run: Run, odd: Path, broker: tuple[str, Path], tmp_path: Path, kind: str, topic: str) -> None:
+    run: Run, odd: Path, broker: tuple[str, Path], tmp_path: Path, kind: str, topic: str
+) -> None:
     address, store = broker
     run("export", store=odd, format=kind, topic="orders", out=tmp_path / "first")
     [messages] = (tmp_path / "first").glob("run-*/messages")
@@ -88,20 +99,32 @@ def exported(out: Path, kind: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_file_of_somebody_else_says_which_columns_are_what(run: Run, broker: tuple[str, Path],
-                                                            tmp_path: Path) -> None:
+def test_a_file_of_somebody_else_says_which_columns_are_what(
+    run: Run, broker: tuple[str, Path], tmp_path: Path
+) -> None:
     address, store = broker
     path = tmp_path / "flights.csv"
     path.write_text('tail,carrier,text\nN1,UA,"on ""time"", they say"\nN2,AA,"two\nlines"\nN3,,ü\n', encoding="utf-8")
-    *_, last = run("import", format="csv", path=str(path), names=address, topic="In", body="text", keys="tail",
-                   tags="carrier", body_as="text")
+    *_, last = run(
+        "import",
+        format="csv",
+        path=str(path),
+        names=address,
+        topic="In",
+        body="text",
+        keys="tail",
+        tags="carrier",
+        body_as="text",
+    )
     assert (last["state"], last.get("why")) == ("done", None)
-    assert stored(store, "In") == Counter([(b'on "time", they say', "N1", "UA", ()), (b"two\nlines", "N2", "AA", ()),
-                                           ("ü".encode(), "N3", "", ())])
+    assert stored(store, "In") == Counter(
+        [(b'on "time", they say', "N1", "UA", ()), (b"two\nlines", "N2", "AA", ()), ("ü".encode(), "N3", "", ())]
+    )
 
 
-def test_an_import_that_is_run_again_under_its_name_sends_nothing_twice(run: Run, broker: tuple[str, Path],
-                                                                       tmp_path: Path) -> None:
+def test_an_import_that_is_run_again_under_its_name_sends_nothing_twice(
+    run: Run, broker: tuple[str, Path], tmp_path: Path
+) -> None:
     address, store = broker
     path = tmp_path / "rows.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"body": [b"a", b"b", b"b"], "keys": ["1", "2", "2"]}), path)
@@ -114,23 +137,44 @@ def test_an_import_that_is_run_again_under_its_name_sends_nothing_twice(run: Run
 GOOD = json.dumps({"body": "YQ==", "keys": "k"})
 BAD_ROWS = [
     ("ndjson", [GOOD, "{no json", GOOD], {}, "Row 2 of {path}: it is no JSON object. Nothing was sent."),
-    ("ndjson", [GOOD, GOOD, '{"keys": "k"}'], {},
-     "Row 3 of {path}: it has no body, which would be the body. Nothing was sent."),
-    ("ndjson", [GOOD, '{"body": "no base64!"}'], {},
-     "Row 2 of {path}: body is no base64; say --option body_as=text if it is the body itself. Nothing was sent."),
-    ("ndjson", [GOOD, GOOD, '{"body": ""}'], {},
-     "Row 3 of {path}: body is empty, and no broker takes a message without a body. Nothing was sent."),
-    ("csv", ["body,properties", "YQ==,", 'YQ==,"{"'], {},
-     "Row 2 of {path}: properties is no JSON object of names and values. Nothing was sent."),
-    ("csv", ["body,keys", "YQ==,k", "YQ=="], {},
-     "Row 2 of {path}: it has not as many columns as the header. Nothing was sent."),
+    (
+        "ndjson",
+        [GOOD, GOOD, '{"keys": "k"}'],
+        {},
+        "Row 3 of {path}: it has no body, which would be the body. Nothing was sent.",
+    ),
+    (
+        "ndjson",
+        [GOOD, '{"body": "no base64!"}'],
+        {},
+        "Row 2 of {path}: body is no base64; say --option body_as=text if it is the body itself. Nothing was sent.",
+    ),
+    (
+        "ndjson",
+        [GOOD, GOOD, '{"body": ""}'],
+        {},
+        "Row 3 of {path}: body is empty, and no broker takes a message without a body. Nothing was sent.",
+    ),
+    (
+        "csv",
+        ["body,properties", "YQ==,", 'YQ==,"{"'],
+        {},
+        "Row 2 of {path}: properties is no JSON object of names and values. Nothing was sent.",
+    ),
+    (
+        "csv",
+        ["body,keys", "YQ==,k", "YQ=="],
+        {},
+        "Row 2 of {path}: it has not as many columns as the header. Nothing was sent.",
+    ),
     ("csv", ["text,keys", "a,k"], {}, "{path} has no column body, which would be the body. Columns are: text, keys."),
 ]
 
 
 @pytest.mark.parametrize(("kind", "lines", "options", "why"), BAD_ROWS)
-def test_a_row_that_is_none_is_named_and_nothing_is_sent(run: Run, broker: tuple[str, Path], tmp_path: Path, kind: str,
-                                                         lines: list[str], options: dict[str, str], why: str) -> None:
+def test_a_row_that_is_none_is_named_and_nothing_is_sent(
+    run: Run, broker: tuple[str, Path], tmp_path: Path, kind: str, lines: list[str], options: dict[str, str], why: str
+) -> None:
     address, store = broker
     before = stored(store, "In")
     path = tmp_path / "rows"
@@ -140,12 +184,15 @@ def test_a_row_that_is_none_is_named_and_nothing_is_sent(run: Run, broker: tuple
     assert stored(store, "In") == before
 
 
-@pytest.mark.parametrize(("options", "why"), [
-    ({}, "Name what to send: --option path=FILE, or a directory of files."),
-    ({"path": "/nowhere/at.all"}, "There is no file /nowhere/at.all."),
-    ({"path": __file__, "body_as": "hex"}, "--body_as hex is not known here: choose base64, text."),
-    ({"path": __file__}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
-])
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({}, "Name what to send: --option path=FILE, or a directory of files."),
+        ({"path": "/nowhere/at.all"}, "There is no file /nowhere/at.all."),
+        ({"path": __file__, "body_as": "hex"}, "--body_as hex is not known here: choose base64, text."),
+        ({"path": __file__}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+    ],
+)
 def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, options: dict[str, str], why: str) -> None:
     *_, last = run("import", format="ndjson", topic="In", **options)
     assert (last["state"], last["why"]) == ("failed", why)
@@ -156,5 +203,6 @@ def test_a_broker_that_is_away_is_said_and_how_to_go_on(run: Run, tmp_path: Path
     path.write_text(GOOD + "\n")
     *_, last = run("import", format="ndjson", path=str(path), names=f"127.0.0.1:{free_ports()}", topic="In", run="r2")
     assert last["why"].startswith("There is no name server at 127.0.0.1:")
-    assert last["why"].endswith("Some rows may have been sent before; with --option run=r2 the same import sends the "
-                                "others only.")
+    assert last["why"].endswith(
+        "Some rows may have been sent before; with --option run=r2 the same import sends the others only."
+    )

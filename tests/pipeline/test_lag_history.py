@@ -26,14 +26,17 @@ def expected(journals: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
         for batch in batches(pieces_of({sandbox: Path(journal)}), Chosen(lines_of=WANTED)):
             fold.take(JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in batch.to_pylist())
         for name, rows in fold.rows.items():
-            found[name] += [dict(zip(COLUMNS, (sandbox, row.group, row.topic, row.queue, row.from_ms, *row.figures),
-                                     strict=True)) for row in rows]
+            found[name] += [
+                dict(zip(COLUMNS, (sandbox, row.group, row.topic, row.queue, row.from_ms, *row.figures), strict=True))
+                for row in rows
+            ]
     return found
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row[name] for name in COLUMNS[:5]) + tuple(str(row[name]) for name in COLUMNS[5:])
-                  for row in rows)
+    return sorted(
+        tuple(row[name] for name in COLUMNS[:5]) + tuple(str(row[name]) for name in COLUMNS[5:]) for row in rows
+    )
 
 
 def test_each_run_goes_on_where_the_last_ended(run: Run, tmp_path: Path) -> None:

@@ -75,8 +75,13 @@ def test_a_table_is_kept_from_the_first_time_it_is_asked_for(run: Run, golden: P
     for row in table(out, "iceberg"):
         directory = sealed / row["store"]
         made = opened(directory)
-        assert row == {"store": row["store"], "catalog": f"{directory}/iceberg/catalog.db", "rows": made.scan().count(),
-                       "files": len(made.inspect.files()), "snapshot": made.current_snapshot().snapshot_id}
+        assert row == {
+            "store": row["store"],
+            "catalog": f"{directory}/iceberg/catalog.db",
+            "rows": made.scan().count(),
+            "files": len(made.inspect.files()),
+            "snapshot": made.current_snapshot().snapshot_id,
+        }
         assert files_of(directory) == sealed_files(directory)
     assert len(opened(sealed / "live").snapshots()) == 2
     assert scanned(sealed / "other") == rows_alone(golden)

@@ -32,7 +32,8 @@ def expected(run: Run, golden: Path, plain: list[dict[str, Any]], tmp_path: Path
 
 @pytest.mark.parametrize("seed", seeds(4, 40))
 def test_a_sealed_file_with_a_flipped_bit_is_named_or_its_log_file_is_read(
-        seed: int, run: Run, golden: Path, expected: list[dict[str, Any]], tmp_path: Path) -> None:
+    seed: int, run: Run, golden: Path, expected: list[dict[str, Any]], tmp_path: Path
+) -> None:
     sealed(golden, tmp_path / "sealed" / "broker-a")
     chance = random.Random(seed)
     file = chance.choice(sorted((tmp_path / "sealed" / "broker-a").glob("*.parquet")))

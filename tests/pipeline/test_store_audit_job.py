@@ -34,19 +34,28 @@ def test_four_damages_are_four_rows_with_file_and_byte(run: Run, tmp_path: Path)
     assert sorted((row["kind"], row["file"], row["position"]) for row in rows) == sorted(damages)
     [unit] = [row for row in rows if row["kind"] == "missing_unit"]
     assert [unit[name] for name in ("sandbox", "store", "topic", "queue", "queue_offset")] == [
-        "broker-a", "broker-a", "GoldenBasic", "broker-a:0", 4]
+        "broker-a",
+        "broker-a",
+        "GoldenBasic",
+        "broker-a:0",
+        4,
+    ]
     assert str(unit["says"]).startswith("offset 4: no unit for the record at ")
     [torn] = [row for row in rows if row["kind"] == "torn_record"]
     assert "1 queue units and 2 index entries lead there" in str(torn["says"])
 
 
-@pytest.mark.parametrize(("options", "why"), [
-    ({"delay_levels": "soon"}, "--option delay_levels is as a broker's messageDelayLevel, 1s 5s 10s: "),
-    ({"index_slots": "0"}, "--option index_slots is a number of slots, as a broker's maxHashSlotNum, not 0."),
-    ({"levels": "1s"}, "store_audit has no option levels. Options are: delay_levels, index_slots."),
-])  # fmt: skip
-def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, golden: Path, options: dict[str, str],
-                                                           why: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"delay_levels": "soon"}, "--option delay_levels is as a broker's messageDelayLevel, 1s 5s 10s: "),
+        ({"index_slots": "0"}, "--option index_slots is a number of slots, as a broker's maxHashSlotNum, not 0."),
+        ({"levels": "1s"}, "store_audit has no option levels. Options are: delay_levels, index_slots."),
+    ],
+)
+def test_a_wrong_wish_is_answered_with_what_would_be_right(
+    run: Run, golden: Path, options: dict[str, str], why: str
+) -> None:
     *_, last = run("store_audit", store=golden, **options)
     assert last["state"] == "failed"
     assert last["why"].startswith(why)
@@ -67,9 +76,11 @@ def test_the_jobs_end_on_damaged_stores_and_say_what_plain_readers_say(run: Run,
     *_, last = run("store_audit", stores=roots, out=tmp_path / "audit")
     assert last["state"] == "done", last
     told = {name: verdict.findings for name, verdict in zip(sorted(roots), audit(roots), strict=True)}
-    assert Counter((row["store"], row["kind"], row["severity"], row["says"])
-                   for row in table(tmp_path / "audit", "findings")) == Counter(
-        (name, found.kind, found.severity, found.says) for name, findings in told.items() for found in findings)
+    assert Counter(
+        (row["store"], row["kind"], row["severity"], row["says"]) for row in table(tmp_path / "audit", "findings")
+    ) == Counter(
+        (name, found.kind, found.severity, found.says) for name, findings in told.items() for found in findings
+    )
     assert {found.kind for found in told["s-9/broker-a"]} >= {"missing_entry"}
     *_, last = run("export", stores=roots, format="ndjson", out=tmp_path / "export")
     assert last["tables"] == {"messages": sum(len(made) for root in roots.values() for made in rows_of(root))}

@@ -43,6 +43,13 @@ def begun(home: Path) -> World:
 
 
 def member(world: World, actor: str = "A", expression: str = "*", **fields: object) -> None:
-    world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[["plain", expression]], work_ms=[10],
-              from_where="CONSUME_FROM_FIRST_OFFSET", **fields)
+    world.act(
+        "StartConsumer",
+        actor=actor,
+        group=GROUP,
+        subscriptions=[["plain", expression]],
+        work_ms=[10],
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+        **fields,
+    )
     world.run(25)

@@ -16,8 +16,12 @@ def world(brokers: int, per_broker: int) -> list[MessageQueue]:
 
 
 @pytest.mark.seed("3.1")
-@given(st.sampled_from(ALL), st.integers(1, 4), st.integers(1, 16), st.lists(st.text("abr0123-#@", min_size=1),
-                                                                               min_size=1, max_size=9, unique=True))
+@given(
+    st.sampled_from(ALL),
+    st.integers(1, 4),
+    st.integers(1, 16),
+    st.lists(st.text("abr0123-#@", min_size=1), min_size=1, max_size=9, unique=True),
+)
 def test_every_queue_has_exactly_one_owner(name: str, brokers: int, per_broker: int, clients: list[str]) -> None:
     mqs = world(brokers, per_broker)
     members = sorted(f"r1-{c}" for c in clients)

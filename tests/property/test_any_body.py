@@ -13,17 +13,53 @@ BODIES: list[Any] = [getattr(bodies, name) for name in bodies.__all__ if hasattr
 HEADERS: list[Any] = [getattr(headers, name) for name in headers.__all__]
 
 KEYS = [
-    "clientID", "consumerDataSet", "producerDataSet", "groupName", "subscriptionDataSet", "topic", "subString",
-    "tagsSet", "codeSet", "subVersion", "consumeType", "mqSet", "clientId", "consumerGroup", "brokerName",
-    "queueId", "offsetTable", "brokerDatas", "brokerAddrs", "queueDatas", "perm", "readQueueNums",
-    "writeQueueNums", "dataVersion", "counter", "topicConfigTable", "topicConfigSerializeWrapper", "table",
-    "topicList", "consumerIdList", "$ref", "0",
+    "clientID",
+    "consumerDataSet",
+    "producerDataSet",
+    "groupName",
+    "subscriptionDataSet",
+    "topic",
+    "subString",
+    "tagsSet",
+    "codeSet",
+    "subVersion",
+    "consumeType",
+    "mqSet",
+    "clientId",
+    "consumerGroup",
+    "brokerName",
+    "queueId",
+    "offsetTable",
+    "brokerDatas",
+    "brokerAddrs",
+    "queueDatas",
+    "perm",
+    "readQueueNums",
+    "writeQueueNums",
+    "dataVersion",
+    "counter",
+    "topicConfigTable",
+    "topicConfigSerializeWrapper",
+    "table",
+    "topicList",
+    "consumerIdList",
+    "$ref",
+    "0",
     '{"brokerName":"b","queueId":0,"topic":"T"}',
 ]
-LEAVES = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=5)
-          | st.sampled_from(["$", "$.mqSet[0]", "TAG", "7"]))
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner,
-                                                                                       max_size=5), max_leaves=12)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["$", "$.mqSet[0]", "TAG", "7"])
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
 OBJECTS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8)
 
 
@@ -46,8 +82,22 @@ def test_any_bytes_are_a_body_or_refused(body: Any, data: bytes) -> None:
     read_or_refuse(body, data)
 
 
-NAMES = ["consumerGroup", "topic", "queueId", "queueOffset", "maxMsgNums", "sysFlag", "commitOffset", "subVersion",
-         "suspendTimeoutMillis", "offset", "group", "delayLevel", "timestamp", *"abcdefghijklmn"]
+NAMES = [
+    "consumerGroup",
+    "topic",
+    "queueId",
+    "queueOffset",
+    "maxMsgNums",
+    "sysFlag",
+    "commitOffset",
+    "subVersion",
+    "suspendTimeoutMillis",
+    "offset",
+    "group",
+    "delayLevel",
+    "timestamp",
+    *"abcdefghijklmn",
+]
 TEXTS = st.sampled_from(["0", "-1", "true", "", "2147483648", "9" * 30, "T", "１", "²"]) | st.text(max_size=4)
 
 

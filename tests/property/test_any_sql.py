@@ -36,8 +36,14 @@ def number(text: str) -> int:
 
 
 def compared(sign: str, left: int, right: int) -> bool:
-    return {"=": left == right, "<>": left != right, "<": left < right, "<=": left <= right, ">": left > right,
-            ">=": left >= right}[sign]
+    return {
+        "=": left == right,
+        "<>": left != right,
+        "<": left < right,
+        "<=": left <= right,
+        ">": left > right,
+        ">=": left >= right,
+    }[sign]
 
 
 def comparison(name: str, sign: str, literal: int) -> Case:
@@ -107,9 +113,13 @@ simple = st.one_of(
     st.builds(text_equality, names, st.booleans(), texts),
     st.builds(between, names, st.booleans(), numbers, numbers),
     st.builds(listed, names, st.booleans(), st.lists(texts, min_size=1, max_size=6)),
-    st.builds(null, names, st.booleans()))
-cases = st.recursive(simple, lambda inner: st.one_of(
-    st.builds(negated, inner), st.builds(joined, st.sampled_from(("AND", "OR")), inner, inner)), max_leaves=12)
+    st.builds(null, names, st.booleans()),
+)
+cases = st.recursive(
+    simple,
+    lambda inner: st.one_of(st.builds(negated, inner), st.builds(joined, st.sampled_from(("AND", "OR")), inner, inner)),
+    max_leaves=12,
+)
 messages = st.dictionaries(names, st.one_of(numbers.map(str), st.integers(-9, -1).map(str), texts.filter(bool)))
 
 
@@ -122,8 +132,36 @@ def test_an_expression_means_what_its_parts_mean(case: Case, message: Message) -
     assert compile_sql(case.text).matches(message) is expected
 
 
-WORDS = ("a", "5", "5.5", "'x'", "TRUE", "NULL", "(", ")", ",", "=", "<>", "<", ">=", "+", "-", "AND", "or", "NOT",
-         "IN", "BETWEEN", "IS", "--", "/*", "*/", "\n", "'", "#", "é")  # fmt: skip
+WORDS = (
+    "a",
+    "5",
+    "5.5",
+    "'x'",
+    "TRUE",
+    "NULL",
+    "(",
+    ")",
+    ",",
+    "=",
+    "<>",
+    "<",
+    ">=",
+    "+",
+    "-",
+    "AND",
+    "or",
+    "NOT",
+    "IN",
+    "BETWEEN",
+    "IS",
+    "--",
+    "/*",
+    "*/",
+    "\n",
+    "'",
+    "#",
+    "é",
+)
 
 
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join)), messages)

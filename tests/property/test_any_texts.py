@@ -10,8 +10,9 @@ from sandbox.message.string_hash import index_key_hash, java_hash
 TOPIC = "orders"
 KEYED = ("KEYS", "UNIQ_KEY")
 names = st.sampled_from(["KEYS", "TAGS", "UNIQ_KEY", "X", "", "MYKEYS"])
-values = st.sampled_from(["", "abc", "abd", "red-abc", "red-abd blue-abc", "a", "x\0y", "k\x01abc", "键abc", " abc",
-                          "TagA"])
+values = st.sampled_from(
+    ["", "abc", "abd", "red-abc", "red-abd blue-abc", "a", "x\0y", "k\x01abc", "键abc", " abc", "TagA"]
+)
 tails = st.sampled_from(["abc", "abd", "abe"])
 ends = st.sampled_from(["", "\x02", "\x00KEYS\x01abc", "\x02\x02"])
 

@@ -19,9 +19,10 @@ from sandbox.recording.part import pack_part
 from sandbox.recording.reader import Recording
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recordings" / "0.1.0.qvr"
-LEAVES = st.none() | st.booleans() | st.integers(-2**70, 2**70) | st.text(max_size=4) | st.floats(allow_nan=False)
-JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3)
-                    | st.dictionaries(st.text(max_size=3), inner, max_size=3))
+LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=4) | st.floats(allow_nan=False)
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+)
 
 
 @cache
@@ -65,9 +66,12 @@ def test_any_json_in_the_place_of_a_part_is_refused_or_read(value: Any, field: s
     keyframe = unpack_keyframe(pack_part({"seq": 1, "at_ms": 1, "state": {"channels": {}}}), limits)
     good = {"seq": [1], "at_ms": [1], "columns": [[["a"], [1], "d", [3]]], "gone": []}
     packed = zlib_of(value)
-    for read in (lambda: unpack_keyframe(packed, limits), lambda: unpack_facts(packed, limits),
-                 lambda: Chunk(keyframe, packed, limits),
-                 lambda: list(Chunk(keyframe, zlib_of(good | {field: value}), limits).frames())):
+    for read in (
+        lambda: unpack_keyframe(packed, limits),
+        lambda: unpack_facts(packed, limits),
+        lambda: Chunk(keyframe, packed, limits),
+        lambda: list(Chunk(keyframe, zlib_of(good | {field: value}), limits).frames()),
+    ):
         said = refusal(read)
         assert said is None or said.endswith(".")
 

@@ -13,16 +13,34 @@ from sandbox.control.readings import Reading
 
 SLUG, SECRET = "calm-owl-aaaaaa", "secret-of-a-link"
 MASK = Mask(SLUG, SECRET)
-NAMELIKE = (SLUG, MASK.alias, "calm-owl-bbbbbb", "another-sandbox", f"/s/{SLUG}/", f"/api/sandboxes/{SLUG}",
-            "owner ada", '"by": "owner ada"', '{"k":"snap","ch":"board/calm-owl-aaaaaa/g/t"}', "\\", '"', "\u2028")
+NAMELIKE = (
+    SLUG,
+    MASK.alias,
+    "calm-owl-bbbbbb",
+    "another-sandbox",
+    f"/s/{SLUG}/",
+    f"/api/sandboxes/{SLUG}",
+    "owner ada",
+    '"by": "owner ada"',
+    '{"k":"snap","ch":"board/calm-owl-aaaaaa/g/t"}',
+    "\\",
+    '"',
+    "\u2028",
+)
 TEXTS = st.lists(st.sampled_from(NAMELIKE) | st.text(max_size=4), max_size=4).map(" ".join)
 NAMES = st.sampled_from(("body", "key", "properties", "keys", "by", "slug", "ch", "name", "rows", "seed", "of"))
-VALUES = st.recursive(st.none() | st.integers(-(2**53), 2**53) | TEXTS,
-                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS | NAMES, inner, max_size=4),
-                      max_leaves=10)  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.integers(-(2**53), 2**53) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS | NAMES, inner, max_size=4),
+    max_leaves=10,
+)
 BOARDS = st.dictionaries(st.sampled_from(("queues", "records", "header", "body")), VALUES, max_size=3)
-ROWS = st.lists(st.builds(lambda values: {**values, "seq": "7", "type": "MessagePinned"},
-                          st.dictionaries(NAMES, VALUES, max_size=4)), max_size=3)  # fmt: skip
+ROWS = st.lists(
+    st.builds(
+        lambda values: {**values, "seq": "7", "type": "MessagePinned"}, st.dictionaries(NAMES, VALUES, max_size=4)
+    ),
+    max_size=3,
+)
 PARTS = st.sampled_from(("g", SLUG, MASK.alias, "calm-owl-bbbbbb"))
 
 
@@ -63,15 +81,29 @@ def test_facts_are_as_they_were_written(rows: list[dict[str, Any]]) -> None:
 @given(TEXTS)
 def test_of_facts_only_who_acted_the_seed_and_the_sandbox_s_own_row_are_changed(text: str) -> None:
     fields = {"body": text, "key": text}
-    rows = [{"type": "ActionTaken", "seq": "1", "by": f"owner {text}", "action": "SendMessages", "fields": fields},
-            {"type": "SandboxOpened", "seq": "2", "template": text, "seed": f"{SLUG} 1"},
-            {"type": "LabStarted", "seq": "3", "lab": text, "seed": f"{SLUG} 1"},
-            {"type": "Keyframe", "seq": "4", "snapshot": {
-                "sandbox": {"slug": SLUG, "name": SLUG, "template": text}, "topics": [{"topic": text}]}}]  # fmt: skip
+    rows = [
+        {"type": "ActionTaken", "seq": "1", "by": f"owner {text}", "action": "SendMessages", "fields": fields},
+        {"type": "SandboxOpened", "seq": "2", "template": text, "seed": f"{SLUG} 1"},
+        {"type": "LabStarted", "seq": "3", "lab": text, "seed": f"{SLUG} 1"},
+        {
+            "type": "Keyframe",
+            "seq": "4",
+            "snapshot": {"sandbox": {"slug": SLUG, "name": SLUG, "template": text}, "topics": [{"topic": text}]},
+        },
+    ]
     found = masked(frames.facts(f"facts/{SLUG}", rows))["rows"]
-    assert found == [rows[0] | {"by": "owner"}, rows[1] | {"seed": None}, rows[2] | {"seed": None},
-                     rows[3] | {"snapshot": {"sandbox": {"slug": MASK.alias, "name": MASK.alias, "template": text},
-                                             "topics": [{"topic": text}]}}]  # fmt: skip
+    assert found == [
+        rows[0] | {"by": "owner"},
+        rows[1] | {"seed": None},
+        rows[2] | {"seed": None},
+        rows[3]
+        | {
+            "snapshot": {
+                "sandbox": {"slug": MASK.alias, "name": MASK.alias, "template": text},
+                "topics": [{"topic": text}],
+            }
+        },
+    ]
 
 
 @given(st.sampled_from(("lab", "tile")), TEXTS)

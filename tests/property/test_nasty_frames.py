@@ -24,8 +24,21 @@ from tests.unit.broker.world import FakeChannel
 
 NASTY = sorted((Path(__file__).parents[1] / "golden" / "nasty").glob("*.frame"))
 KNOWN = {int(code) for code in ResponseCode}
-VALUES = ["", "x", "-1", "0", str(2**31 - 1), str(2**31), str(2**63 - 1), str(-(2**63)), "9" * 50, "true", "\x00",
-          "x" * 60_000, "中" * 300]  # fmt: skip
+VALUES = [
+    "",
+    "x",
+    "-1",
+    "0",
+    str(2**31 - 1),
+    str(2**31),
+    str(2**63 - 1),
+    str(-(2**63)),
+    "9" * 50,
+    "true",
+    "\x00",
+    "x" * 60_000,
+    "中" * 300,
+]
 LIMIT = 1 << 24
 
 
@@ -76,7 +89,8 @@ class Node:
 
 @pytest.mark.parametrize("path", NASTY, ids=lambda path: path.stem)
 def test_what_is_nasty_is_read_awaited_or_refused_and_fails_no_handler(
-        path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     node, data = Node(), path.read_bytes()
     with caplog.at_level(logging.WARNING):
         node.say(data)

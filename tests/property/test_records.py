@@ -23,21 +23,43 @@ def messages(draw: st.DrawFn) -> tuple[InboundMessage, bytes]:
     born = draw(st.binary(min_size=20 if flags & 0x10 else 8, max_size=20 if flags & 0x10 else 8))
     store = draw(st.binary(min_size=20 if flags & 0x20 else 8, max_size=20 if flags & 0x20 else 8))
     text = properties.encode(draw(pairs)).encode()
-    inbound = InboundMessage(draw(topics), draw(ints), draw(st.binary(max_size=200)), text, 0, flags, draw(ints),
-                             draw(longs), born, draw(ints), draw(longs))
+    inbound = InboundMessage(
+        draw(topics),
+        draw(ints),
+        draw(st.binary(max_size=200)),
+        text,
+        0,
+        flags,
+        draw(ints),
+        draw(longs),
+        born,
+        draw(ints),
+        draw(longs),
+    )
     return inbound, store
 
 
 @given(messages(), longs, st.integers(0, (1 << 63) - 1), times)
-def test_any_message_reads_back_from_its_record(given_: tuple[InboundMessage, bytes], queue_offset: int,
-                                                physical: int, store_ms: int) -> None:
+def test_any_message_reads_back_from_its_record(
+    given_: tuple[InboundMessage, bytes], queue_offset: int, physical: int, store_ms: int
+) -> None:
     m, host = given_
     raw = record.encode(m, queue_offset, physical, store_ms, host)
     found = record.decode(b"before" + raw + b"after", 6, check_crc=True)
     assert (found.topic, found.queue_id, found.queue_offset, found.physical_offset, found.store_bytes) == (
-        m.topic, m.queue_id, queue_offset, physical, len(raw))
+        m.topic,
+        m.queue_id,
+        queue_offset,
+        physical,
+        len(raw),
+    )
     assert (found.body, found.flag, found.sys_flag, found.born_ms, found.store_ms) == (
-        m.body, m.flag, m.sys_flag, m.born_ms, store_ms)
+        m.body,
+        m.flag,
+        m.sys_flag,
+        m.born_ms,
+        store_ms,
+    )
     assert (found.reconsume_times, found.prepared_offset) == (m.reconsume_times, m.prepared_offset)
     assert found.properties == properties.decode(m.properties.decode())
     assert len(raw) == record.size_of(len(m.body), len(m.topic.encode()), len(m.properties), m.sys_flag)
@@ -78,8 +100,12 @@ def test_properties_are_found_as_they_are_decoded(given_: dict[str, str]) -> Non
         assert properties.find(text.encode(), name.encode()) == (decoded[name].encode() if name in decoded else None)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["KEYS", "TAGS", "UNIQ_KEY", "UNIQ_", "X"]), st.sampled_from(["", "a", "b"])),
-                max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["KEYS", "TAGS", "UNIQ_KEY", "UNIQ_", "X"]), st.sampled_from(["", "a", "b"])),
+        max_size=8,
+    )
+)
 def test_what_dispatch_looks_for_is_what_decoding_finds(given_: list[tuple[str, str]]) -> None:
     text = "\x02".join(f"{name}\x01{value}" for name, value in given_)
     decoded = properties.decode(text)

@@ -21,8 +21,14 @@ class StoreAgainstLists(RuleBasedStateMachine):
 
     @initialize(seed=st.integers(0, 1000))
     def begin(self, seed: int) -> None:
-        self.stores = Stores(commit_log_file_bytes=2048, consume_queue_file_entries=5, index_entries=12, index_slots=5,
-                             max_message_bytes=1024, max_mapped_files=4)
+        self.stores = Stores(
+            commit_log_file_bytes=2048,
+            consume_queue_file_entries=5,
+            index_entries=12,
+            index_slots=5,
+            max_message_bytes=1024,
+            max_mapped_files=4,
+        )
         self.store: MessageStore = self.stores.opened()
         self.model: list[list[tuple[bytes, str, int]]] = [[] for _ in range(QUEUES)]
         self.number = 0

@@ -52,8 +52,9 @@ class Attacker:
     def cpu_s(self) -> float:
         return time.process_time() - self._used_s
 
-    async def connect(self, *, window_bytes: int | None = None) -> tuple[
-            asyncio.StreamReader, asyncio.StreamWriter] | None:  # fmt: skip
+    async def connect(
+        self, *, window_bytes: int | None = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         line = socket.socket()
         if window_bytes is not None:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window_bytes)
@@ -204,11 +205,27 @@ async def crowd(a: Attacker) -> None:
 
 async def deaf(a: Attacker) -> None:
     """Asks for big answers on three hundred connections, and reads none of them."""
-    fill = frames.request(310, {"a": "P", "b": "big", "c": "TBW102", "d": "1", "e": "0", "f": "0", "g": "0", "h": "0",
-                                "i": ""}, bytes(200_000))  # fmt: skip
-    pull = frames.request(11, {"consumerGroup": "deaf", "topic": "big", "queueId": "0", "queueOffset": "0",
-                               "maxMsgNums": "32", "sysFlag": "4", "commitOffset": "0", "suspendTimeoutMillis": "0",
-                               "subscription": "*", "subVersion": "0", "expressionType": "TAG"})  # fmt: skip
+    fill = frames.request(
+        310,
+        {"a": "P", "b": "big", "c": "TBW102", "d": "1", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""},
+        bytes(200_000),
+    )
+    pull = frames.request(
+        11,
+        {
+            "consumerGroup": "deaf",
+            "topic": "big",
+            "queueId": "0",
+            "queueOffset": "0",
+            "maxMsgNums": "32",
+            "sysFlag": "4",
+            "commitOffset": "0",
+            "suspendTimeoutMillis": "0",
+            "subscription": "*",
+            "subVersion": "0",
+            "expressionType": "TAG",
+        },
+    )
     stream = await a.connect()
     if stream is not None:
         for _ in range(20):
@@ -247,8 +264,15 @@ async def storm(a: Attacker) -> None:
 
 
 KINDS: dict[str, tuple[Callable[[Attacker], Awaitable[None]], float]] = {
-    "mutated": (mutated, 30), "made_up": (made_up, 30), "growth": (growth, 20), "slow_loris": (slow_loris, 200),
-    "half_open": (half_open, 40), "crowd": (crowd, 200), "deaf": (deaf, 4), "storm": (storm, 100)}
+    "mutated": (mutated, 30),
+    "made_up": (made_up, 30),
+    "growth": (growth, 20),
+    "slow_loris": (slow_loris, 200),
+    "half_open": (half_open, 40),
+    "crowd": (crowd, 200),
+    "deaf": (deaf, 4),
+    "storm": (storm, 100),
+}
 """Every kind, and how often a second each of its connections sends (or connects)."""
 
 
@@ -282,8 +306,20 @@ def main() -> None:
     began_s = time.monotonic()
     asyncio.new_event_loop().run_until_complete(attack(given.kind, made, given.seconds))
     wall_s = time.monotonic() - began_s
-    print(json.dumps({"kind": given.kind, "seed": given.seed, "wall_s": wall_s, "cpu_s": made.cpu_s,
-                      "share": given.share, "counts": dict(made.counts), "found": made.found}), flush=True)
+    print(
+        json.dumps(
+            {
+                "kind": given.kind,
+                "seed": given.seed,
+                "wall_s": wall_s,
+                "cpu_s": made.cpu_s,
+                "share": given.share,
+                "counts": dict(made.counts),
+                "found": made.found,
+            }
+        ),
+        flush=True,
+    )
     os._exit(0)  # two thousand connections need no goodbye
 
 

@@ -1,6 +1,6 @@
 """Ten minutes of nonsense against a broker process, and a client beside it that must not notice.
 
-    script/test robustness [--minutes 10] [--seed N]
+script/test robustness [--minutes 10] [--seed N]
 """
 
 import time

@@ -14,8 +14,28 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 # What an administrator may do to a broker without access control is no attack: settings, permissions, deletions.
 ORDERS = frozenset({25, 205, 206, 215, 216, 318, 332, 336, 338, 50, 51, 53})
 NUMBERS = [-1, 0, 1, 2**15, 2**16, 2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**63), 2**64, 10**30]
-TEXTS = ["", "-1", "2147483648", "9" * 40, "1e9", "true", "\x00", "%RETRY%", "中" * 200, "x" * 60_000, "../../passwd",
-         "a\x01b\x02c\x01", "NaN", "null", "[]", "{}", "\ud83d\ude00" * 10, "%s%n{}", "a@b@c", " "]  # fmt: skip
+TEXTS = [
+    "",
+    "-1",
+    "2147483648",
+    "9" * 40,
+    "1e9",
+    "true",
+    "\x00",
+    "%RETRY%",
+    "中" * 200,
+    "x" * 60_000,
+    "../../passwd",
+    "a\x01b\x02c\x01",
+    "NaN",
+    "null",
+    "[]",
+    "{}",
+    "\ud83d\ude00" * 10,
+    "%s%n{}",
+    "a@b@c",
+    " ",
+]
 LANGUAGES = ["JAVA", "CPP", "COBOL", 7, -1, None, [], True]
 
 
@@ -46,10 +66,27 @@ class Mutations:
         self._luck = random.Random(seed)
         self._frames = recorded()
         self._kinds: list[Callable[[bytes], bytes]] = [
-            self.flipped, self.flipped, self.lying_length, self.lying_header_length, self.truncated, self.doubled,
-            self.spliced, self.huge_header, self.deep_json, self.wide_json, self.wrong_types, self.other_texts,
-            self.other_texts, self.unknown_code, self.answer, self.bomb, self.lying_batch, self.no_utf8, self.noise,
-            self.many_same]  # fmt: skip
+            self.flipped,
+            self.flipped,
+            self.lying_length,
+            self.lying_header_length,
+            self.truncated,
+            self.doubled,
+            self.spliced,
+            self.huge_header,
+            self.deep_json,
+            self.wide_json,
+            self.wrong_types,
+            self.other_texts,
+            self.other_texts,
+            self.unknown_code,
+            self.answer,
+            self.bomb,
+            self.lying_batch,
+            self.no_utf8,
+            self.noise,
+            self.many_same,
+        ]
 
     def next(self) -> tuple[str, bytes]:
         kind = self._luck.choice(self._kinds)
@@ -98,37 +135,80 @@ class Mutations:
     def wrong_types(self, frame: bytes) -> bytes:
         values = [*NUMBERS, None, True, [], {}, [1, {"a": 2}], 0.5, "x"]
         ext = {name: self._luck.choice(values) for name in self._fields(frame)}
-        return request(self._code(frame), self._luck.choice([ext, ext, [], "text", 7]), frame[-30:],
-                       **{self._luck.choice(["opaque", "flag", "version", "language", "code"]): self._luck.choice(
-                           [*values, *LANGUAGES])})  # fmt: skip
+        return request(
+            self._code(frame),
+            self._luck.choice([ext, ext, [], "text", 7]),
+            frame[-30:],
+            **{
+                self._luck.choice(["opaque", "flag", "version", "language", "code"]): self._luck.choice(
+                    [*values, *LANGUAGES]
+                )
+            },
+        )
 
     def other_texts(self, frame: bytes) -> bytes:
         """A request that can be read, with values no one would give; some of its fields are missing."""
-        ext = {name: self._luck.choice([*TEXTS, *map(str, NUMBERS)]) for name in self._fields(frame)
-               if self._luck.random() < 0.8}  # fmt: skip
+        ext = {
+            name: self._luck.choice([*TEXTS, *map(str, NUMBERS)])
+            for name in self._fields(frame)
+            if self._luck.random() < 0.8
+        }
         return request(self._code(frame), ext, frame[-self._luck.randint(1, 200) :])
 
     def unknown_code(self, frame: bytes) -> bytes:
         return request(self._luck.choice([*NUMBERS, 4, 9_999, 61_000]), {"topic": "T"}, frame[-50:])
 
     def answer(self, frame: bytes) -> bytes:
-        return request(self._code(frame), {"offset": "5"}, b"{}", flag=self._luck.choice([1, 3, -1]),
-                       opaque=self._luck.randrange(2_000))  # fmt: skip
+        return request(
+            self._code(frame),
+            {"offset": "5"},
+            b"{}",
+            flag=self._luck.choice([1, 3, -1]),
+            opaque=self._luck.randrange(2_000),
+        )
 
     def bomb(self, _: bytes) -> bytes:
         """A packed registration, and a message, that grow a thousandfold."""
         packed = zlib.compress(bytes(self._luck.choice([1, 40]) << 20), 9)
         if self._luck.random() < 0.5:
-            return request(103, {"brokerName": "evil", "brokerAddr": "10.0.0.1:1", "clusterName": "c", "brokerId": "0",
-                                 "haServerAddr": "10.0.0.1:2", "compressed": "true", "bodyCrc32": "0"}, packed)
-        return request(310, {"a": "P", "b": "bombs", "c": "TBW102", "d": "4", "e": "0", "f": "1", "g": "0", "h": "0",
-                             "i": ""}, packed)  # fmt: skip
+            return request(
+                103,
+                {
+                    "brokerName": "evil",
+                    "brokerAddr": "10.0.0.1:1",
+                    "clusterName": "c",
+                    "brokerId": "0",
+                    "haServerAddr": "10.0.0.1:2",
+                    "compressed": "true",
+                    "bodyCrc32": "0",
+                },
+                packed,
+            )
+        return request(
+            310,
+            {"a": "P", "b": "bombs", "c": "TBW102", "d": "4", "e": "0", "f": "1", "g": "0", "h": "0", "i": ""},
+            packed,
+        )
 
     def lying_batch(self, _: bytes) -> bytes:
         item = struct.pack(">iiiii", 30, 0, 0, 0, self._luck.choice([8, -1, 2**31 - 1, 0])) + b"12345678\x00\x00"
         body = item * self._luck.choice([1, 2, 3_000]) + self._luck.randbytes(self._luck.randrange(30))
-        return request(320, {"a": "P", "b": "batches", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0",
-                             "i": "", "m": "true"}, body)  # fmt: skip
+        return request(
+            320,
+            {
+                "a": "P",
+                "b": "batches",
+                "c": "TBW102",
+                "d": "4",
+                "e": "0",
+                "f": "0",
+                "g": "0",
+                "h": "0",
+                "i": "",
+                "m": "true",
+            },
+            body,
+        )
 
     def no_utf8(self, frame: bytes) -> bytes:
         header = json.dumps({"code": self._code(frame), "extFields": {"topic": "T?", "group": "g"}}).encode()
@@ -168,9 +248,17 @@ def growing(seed: int) -> Iterator[tuple[str, bytes]]:
 
 def heartbeat(name: str, n: int) -> bytes:
     rows = [{"topic": f"t{m}", "subString": "*", "expressionType": ("TAG", "SQL92")[n % 2]} for m in range(20)]
-    return request(34, {}, json.dumps({
-        "clientID": name, "producerDataSet": [{"groupName": f"p{name}-{m}"} for m in range(20)],
-        "consumerDataSet": [{"groupName": f"g{name}", "subscriptionDataSet": rows}]}).encode())  # fmt: skip
+    return request(
+        34,
+        {},
+        json.dumps(
+            {
+                "clientID": name,
+                "producerDataSet": [{"groupName": f"p{name}-{m}"} for m in range(20)],
+                "consumerDataSet": [{"groupName": f"g{name}", "subscriptionDataSet": rows}],
+            }
+        ).encode(),
+    )
 
 
 def commit(name: str, n: int) -> bytes:
@@ -187,10 +275,23 @@ def lock(name: str, n: int) -> bytes:
 
 
 def parked_pull(name: str, n: int) -> bytes:
-    return request(11, {"consumerGroup": f"g{n % 7}", "topic": "TBW102", "queueId": "0", "queueOffset": "0",
-                        "maxMsgNums": "32", "sysFlag": "6", "commitOffset": "0", "suspendTimeoutMillis": str(2**62),
-                        "subscription": "*" + " " * 9_000, "subVersion": "0", "expressionType": "TAG"},
-                   bytes(100_000))  # fmt: skip
+    return request(
+        11,
+        {
+            "consumerGroup": f"g{n % 7}",
+            "topic": "TBW102",
+            "queueId": "0",
+            "queueOffset": "0",
+            "maxMsgNums": "32",
+            "sysFlag": "6",
+            "commitOffset": "0",
+            "suspendTimeoutMillis": str(2**62),
+            "subscription": "*" + " " * 9_000,
+            "subVersion": "0",
+            "expressionType": "TAG",
+        },
+        bytes(100_000),
+    )
 
 
 def text(name: str, n: int) -> bytes:
@@ -198,8 +299,11 @@ def text(name: str, n: int) -> bytes:
 
 
 def sent(topic: str, **more: str) -> bytes:
-    return request(310, {"a": "P", "b": topic, "c": "TBW102", "d": "8", "e": "0", "f": "0", "g": "0", "h": "0", "i": "",
-                         **more}, b"x")  # fmt: skip
+    return request(
+        310,
+        {"a": "P", "b": topic, "c": "TBW102", "d": "8", "e": "0", "f": "0", "g": "0", "h": "0", "i": "", **more},
+        b"x",
+    )
 
 
 def new_topic(name: str, n: int) -> bytes:
@@ -216,9 +320,28 @@ def new_group(name: str, n: int) -> bytes:
 
 def new_broker(name: str, n: int) -> bytes:
     table = {"topicConfigSerializeWrapper": {"topicConfigTable": {name: {"topicName": name}}}}
-    return request(103, {"brokerName": name, "brokerAddr": f"10.0.0.1:{n % 65_536}", "clusterName": f"c{n}",
-                         "brokerId": "0", "haServerAddr": "10.0.0.1:2"}, json.dumps(table).encode())  # fmt: skip
+    return request(
+        103,
+        {
+            "brokerName": name,
+            "brokerAddr": f"10.0.0.1:{n % 65_536}",
+            "clusterName": f"c{n}",
+            "brokerId": "0",
+            "haServerAddr": "10.0.0.1:2",
+        },
+        json.dumps(table).encode(),
+    )
 
 
 GROWING: list[Callable[[str, int], bytes]] = [
-    heartbeat, commit, commit_far, lock, parked_pull, text, new_topic, half_message, new_group, new_broker]
+    heartbeat,
+    commit,
+    commit_far,
+    lock,
+    parked_pull,
+    text,
+    new_topic,
+    half_message,
+    new_group,
+    new_broker,
+]

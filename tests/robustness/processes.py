@@ -38,8 +38,17 @@ class Broker:
         self.lives += 1
         properties = self._root / "broker.properties"
         properties.write_text(PROPERTIES)
-        command = [sys.executable, "manage.py", "broker", "--store", str(self.store), "--listen", self.address,
-                   "--properties", str(properties)]  # fmt: skip
+        command = [
+            sys.executable,
+            "manage.py",
+            "broker",
+            "--store",
+            str(self.store),
+            "--listen",
+            self.address,
+            "--properties",
+            str(properties),
+        ]
         with process(command, self.log, b"name server") as started:
             self.pid = started.pid
             yield started
@@ -83,8 +92,13 @@ class Watch:
 def usage(pid: int) -> Usage:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return Usage(time.monotonic(), kib(status["RssAnon"]), kib(status["VmRSS"]),
-                 (int(fields[11]) + int(fields[12])) / TICKS_PER_S, sockets_bytes())  # fmt: skip
+    return Usage(
+        time.monotonic(),
+        kib(status["RssAnon"]),
+        kib(status["VmRSS"]),
+        (int(fields[11]) + int(fields[12])) / TICKS_PER_S,
+        sockets_bytes(),
+    )
 
 
 def sockets_bytes() -> int:
@@ -130,17 +144,36 @@ class Prober:
                 self.said.append(row)
 
 
-def attack(kinds: list[str], address: str, *, seed: int, seconds: float, share: float, found: Path,
-           ready: Callable[[], None]) -> list[dict[str, Any]]:  # fmt: skip
+def attack(
+    kinds: list[str], address: str, *, seed: int, seconds: float, share: float, found: Path, ready: Callable[[], None]
+) -> list[dict[str, Any]]:
     """Attackers of these kinds at once, each with its part of the share; what each of them said at its end.
 
     They begin together, when all of them are ready.
     """
-    commands = [[sys.executable, "-m", "tests.robustness.attack", kind, "--address", address, "--seed", str(seed + n),
-                 "--seconds", str(seconds), "--share", str(share / len(kinds)), "--out", str(found)]
-                for n, kind in enumerate(kinds)]  # fmt: skip
-    started = [subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE) for command in commands]  # fmt: skip
+    commands = [
+        [
+            sys.executable,
+            "-m",
+            "tests.robustness.attack",
+            kind,
+            "--address",
+            address,
+            "--seed",
+            str(seed + n),
+            "--seconds",
+            str(seconds),
+            "--share",
+            str(share / len(kinds)),
+            "--out",
+            str(found),
+        ]
+        for n, kind in enumerate(kinds)
+    ]
+    started = [
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for command in commands
+    ]
     for each in started:
         assert each.stdout is not None
         each.stdout.readline()

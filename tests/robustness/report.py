@@ -65,17 +65,42 @@ def read_log(path: Path) -> Log:
 
 def table(report: dict[str, Any]) -> list[str]:
     """For people."""
-    out = ["", f"seed {report['seed']}, {report['minutes']:g} minutes; all attackers have {report['share']:g} of one "
-               "processor, and are nice 19"]  # fmt: skip
-    head = ("phase", "s", "requests", "p50 ms", "p99 ms", "max ms", "p99 ratio", "echo p99", "broker CPU",
-            "attackers CPU")
-    rows = [(row["phase"], f"{row['seconds']:.0f}", str(row["requests"]), f"{row['p50_ms']:.2f}",
-             f"{row['p99_ms']:.2f}", f"{row['max_ms']:.1f}", f"{row['ratio']:.2f}",
-             f"{row['machine_p99_ms']:.2f}", f"{row['broker_cpu']:.0%}", f"{row['attackers_cpu']:.0%}")
-            for row in report["phases"]]  # fmt: skip
+    out = [
+        "",
+        f"seed {report['seed']}, {report['minutes']:g} minutes; all attackers have {report['share']:g} of one "
+        "processor, and are nice 19",
+    ]
+    head = (
+        "phase",
+        "s",
+        "requests",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "p99 ratio",
+        "echo p99",
+        "broker CPU",
+        "attackers CPU",
+    )
+    rows = [
+        (
+            row["phase"],
+            f"{row['seconds']:.0f}",
+            str(row["requests"]),
+            f"{row['p50_ms']:.2f}",
+            f"{row['p99_ms']:.2f}",
+            f"{row['max_ms']:.1f}",
+            f"{row['ratio']:.2f}",
+            f"{row['machine_p99_ms']:.2f}",
+            f"{row['broker_cpu']:.0%}",
+            f"{row['attackers_cpu']:.0%}",
+        )
+        for row in report["phases"]
+    ]
     widths = [max(len(row[n]) for row in [head, *rows]) for n in range(len(head))]
-    out += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in [head, *rows]]  # fmt: skip
+    out += [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]
+    ]
     out += ["", "attackers"]
     for row in report["attackers"]:
         counts = ", ".join(f"{name} {count}" for name, count in sorted(row["counts"].items()))
@@ -83,8 +108,10 @@ def table(report: dict[str, Any]) -> list[str]:
         out.append(f"  {row['phase']}: {row['kind']} (seed {row['seed']}): {used}: {counts}")
     memory = report["memory"]
     out += ["", "MiB of memory: the broker's own, resident with mapped store files, the kernel's for connections"]
-    out += [f"  {when:6}" + "".join(f"{memory[when][what] / MIB:8.0f}" for what in ("own", "resident", "sockets"))
-            for when in ("start", "peak", "end")]  # fmt: skip
+    out += [
+        f"  {when:6}" + "".join(f"{memory[when][what] / MIB:8.0f}" for what in ("own", "resident", "sockets"))
+        for when in ("start", "peak", "end")
+    ]
     out += [f"  bound {memory['bound'] / MIB:8.0f}  = {memory['bound_is']}", "", "refused: total, with a line, counted"]
     for reason, row in sorted(report["refused"].items()):
         out.append(f"  {reason:18}{row['total']:8}{row['told']:8}{row['counted']:8}")

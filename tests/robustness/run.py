@@ -33,8 +33,12 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
     total_s = minutes * 60
     alone_s = max(LEAST_ALONE_S, min(60.0, total_s * ALONE))
     each_s = max(3.0, (total_s - 1.5 * alone_s - total_s * TOGETHER) / len(KINDS))
-    plan = [("alone", list[str](), alone_s), *((kind, [kind], each_s) for kind in KINDS),
-            ("all together", list(KINDS), max(5.0, total_s * TOGETHER)), ("alone again", [], alone_s / 2)]  # fmt: skip
+    plan = [
+        ("alone", list[str](), alone_s),
+        *((kind, [kind], each_s) for kind in KINDS),
+        ("all together", list(KINDS), max(5.0, total_s * TOGETHER)),
+        ("alone again", [], alone_s / 2),
+    ]
     with broker.running() as started:
         client, machine, watch = _client(broker, 0, acknowledged), Prober("reference"), Watch(broker.pid)
         time.sleep(2)  # what is done once is done: the topic, the first files
@@ -42,8 +46,15 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
         for n, (name, kinds, seconds) in enumerate(plan):
             begun: list[float] = []
             if kinds:
-                said = attack(kinds, broker.address, seed=seed + 100 * n, seconds=seconds, share=SHARE, found=FOUND,
-                              ready=lambda begun=begun: begun.append(time.monotonic()))
+                said = attack(
+                    kinds,
+                    broker.address,
+                    seed=seed + 100 * n,
+                    seconds=seconds,
+                    share=SHARE,
+                    found=FOUND,
+                    ready=lambda begun=begun: begun.append(time.monotonic()),
+                )
                 attackers += [{"phase": name, **row} for row in said]
             else:
                 said = []
@@ -68,54 +79,89 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
     verdicts = [
         Verdict("broken" not in said_last, f"the well-behaved client is served to the end: {said_last}"),
         Verdict(not said_last.get("refused_requests", 1), "none of its requests is refused"),
-        Verdict(worst["ratio"] < RATIO, f"its p99 stays under {RATIO:g} × the undisturbed one: at most "
-                                        f"{worst['ratio']:.2f} × ({worst['phase']})"),
-        Verdict(memory["peak"]["own"] - memory["start"]["own"] <= BOUND_BYTES,
-                f"memory grows by at most {BOUND_BYTES // MIB} MiB: by "
-                f"{(memory['peak']['own'] - memory['start']['own']) // MIB}"),
-        Verdict(memory["peak"]["sockets"] <= SOCKETS_BYTES,
-                f"the kernel keeps at most {SOCKETS_BYTES // MIB} MiB for connections: "
-                f"{memory['peak']['sockets'] // MIB}"),
+        Verdict(
+            worst["ratio"] < RATIO,
+            f"its p99 stays under {RATIO:g} × the undisturbed one: at most {worst['ratio']:.2f} × ({worst['phase']})",
+        ),
+        Verdict(
+            memory["peak"]["own"] - memory["start"]["own"] <= BOUND_BYTES,
+            f"memory grows by at most {BOUND_BYTES // MIB} MiB: by "
+            f"{(memory['peak']['own'] - memory['start']['own']) // MIB}",
+        ),
+        Verdict(
+            memory["peak"]["sockets"] <= SOCKETS_BYTES,
+            f"the kernel keeps at most {SOCKETS_BYTES // MIB} MiB for connections: {memory['peak']['sockets'] // MIB}",
+        ),
         Verdict(at_last == log.reported + log.counted, "every refusal has a line in the log, or is counted in one"),
         Verdict(not log.wrong, f"nothing else is in the log: {log.wrong[:5]}"),
-        Verdict(log.most_lines_per_s <= LINES_PER_S,
-                f"the log has at most {LINES_PER_S} lines a second: {log.most_lines_per_s}"),
+        Verdict(
+            log.most_lines_per_s <= LINES_PER_S,
+            f"the log has at most {LINES_PER_S} lines a second: {log.most_lines_per_s}",
+        ),
         Verdict(ended == 0, f"the broker ends cleanly: {ended}"),
-        Verdict(not any(row["found"] for row in attackers), "no frame makes a handler fail: "
-                f"{sorted(name for row in attackers for name in row['found'])[:5]} in {FOUND.relative_to(ROOT)}"),
+        Verdict(
+            not any(row["found"] for row in attackers),
+            "no frame makes a handler fail: "
+            f"{sorted(name for row in attackers for name in row['found'])[:5]} in {FOUND.relative_to(ROOT)}",
+        ),
         *store,
-    ]  # fmt: skip
+    ]
     return {
-        "seed": seed, "minutes": minutes, "share": SHARE, "phases": phases, "attackers": attackers, "memory": memory,
-        "refused": {reason: {"total": at_last[reason], "told": log.reported[reason], "counted": log.counted[reason]}
-                    for reason in reasons},
-        "log_lines": log.lines, "verdicts": [verdict._asdict() for verdict in verdicts]}  # fmt: skip
+        "seed": seed,
+        "minutes": minutes,
+        "share": SHARE,
+        "phases": phases,
+        "attackers": attackers,
+        "memory": memory,
+        "refused": {
+            reason: {"total": at_last[reason], "told": log.reported[reason], "counted": log.counted[reason]}
+            for reason in reasons
+        },
+        "log_lines": log.lines,
+        "verdicts": [verdict._asdict() for verdict in verdicts],
+    }
 
 
 def _client(broker: Broker, first: int, acknowledged: Path) -> Prober:
     return Prober("served", "--address", broker.address, "--first", str(first), "--out", acknowledged)
 
 
-def _phase(name: str, client: Prober, machine: Prober, watch: Watch, begin_s: float,
-           said: list[dict[str, Any]]) -> dict[str, Any]:  # fmt: skip
+def _phase(
+    name: str, client: Prober, machine: Prober, watch: Watch, begin_s: float, said: list[dict[str, Any]]
+) -> dict[str, Any]:
     end_s = time.monotonic()
     rows = client.between(begin_s, end_s)
     used = [row for row in watch.rows if begin_s <= row.at_s <= end_s]
     cpu = (used[-1].cpu_s - used[0].cpu_s) / max(used[-1].at_s - used[0].at_s, 1e-9) if len(used) > 1 else 0.0
-    return {"phase": name, "seconds": end_s - begin_s, "requests": len(rows), "p50_ms": share_of(rows, 50),
-            "p99_ms": share_of(rows, 99) if rows else float("inf"), "max_ms": rows[-1] if rows else 0.0,
-            "machine_p99_ms": share_of(machine.between(begin_s, end_s), 99),
-            "broker_cpu": cpu, "attackers_cpu": sum(row["cpu_s"] for row in said) / (end_s - begin_s)}  # fmt: skip
+    return {
+        "phase": name,
+        "seconds": end_s - begin_s,
+        "requests": len(rows),
+        "p50_ms": share_of(rows, 50),
+        "p99_ms": share_of(rows, 99) if rows else float("inf"),
+        "max_ms": rows[-1] if rows else 0.0,
+        "machine_p99_ms": share_of(machine.between(begin_s, end_s), 99),
+        "broker_cpu": cpu,
+        "attackers_cpu": sum(row["cpu_s"] for row in said) / (end_s - begin_s),
+    }
 
 
 def _memory(watch: Watch) -> dict[str, Any]:
     def row(*used: Usage) -> dict[str, int]:
-        return {"own": max(each.own_bytes for each in used), "resident": max(each.resident_bytes for each in used),
-                "sockets": max(each.sockets_bytes for each in used)}  # fmt: skip
+        return {
+            "own": max(each.own_bytes for each in used),
+            "resident": max(each.resident_bytes for each in used),
+            "sockets": max(each.sockets_bytes for each in used),
+        }
 
     first, last = watch.rows[0], watch.rows[-1]
-    return {"start": row(first), "end": row(last), "peak": row(*watch.rows),
-            "bound": first.own_bytes + BOUND_BYTES, "bound_is": BOUND_IS}  # fmt: skip
+    return {
+        "start": row(first),
+        "end": row(last),
+        "peak": row(*watch.rows),
+        "bound": first.own_bytes + BOUND_BYTES,
+        "bound_is": BOUND_IS,
+    }
 
 
 def _look_at_store(broker: Broker, acknowledged: Path) -> list[Verdict]:
@@ -132,14 +178,24 @@ def _look_at_store(broker: Broker, acknowledged: Path) -> list[Verdict]:
     with broker.running():
         pass
     wanted = {tuple(line.split()) for line in acknowledged.read_text().splitlines() if len(line.split()) == 4}
-    there = Counter((record.properties["KEYS"][1:], str(record.queue_id), str(record.queue_offset))
-                    for record in log_records(broker.store / "commitlog") if record.topic == TOPIC)  # fmt: skip
+    there = Counter(
+        (record.properties["KEYS"][1:], str(record.queue_id), str(record.queue_offset))
+        for record in log_records(broker.store / "commitlog")
+        if record.topic == TOPIC
+    )
     missing = [row for row in wanted if there[row[:3]] != 1]
-    verify = subprocess.run([sys.executable, "manage.py", "mqstore", "verify", str(broker.store)], cwd=ROOT,
-                            capture_output=True, text=True, check=False)  # fmt: skip
+    verify = subprocess.run(
+        [sys.executable, "manage.py", "mqstore", "verify", str(broker.store)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return [
-        Verdict(bool(wanted) and not missing, f"each of {len(wanted)} acknowledged messages is in the log once, at its "
-                                              f"place, after a kill and a recovery: {missing[:5]}"),
+        Verdict(
+            bool(wanted) and not missing,
+            f"each of {len(wanted)} acknowledged messages is in the log once, at its "
+            f"place, after a kill and a recovery: {missing[:5]}",
+        ),
         Verdict(verify.returncode == 0, f"the store is whole: {(verify.stdout + verify.stderr)[-300:].strip()}"),
-    ]  # fmt: skip
-
+    ]

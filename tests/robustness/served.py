@@ -49,15 +49,37 @@ class Line:
 
 
 def send(line: Line, number: int) -> dict[str, object]:
-    fields = {"a": GROUP, "b": TOPIC, "c": "TBW102", "d": str(QUEUES), "e": str(number % QUEUES), "f": "0",
-              "g": str(int(time.time() * 1_000)), "h": "0", "i": f"KEYS\x01k{number}"}  # fmt: skip
+    fields = {
+        "a": GROUP,
+        "b": TOPIC,
+        "c": "TBW102",
+        "d": str(QUEUES),
+        "e": str(number % QUEUES),
+        "f": "0",
+        "g": str(int(time.time() * 1_000)),
+        "h": "0",
+        "i": f"KEYS\x01k{number}",
+    }
     return line.ask(310, fields, b"message %d " % number + bytes(100))
 
 
 def pull(line: Line, queue_id: int, offset: int) -> dict[str, object]:
-    return line.ask(11, {"consumerGroup": GROUP, "topic": TOPIC, "queueId": str(queue_id), "queueOffset": str(offset),
-                         "maxMsgNums": "32", "sysFlag": "4", "commitOffset": "0", "suspendTimeoutMillis": "0",
-                         "subscription": "*", "subVersion": "0", "expressionType": "TAG"})  # fmt: skip
+    return line.ask(
+        11,
+        {
+            "consumerGroup": GROUP,
+            "topic": TOPIC,
+            "queueId": str(queue_id),
+            "queueOffset": str(offset),
+            "maxMsgNums": "32",
+            "sysFlag": "4",
+            "commitOffset": "0",
+            "suspendTimeoutMillis": "0",
+            "subscription": "*",
+            "subVersion": "0",
+            "expressionType": "TAG",
+        },
+    )
 
 
 def serve(address: str, first: int, out: Path) -> None:

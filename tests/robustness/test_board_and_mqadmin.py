@@ -80,8 +80,11 @@ class Scene:
         before, told, after = self.of_api(), self.of_mqadmin(), self.of_api()  # its connection lets the clock go on
         self.said += len(told)
         self.silent += not told
-        odd = {key: f"mqadmin {value}, API {before.get(key)} and then {after.get(key)}"
-               for key, value in told.items() if not may_say(key, value, before, after)}
+        odd = {
+            key: f"mqadmin {value}, API {before.get(key)} and then {after.get(key)}"
+            for key, value in told.items()
+            if not may_say(key, value, before, after)
+        }
         if odd:
             self.differ.append(f"{where}: API and mqadmin: {odd}")
         if not told and not of_down(before) and None not in before.values():
@@ -96,9 +99,11 @@ class Scene:
         found: Numbers = {"lag": number(group["lag"]), "members": " ".join(members)}
         for row in (row for row in group["queues"] if row["topic"] == TOPIC):
             queue = f"{row['broker']}:{row['queue_id']}"
-            found |= {f"{queue} committed": number(row["committed"]),
-                      f"{queue} owner": (row["owner"] or "N/A").partition("@")[0],
-                      f"{queue} down": "down" if row["down"] else "up"}
+            found |= {
+                f"{queue} committed": number(row["committed"]),
+                f"{queue} owner": (row["owner"] or "N/A").partition("@")[0],
+                f"{queue} down": "down" if row["down"] else "up",
+            }
         for row in topic["queues"]:
             found |= {f"{row['broker']}:{row['queue_id']} {name}": number(row[name]) for name in ("min", "max")}
         return found
@@ -115,8 +120,9 @@ class Scene:
                 found["lag"] = int(words[3])
         for broker, queue_id, *ends in self._mqadmin(f"topicStatus -t {TOPIC}"):
             if broker.startswith("broker-"):
-                found |= {f"{broker}:{queue_id} {name}": int(end)
-                          for name, end in zip(("min", "max"), ends, strict=False)}
+                found |= {
+                    f"{broker}:{queue_id} {name}": int(end) for name, end in zip(("min", "max"), ends, strict=False)
+                }
         members = [words[0] for words in self._mqadmin(f"consumerConnection -g {GROUP}") if "@" in words[0]]
         return found | ({"members": " ".join(sorted(members))} if members else {})
 
@@ -126,8 +132,9 @@ class Scene:
         return [] if "Exception" in said else [words for row in said.splitlines() if len(words := row.split()) > 3]
 
     def _listen(self) -> str:
-        answer = self.page.request.post(f"{self.server.url}/api/sandboxes/{self.site.slug}/listen", data={},
-                                            headers=self.site.headers())
+        answer = self.page.request.post(
+            f"{self.server.url}/api/sandboxes/{self.site.slug}/listen", data={}, headers=self.site.headers()
+        )
         assert answer.ok, answer.text()
         return ";".join(answer.json()["name_servers"])
 
@@ -166,8 +173,11 @@ def may_say(key: str, value: int | str | None, before: Numbers, after: Numbers) 
         return value in (first, last)
     apart = 0
     if key == "lag":  # neither grows nor falls alone: by no more than all ends and offsets moved
-        apart = sum(abs(int(after[each] or 0) - int(before[each] or 0)) for each in before
-                    if each in after and isinstance(before[each], int) and each != "lag")  # fmt: skip
+        apart = sum(
+            abs(int(after[each] or 0) - int(before[each] or 0))
+            for each in before
+            if each in after and isinstance(before[each], int) and each != "lag"
+        )
         apart += LAST_MESSAGES * len(of_down(before))
     elif key in of_down(before):
         apart = LAST_MESSAGES
@@ -194,11 +204,15 @@ def scene(page: Page, tmp_path: Path) -> Iterator[Scene]:
 def test_page_api_and_mqadmin_agree_whatever_happens(scene: Scene, request: pytest.FixtureRequest) -> None:
     act, steps = scene.act, list[tuple[str, Callable[[], None]]]()
     for name, action, fields in (
-        ("a crash", "CrashActor", {"actor": "A"}), ("its restart", "RestartActor", {"actor": "A"}),
-        ("a hang", "HangActor", {"actor": "B"}), ("its end", "ResumeActor", {"actor": "B"}),
-        ("a dead master", "KillBroker", {"broker": "broker-a"}), ("", "", {}),
+        ("a crash", "CrashActor", {"actor": "A"}),
+        ("its restart", "RestartActor", {"actor": "A"}),
+        ("a hang", "HangActor", {"actor": "B"}),
+        ("its end", "ResumeActor", {"actor": "B"}),
+        ("a dead master", "KillBroker", {"broker": "broker-a"}),
+        ("", "", {}),
         ("its start", "StartBroker", {"broker": "broker-a"}),
-        ("a power cut", "PowerCut", {"broker": "broker-b"}), ("its start", "StartBroker", {"broker": "broker-b"}),
+        ("a power cut", "PowerCut", {"broker": "broker-b"}),
+        ("its start", "StartBroker", {"broker": "broker-b"}),
         ("a member more", "StartConsumer", {"group": GROUP}),
         ("another subscription", "ChangeActor", {"actor": "C", "expression": "paid"}),
         ("the same again", "ChangeActor", {"actor": "C", "expression": "*"}),
@@ -210,6 +224,7 @@ def test_page_api_and_mqadmin_agree_whatever_happens(scene: Scene, request: pyte
     config = request.config
     config.robustness_lines = [  # type: ignore[attr-defined]
         f"{scene.comparison.numbers} numbers of the page, {scene.said} of mqadmin, which said nothing {scene.silent} times",
-        f"the page agreed after {scene.slowest_s:.1f} s at most"]
+        f"the page agreed after {scene.slowest_s:.1f} s at most",
+    ]
     assert scene.differ == []
     assert scene.said

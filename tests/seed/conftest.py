@@ -14,8 +14,9 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """A sandbox with one topic, TOPIC or else `orders`, of QUEUE_COUNT queues or else four: the module says which."""
     queues = getattr(request.module, "QUEUE_COUNT", 4)
     with World(tmp_path) as made:
-        made.act("CreateTopic", topic=getattr(request.module, "TOPIC", "orders"), write_queues=queues,
-                 read_queues=queues)
+        made.act(
+            "CreateTopic", topic=getattr(request.module, "TOPIC", "orders"), write_queues=queues, read_queues=queues
+        )
         made.run(1)
         yield made
 

@@ -117,8 +117,9 @@ class Caller:
     def answer_to(self, opaque: int) -> RemotingCommand | None:
         return self._heard.get(opaque)
 
-    def ask(self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *,
-            within_s: float = 5) -> RemotingCommand:
+    def ask(
+        self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, within_s: float = 5
+    ) -> RemotingCommand:
         """Send and let time pass until the answer is here."""
         opaque = self.tell(code, ext, body)
         self._world.run_until(lambda: opaque in self._heard, within_s=within_s, step_s=0.01)
@@ -126,14 +127,16 @@ class Caller:
 
     def send(self, topic: str, queue_id: int, body: bytes = b"hello", **pairs: str) -> SendResponseHeader:
         """Store one message; `pairs` are its properties."""
-        header = SendHeader("P", topic, "TBW102", 4, queue_id, 0, self._world.cluster.clock.now_ms(), 0,
-                            properties.encode(pairs))
+        header = SendHeader(
+            "P", topic, "TBW102", 4, queue_id, 0, self._world.cluster.clock.now_ms(), 0, properties.encode(pairs)
+        )
         answer = self.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), body)
         assert answer.code == 0, answer.remark
         return SendResponseHeader.from_ext(answer.ext)
 
-    def pull(self, group: str, topic: str, queue_id: int, offset: int, *, count: int = 32,
-             expression: str = "*") -> Pulled:
+    def pull(
+        self, group: str, topic: str, queue_id: int, offset: int, *, count: int = 32, expression: str = "*"
+    ) -> Pulled:
         """Pull once, with a subscription and without patience."""
         header = PullHeader(group, topic, queue_id, offset, count, 4, 0, 0, expression, 0, "TAG")
         answer = self.ask(RequestCode.PULL_MESSAGE, header.to_ext())
@@ -163,21 +166,29 @@ def files_of(world: World, node: str = "broker-a") -> dict[str, bytes]:
 
 
 def broker_address(world: World, broker: str = "broker-a", broker_id: int = 0) -> str:
-    return next(str(row["address"]) for row in world.snapshot()["brokers"]
-                if (row["broker"], row["broker_id"]) == (broker, broker_id))
+    return next(
+        str(row["address"])
+        for row in world.snapshot()["brokers"]
+        if (row["broker"], row["broker_id"]) == (broker, broker_id)
+    )
 
 
-def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", files: FileStore | None = None,
-                **config: Any) -> ClientInstance:
+def application(
+    world: World, name: str = "app", *, ip: str = "10.0.9.8", files: FileStore | None = None, **config: Any
+) -> ClientInstance:
     """A client process of our own in the world's network, on a machine of its own, to put producers and consumers in.
 
     Its story runs with `world.environment.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
     """
     servers = config.pop("name_servers", tuple(world.cluster.nodes.addresses))
     return ClientInstance(
-        ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config), clock=world.cluster.clock,
-        chance=Chance(name), connector=world.cluster.network.connector(ip), journal=world.cluster.journal,
-        files=files)
+        ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config),
+        clock=world.cluster.clock,
+        chance=Chance(name),
+        connector=world.cluster.network.connector(ip),
+        journal=world.cluster.journal,
+        files=files,
+    )
 
 
 class Listener:
@@ -191,8 +202,9 @@ class Listener:
     def _note(self, messages: list[Message], mq: MessageQueue) -> None:
         self.offsets.setdefault(mq.key, []).extend(offset_of(message) for message in messages)
 
-    async def concurrently(self, messages: list[Message],
-                           context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+    async def concurrently(
+        self, messages: list[Message], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
         self._note(messages, context.queue)
         await self._world.cluster.clock.sleep(self.work_s)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
@@ -203,8 +215,9 @@ class Listener:
         return ConsumeOrderlyStatus.SUCCESS
 
 
-def member(world: World, instance: ClientInstance, config: PushConsumerConfig, *topics: str,
-           listener: Listener | None = None) -> PushConsumer:
+def member(
+    world: World, instance: ClientInstance, config: PushConsumerConfig, *topics: str, listener: Listener | None = None
+) -> PushConsumer:
     """A push consumer of our own, started."""
     hears = listener or Listener(world)
     made = PushConsumer(config, instance, hears.orderly if config.orderly else hears.concurrently)

@@ -15,10 +15,15 @@ world = world_of("cluster", seconds=15)
 @pytest.mark.seed("3.2", "D17")
 def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> None:
     snapshot = world.snapshot()
-    assert [(row["name"], row["state"]) for row in snapshot["name_servers"]] == [("ns-1", "running"),
-                                                                                 ("ns-2", "running")]
-    assert [(row["broker"], row["broker_id"]) for row in snapshot["brokers"]] == [("broker-a", 0), ("broker-a", 1),
-                                                                                  ("broker-b", 0)]
+    assert [(row["name"], row["state"]) for row in snapshot["name_servers"]] == [
+        ("ns-1", "running"),
+        ("ns-2", "running"),
+    ]
+    assert [(row["broker"], row["broker_id"]) for row in snapshot["brokers"]] == [
+        ("broker-a", 0),
+        ("broker-a", 1),
+        ("broker-b", 0),
+    ]
     assert [row["actor"] for row in snapshot["producers"]] == ["shop"]
     assert {row["group"] for row in snapshot["groups"]} >= {GROUP, "invoice-fifo"}
     wire = WireLog(world)
@@ -27,8 +32,11 @@ def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> N
     masters = {broker_address(world, name) for name in ("broker-a", "broker-b")}
     slave = broker_address(world, "broker-a", 1)
     for row in snapshot["brokers"]:
-        told = {frame.receiver for frame in wire.requests(RequestCode.REGISTER_BROKER)
-                if (frame.command.ext or {})["brokerAddr"] == row["address"]}
+        told = {
+            frame.receiver
+            for frame in wire.requests(RequestCode.REGISTER_BROKER)
+            if (frame.command.ext or {})["brokerAddr"] == row["address"]
+        }
         assert told == name_servers, "a broker registers with every name server"
     clients = [actor.label for actor in world.cluster.actors.by_label.values()]
     for label in clients:
@@ -64,15 +72,17 @@ def test_a_client_chooses_its_first_name_server_by_chance_and_leaves_it_when_it_
     chosen = {number: asked(number) for number in range(1, 13)}
     assert all(len(set(receivers)) == 1 and len(receivers) == 5 for receivers in chosen.values()), "no turns are taken"
     assert {receivers[0] for receivers in chosen.values()} == {first, second}, "but not all begin with the same"
-    label = next(actor.label for actor in world.cluster.actors.consumers()
-                 if actor.instance is not None and actor.instance.name_servers.chosen == first)
+    label = next(
+        actor.label
+        for actor in world.cluster.actors.consumers()
+        if actor.instance is not None and actor.instance.name_servers.chosen == first
+    )
     world.act("StopNameServer", name_server="ns-1")
     world.run(65)
     world.act("StartNameServer", name_server="ns-1")
     back_ms = world.cluster.clock.now_ms()
     world.run(95)
-    later = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label))
-             if frame.at_ms > back_ms]
+    later = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label)) if frame.at_ms > back_ms]
     assert len(later) >= 3
     assert set(later) == {second}, "it stays where it went"
 
@@ -90,6 +100,11 @@ def test_each_name_server_knows_everything_and_one_is_enough(world: World) -> No
     assert row["sent"] - sent > 550, "6 a second, as before"
     world.act("ChangeTopic", topic="orders", write_queues=6, read_queues=6)
     world.run(51)
-    queues = {(row["broker"], row["queue_id"]) for group in world.snapshot()["groups"] if group["group"] == GROUP
-              for row in group["queues"] if row["topic"] == "orders" and row["owner"] is not None}
+    queues = {
+        (row["broker"], row["queue_id"])
+        for group in world.snapshot()["groups"]
+        if group["group"] == GROUP
+        for row in group["queues"]
+        if row["topic"] == "orders" and row["owner"] is not None
+    }
     assert len(queues) == 12, "and whoever used the other one goes on to learn"

@@ -38,14 +38,22 @@ def members(world: World) -> list[PushConsumer]:
 def held(world: World, *labels: str) -> set[str]:
     """Queues of orders that members have process queues for."""
     chosen = [world.cluster.actors.get(label).consumer for label in labels] if labels else members(world)
-    return {mq.row for consumer in chosen if isinstance(consumer, PushConsumer)
-            for mq in consumer.process_queues if mq.topic == "orders"}
+    return {
+        mq.row
+        for consumer in chosen
+        if isinstance(consumer, PushConsumer)
+        for mq in consumer.process_queues
+        if mq.topic == "orders"
+    }
 
 
 def rounds_since(world: World, since: int) -> list[tuple[int, str, str]]:
     """When, by whom and why the queues of orders were divided anew."""
-    return [(entry.at_ms, world.cluster.label_of(entry.event.client_id), entry.event.trigger)
-            for entry in world.entries(QueuesAssigned, since=since) if entry.event.topic == "orders"]
+    return [
+        (entry.at_ms, world.cluster.label_of(entry.event.client_id), entry.event.trigger)
+        for entry in world.entries(QueuesAssigned, since=since)
+        if entry.event.topic == "orders"
+    ]
 
 
 def routes_since(world: World, since: int) -> dict[str, int]:

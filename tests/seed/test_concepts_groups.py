@@ -22,8 +22,12 @@ PULL = RequestCode.PULL_MESSAGE
 
 
 def consumed(world: World, group: str = GROUP) -> Counter[str]:
-    return Counter(key for entry in world.entries(MessagesConsumed) for key in entry.event.keys
-                   if (entry.event.group, entry.event.outcome) == (group, "SUCCESS"))
+    return Counter(
+        key
+        for entry in world.entries(MessagesConsumed)
+        for key in entry.event.keys
+        if (entry.event.group, entry.event.outcome) == (group, "SUCCESS")
+    )
 
 
 @pytest.mark.seed("1.6", "D32", "1.27")
@@ -33,10 +37,16 @@ def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> 
     wire = WireLog(world)
     world.run(45)
     broker, ip = broker_address(world), world.cluster.actors.get("A").client_id.split("@")[0]
-    asked = {(frame.sender, frame.command.opaque): frame for frame in wire.requests(PULL, sender=ip)
-             if PullHeader.from_ext(frame.command.ext or {}).topic == "orders"}
-    waited_s = [(answer.at_ms - request.at_ms) / 1000 for answer in wire.answers(PULL, receiver=ip)
-                if (request := asked.get((answer.receiver, answer.command.opaque))) is not None]
+    asked = {
+        (frame.sender, frame.command.opaque): frame
+        for frame in wire.requests(PULL, sender=ip)
+        if PullHeader.from_ext(frame.command.ext or {}).topic == "orders"
+    }
+    waited_s = [
+        (answer.at_ms - request.at_ms) / 1000
+        for answer in wire.answers(PULL, receiver=ip)
+        if (request := asked.get((answer.receiver, answer.command.opaque))) is not None
+    ]
     assert len(waited_s) >= 4
     assert all(15 <= seconds <= 20 for seconds in waited_s), "a quiet pull is held for 15 s, to the next scan"
     assert {entry.event.patience_ms for entry in world.entries(PullSuspended)} == {15_000}
@@ -91,8 +101,14 @@ def test_progress_is_kept_by_the_broker_or_by_each_broadcasting_member(world: Wo
 
 @pytest.mark.seed("3.41")
 def test_nothing_acknowledged_is_lost_when_members_and_broker_are_killed(world: World) -> None:
-    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, copies=2, work_ms=[50, 3_000],
-              from_where="CONSUME_FROM_FIRST_OFFSET")
+    world.act(
+        "StartConsumer",
+        group=GROUP,
+        subscriptions=ORDERS,
+        copies=2,
+        work_ms=[50, 3_000],
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+    )
     world.run(5)
     producer = Producer(ProducerConfig(group="P"), application(world))
     world.environment.sim.run(producer.start())
@@ -108,9 +124,11 @@ def test_nothing_acknowledged_is_lost_when_members_and_broker_are_killed(world: 
                 continue  # nobody promised anything
             acknowledged.append(key)
 
-    for harm, remedy, victim in (("CrashActor", "RestartActor", {"actor": "A"}),
-                                 ("KillBroker", "StartBroker", {"broker": "broker-a"}),
-                                 ("CrashActor", "RestartActor", {"actor": "B"})):
+    for harm, remedy, victim in (
+        ("CrashActor", "RestartActor", {"actor": "A"}),
+        ("KillBroker", "StartBroker", {"broker": "broker-a"}),
+        ("CrashActor", "RestartActor", {"actor": "B"}),
+    ):
         world.environment.sim.run(send_many(100))
         world.act(harm, **victim)
         world.run(1)
@@ -132,8 +150,14 @@ def test_members_that_want_different_tags_lose_messages_of_both(world: World) ->
     world.run(45)
     for number in range(4):
         for tag in ("red", "blue"):
-            world.act("SendMessages", topic="orders", queue=f"broker-a:{number}", count=5, tag=tag,
-                      key=f"{tag}-{number}-{{n}}")
+            world.act(
+                "SendMessages",
+                topic="orders",
+                queue=f"broker-a:{number}",
+                count=5,
+                tag=tag,
+                key=f"{tag}-{number}-{{n}}",
+            )
     world.run(60)
     got = consumed(world)
     red, blue = (sum(key.startswith(tag) for key in got) for tag in ("red", "blue"))

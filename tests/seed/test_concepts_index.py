@@ -26,8 +26,9 @@ class RawIndex:
         files = sorted((name, data) for name, data in files_of(world).items() if name.startswith("index/"))
         self.name, self.data = files[-1][0].removeprefix("index/"), files[-1][1]
         self.count_of_files = len(files)
-        (self.begin_ms, self.end_ms, self.begin_physical, self.end_physical, self.slots_used,
-         self.index_count) = unpack(">qqqqii", self.data[:40])
+        (self.begin_ms, self.end_ms, self.begin_physical, self.end_physical, self.slots_used, self.index_count) = (
+            unpack(">qqqqii", self.data[:40])
+        )
 
     def slot(self, number: int) -> int:
         return int(unpack(">i", self.data[40 + 4 * number : 44 + 4 * number])[0])
@@ -43,8 +44,17 @@ def send_raw(world: World, *keys: str, properties: str | None = None) -> None:
     """Messages with KEYS alone (no UNIQ_KEY: this client is nobody's), one a time."""
     caller = Caller(world, broker_address(world))
     for key in keys:
-        header = SendHeader("P", "orders", "TBW102", 4, 0, 0, world.cluster.clock.now_ms(), 0,
-                            f"KEYS\x01{key}" if properties is None else properties)
+        header = SendHeader(
+            "P",
+            "orders",
+            "TBW102",
+            4,
+            0,
+            0,
+            world.cluster.clock.now_ms(),
+            0,
+            f"KEYS\x01{key}" if properties is None else properties,
+        )
         assert caller.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), key.encode()).code == ResponseCode.SUCCESS
 
 
@@ -78,9 +88,14 @@ def test_the_header_names_the_first_and_last_message_and_counts_from_1(world: Wo
     assert (raw.begin_physical, raw.end_physical) == (0, int(messages[2]["physical_offset"]))
     assert raw.index_count == 3 + 1, "three entries, and it starts at 1"
     shown = world.read("index/broker-a").data["files"][raw.name]
-    assert (shown["begin_ms"], shown["end_ms"], shown["begin_physical"], shown["end_physical"], shown["slots_used"],
-            shown["count"]) == (raw.begin_ms, raw.end_ms, str(raw.begin_physical), str(raw.end_physical),
-                                raw.slots_used, raw.index_count)
+    assert (
+        shown["begin_ms"],
+        shown["end_ms"],
+        shown["begin_physical"],
+        shown["end_physical"],
+        shown["slots_used"],
+        shown["count"],
+    ) == (raw.begin_ms, raw.end_ms, str(raw.begin_physical), str(raw.end_physical), raw.slots_used, raw.index_count)
     slots = {hash_of_key("orders", key) % SLOTS for key in (*COLLIDING, "other")}
     assert raw.slots_used == len(slots) == 2, "two keys share one"
 
@@ -99,7 +114,9 @@ def test_colliding_keys_hang_on_one_slot_the_newest_first(world: World) -> None:
     walk = world.ask("walk-index", topic="orders", key="Aa")
     chain = walk["files"][0]["chain"]
     assert [(step["no"], step["previous"], step["position"], step["verdict"]) for step in chain] == [
-        (2, 1, 40 + SLOTS * 4 + 2 * 20, "other_key"), (1, 0, 40 + SLOTS * 4 + 20, "match")]
+        (2, 1, 40 + SLOTS * 4 + 2 * 20, "other_key"),
+        (1, 0, 40 + SLOTS * 4 + 20, "match"),
+    ]
     assert len(query(world, "Aa")) == 2, "the broker does not look at the text; the client does"
 
 
@@ -147,8 +164,10 @@ def test_a_message_without_keys_is_indexed_by_its_unique_key(world: World) -> No
     world.run(1)
     message = world.ask("find-messages", topic="orders")["rows"][1]
     assert message["keys"] is None
-    assert RawIndex(world).entry(1)[:2] == (hash_of_key("orders", message["unique_key"]),
-                                            int(message["physical_offset"]))
+    assert RawIndex(world).entry(1)[:2] == (
+        hash_of_key("orders", message["unique_key"]),
+        int(message["physical_offset"]),
+    )
     assert query(world, message["unique_key"]) == ["plain"]
     send_raw(world, "k1 k2")
     assert RawIndex(world).index_count == 1 + 1 + 2, "every word of KEYS has an entry"

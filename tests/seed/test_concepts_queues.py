@@ -41,8 +41,12 @@ def ends(world: World, topic: str) -> list[int]:
 
 def consumed(world: World, topic: str, group: str = GROUP) -> list[str]:
     """The keys that were worked on with success, once for each time."""
-    return [key for entry in world.entries(MessagesConsumed) for key in entry.event.keys
-            if (entry.event.group, entry.event.topic, entry.event.outcome) == (group, topic, "SUCCESS")]
+    return [
+        key
+        for entry in world.entries(MessagesConsumed)
+        for key in entry.event.keys
+        if (entry.event.group, entry.event.topic, entry.event.outcome) == (group, topic, "SUCCESS")
+    ]
 
 
 def routed(world: World, topic: str) -> dict[str, tuple[int, int]]:
@@ -72,16 +76,21 @@ def test_a_queue_has_one_member_of_a_group_and_a_member_may_read_several_topics(
         world.run(10)
     assert Counter(consumed(world, "orders")) == {f"o-{n}": 1 for n in range(1, 51)}
     assert Counter(consumed(world, "payments")) == {f"vip-{n}": 1 for n in range(1, 10)}, "the tag narrows the topic"
-    readers = {topic: {entry.event.client_id for entry in world.entries(MessagesConsumed)
-                       if entry.event.topic == topic} for topic in ("orders", "payments")}
+    readers = {
+        topic: {entry.event.client_id for entry in world.entries(MessagesConsumed) if entry.event.topic == topic}
+        for topic in ("orders", "payments")
+    }
     assert readers["orders"] == readers["payments"], "the same members work on both topics"
     assert len(readers["orders"]) == 3
 
 
 @pytest.mark.seed("3.9", "D30")
 @pytest.mark.parametrize(("wanted", "made"), [(4, 4), (2, 2), (16, 8)])
-def test_the_first_message_makes_the_topic_with_the_smaller_of_two_numbers(world: World, wanted: int, made: int,
-                                                                           ) -> None:
+def test_the_first_message_makes_the_topic_with_the_smaller_of_two_numbers(
+    world: World,
+    wanted: int,
+    made: int,
+) -> None:
     caller = Caller(world, broker_address(world))
     header = SendHeader("P", "fresh", "TBW102", wanted, 0, 0, world.cluster.clock.now_ms(), 0)
     assert caller.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), b"first").code == ResponseCode.SUCCESS
@@ -109,10 +118,17 @@ def test_a_cluster_topic_is_the_same_on_every_broker_and_a_broker_topic_is_on_on
     pair.act("ChangeTopic", topic="everywhere", write_queues=2, read_queues=2, scope="broker-a")
     pair.run(1)
     assert routed(pair, "everywhere") == {"broker-a": (2, 2), "broker-b": (6, 6)}, "brokers need not agree"
-    changes = [(e.event.topic, e.event.broker, e.event.how) for e in pair.entries(TopicChanged)
-               if e.event.topic in ("everywhere", "here")]
-    assert changes == [("everywhere", "broker-a", "cluster"), ("everywhere", "broker-b", "cluster"),
-                       ("here", "broker-b", "broker"), ("everywhere", "broker-a", "broker")]
+    changes = [
+        (e.event.topic, e.event.broker, e.event.how)
+        for e in pair.entries(TopicChanged)
+        if e.event.topic in ("everywhere", "here")
+    ]
+    assert changes == [
+        ("everywhere", "broker-a", "cluster"),
+        ("everywhere", "broker-b", "cluster"),
+        ("here", "broker-b", "broker"),
+        ("everywhere", "broker-a", "broker"),
+    ]
 
 
 @pytest.mark.seed("3.11")
@@ -125,8 +141,18 @@ def test_queues_that_are_written_and_not_read_keep_their_messages_to_themselves(
     assert ends(world, "orders") == [2] * 8, "producers see all eight"
     read = {entry.event.queue_id for entry in world.entries(MessagesConsumed) if entry.event.topic == "orders"}
     assert (read, len(consumed(world, "orders"))) == ({0, 1, 2, 3}, 8)
-    pull = {"consumerGroup": GROUP, "topic": "orders", "queueId": "4", "queueOffset": "0", "maxMsgNums": "32",
-            "sysFlag": "4", "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": "0", "subscription": "*"}
+    pull = {
+        "consumerGroup": GROUP,
+        "topic": "orders",
+        "queueId": "4",
+        "queueOffset": "0",
+        "maxMsgNums": "32",
+        "sysFlag": "4",
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subVersion": "0",
+        "subscription": "*",
+    }
     answer = Caller(world, broker_address(world)).ask(RequestCode.PULL_MESSAGE, pull)
     assert answer.code == ResponseCode.SYSTEM_ERROR, "nobody may pull there"
     world.act("ChangeTopic", topic="orders", read_queues=8)
@@ -153,8 +179,15 @@ def test_queues_that_are_read_and_not_written_keep_a_member_idle(world: World) -
 def shrunk(world: World, first: str, then: str) -> tuple[int, int]:
     """How many messages were stored and how many consumed when 16 queues became 8, one number after the other."""
     world.act("CreateTopic", topic="orders", write_queues=16, read_queues=16)
-    world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=2, threads=1,
-              from_where="CONSUME_FROM_FIRST_OFFSET", work_ms=[100])
+    world.act(
+        "StartConsumer",
+        group=GROUP,
+        subscriptions=[["orders", "*"]],
+        copies=2,
+        threads=1,
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+        work_ms=[100],
+    )
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=6)
     world.run(40)
     world.act("ChangeTopic", topic="orders", **{first: 8})
@@ -186,10 +219,12 @@ def test_a_route_names_the_queues_of_every_broker_and_the_master_as_number_0(pai
     name_server = pair.cluster.nodes.addresses[0]
     answer = Caller(pair, name_server).ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "orders"})
     route = orjson.loads(answer.body or b"")
-    assert [{key: row[key] for key in ("brokerName", "readQueueNums", "writeQueueNums", "perm")}
-            for row in route["queueDatas"]] == [
-        {"brokerName": name, "readQueueNums": 4, "writeQueueNums": 4, "perm": 6} for name in ("broker-a", "broker-b")]
+    assert [
+        {key: row[key] for key in ("brokerName", "readQueueNums", "writeQueueNums", "perm")}
+        for row in route["queueDatas"]
+    ] == [{"brokerName": name, "readQueueNums": 4, "writeQueueNums": 4, "perm": 6} for name in ("broker-a", "broker-b")]
     assert {row["brokerName"]: row["brokerAddrs"]["0"] for row in route["brokerDatas"]} == {
-        name: broker_address(pair, name) for name in ("broker-a", "broker-b")}
+        name: broker_address(pair, name) for name in ("broker-a", "broker-b")
+    }
     assert {row["cluster"] for row in route["brokerDatas"]} == {"DefaultCluster"}
     assert pair.ask("route", topic="orders")["route"] == route, "and the page is told the same"

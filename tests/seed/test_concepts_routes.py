@@ -48,8 +48,9 @@ def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobod
     wire = WireLog(world)
     world.run(130)
     member = world.cluster.actors.get("A").client_id.split("@")[0]
-    asked = [frame.at_ms for frame in wire.requests(ROUTE, sender=member)
-             if (frame.command.ext or {})["topic"] == "orders"]
+    asked = [
+        frame.at_ms for frame in wire.requests(ROUTE, sender=member) if (frame.command.ext or {})["topic"] == "orders"
+    ]
     assert [later - earlier for earlier, later in pairwise(asked)] == [30_000] * 4
     world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
     world.run(0.5)
@@ -83,7 +84,8 @@ def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World)
     world.act("StartConsumer", group=GROUP)
     world.run(1)
     assert {frame.receiver.split(":")[0] for frame in wire.requests(NOTICE)} >= {
-        world.cluster.actors.get(label).client_id.split("@")[0] for label in "AB"}
+        world.cluster.actors.get(label).client_id.split("@")[0] for label in "AB"
+    }
     assert owned(world) == {"A": [0, 1], "B": [2], "C": [3]}
     world.act("StopActor", actor="C")
     world.run(1)
@@ -161,8 +163,11 @@ def test_a_member_cut_from_its_name_servers_keeps_its_queues_and_goes_on(world: 
     cut = world.cluster.actors.get("A").client_id
     assert wire.requests(ROUTE, sender=cut.split("@")[0]) != []
     assert wire.answers(ROUTE, receiver=cut.split("@")[0]) == []
-    done = {world.cluster.label_of(entry.event.client_id) for entry in world.entries(MessagesConsumed, since=since)
-            if entry.at_ms > began_ms + 290_000}
+    done = {
+        world.cluster.label_of(entry.event.client_id)
+        for entry in world.entries(MessagesConsumed, since=since)
+        if entry.at_ms > began_ms + 290_000
+    }
     assert done == {"A", "B"}
     world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
     world.run(60)

@@ -42,8 +42,11 @@ def test_a_send_asks_for_the_route_once_and_goes_to_the_master(world: World) -> 
     for _ in range(3):
         world.environment.sim.run(sender.send(Message.make("orders", b"body", keys="k", tags="vip")))
     name_server, broker = world.cluster.nodes.addresses[0], broker_address(world)
-    story = [(frame.code, frame.receiver) for frame in wire.frames
-             if not frame.answer and frame.code in (SEND, ROUTE) and frame.sender.startswith("10.0.9.8")]
+    story = [
+        (frame.code, frame.receiver)
+        for frame in wire.frames
+        if not frame.answer and frame.code in (SEND, ROUTE) and frame.sender.startswith("10.0.9.8")
+    ]
     assert story == [(ROUTE, name_server)] + [(SEND, broker)] * 3
     header = SendHeader.from_ext(wire.requests(SEND)[0].command.ext or {})
     assert (header.group, header.topic, header.sys_flag, header.batch) == ("P", "orders", 0, False)
@@ -64,8 +67,11 @@ def test_bodies_of_4096_bytes_and_more_travel_compressed(world: World, size: int
         bodies.extend(message.body for message in messages)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-    reader = PushConsumer(PushConsumerConfig(group="G", from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET),
-                          application(world, "reader", ip="10.0.9.7"), note)
+    reader = PushConsumer(
+        PushConsumerConfig(group="G", from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET),
+        application(world, "reader", ip="10.0.9.7"),
+        note,
+    )
     reader.subscribe("orders")
     world.environment.sim.run(reader.start())
     wire = WireLog(world)

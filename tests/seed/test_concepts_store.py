@@ -41,8 +41,15 @@ def test_the_store_directory_has_the_files_of_the_articles(world: World) -> None
     world.act("SendMessages", topic="orders", count=4)
     world.run(20)
     running = set(files_of(world))
-    assert {"abort", "checkpoint", "lock", "commitlog/" + "0" * 20, "config/topics.json", "config/consumerOffset.json",
-            "config/subscriptionGroup.json"} <= running
+    assert {
+        "abort",
+        "checkpoint",
+        "lock",
+        "commitlog/" + "0" * 20,
+        "config/topics.json",
+        "config/consumerOffset.json",
+        "config/subscriptionGroup.json",
+    } <= running
     assert {f"consumequeue/orders/{n}/" + "0" * 20 for n in (0, 1)} <= running
     [index] = [name for name in running if name.startswith("index/")]
     assert (len(index), index.removeprefix("index/").isdecimal()) == (len("index/") + 17, True)
@@ -53,8 +60,9 @@ def test_the_store_directory_has_the_files_of_the_articles(world: World) -> None
 
 @pytest.mark.seed("3.21")
 @pytest.mark.parametrize(("stop", "left", "kind"), [("StopBroker", False, "normal"), ("KillBroker", True, "abnormal")])
-def test_the_abort_file_tells_the_next_start_how_the_last_life_ended(world: World, stop: str, left: bool,
-                                                                     kind: str) -> None:
+def test_the_abort_file_tells_the_next_start_how_the_last_life_ended(
+    world: World, stop: str, left: bool, kind: str
+) -> None:
     world.act("SendMessages", topic="orders", count=10)
     world.run(2)
     world.act(stop, broker="broker-a")
@@ -118,11 +126,32 @@ def test_every_field_of_a_record_is_shown_as_its_bytes_say(world: World, tmp_pat
     shown = world.ask("read-record", broker="broker-a", physical_offset=raw.at)
     assert bytes.fromhex(shown["hex"]) == raw.raw
     fields, message = shown["fields"], shown["message"]
-    assert {name: fields[name] for name in ("queue_id", "flag", "queue_offset", "physical_offset", "sys_flag",
-                                            "born_ms", "store_ms", "reconsume_times", "prepared_offset", "topic")} == {
-        "queue_id": 1, "flag": raw.flag, "queue_offset": "0", "physical_offset": str(raw.at), "sys_flag": 0,
-        "born_ms": 1_700_000_000_123, "store_ms": raw.stored, "reconsume_times": 0, "prepared_offset": "0",
-        "topic": "orders"}
+    assert {
+        name: fields[name]
+        for name in (
+            "queue_id",
+            "flag",
+            "queue_offset",
+            "physical_offset",
+            "sys_flag",
+            "born_ms",
+            "store_ms",
+            "reconsume_times",
+            "prepared_offset",
+            "topic",
+        )
+    } == {
+        "queue_id": 1,
+        "flag": raw.flag,
+        "queue_offset": "0",
+        "physical_offset": str(raw.at),
+        "sys_flag": 0,
+        "born_ms": 1_700_000_000_123,
+        "store_ms": raw.stored,
+        "reconsume_times": 0,
+        "prepared_offset": "0",
+        "topic": "orders",
+    }
     assert raw.said_at == raw.at > 0
     assert message["properties"] == raw.properties
     assert (raw.properties["KEYS"], raw.properties["TAGS"]) == ("k1 k2", "vip")
@@ -137,9 +166,16 @@ def test_every_field_of_a_record_is_shown_as_its_bytes_say(world: World, tmp_pat
 def life_size_store(root: Path) -> MessageStore:
     """Apache's own sizes, on a real disk: the files are sparse."""
     clock = ScaledClock(SimLoop(), start_ms=1_700_000_000_000)
-    store = MessageStore(MessageStoreConfig(), disk=FileDisk(root), clock=clock, journal=Journal(clock),
-                         broker="broker-a", broker_id=0, store_host=host_bytes("10.0.0.1", 10_911),
-                         flusher=InlineFlusher())
+    store = MessageStore(
+        MessageStoreConfig(),
+        disk=FileDisk(root),
+        clock=clock,
+        journal=Journal(clock),
+        broker="broker-a",
+        broker_id=0,
+        store_host=host_bytes("10.0.0.1", 10_911),
+        flusher=InlineFlusher(),
+    )
     store.load()
     store.start()
     return store
@@ -163,8 +199,11 @@ def test_an_offset_times_twenty_is_the_place_of_its_entry(world: World) -> None:
     world.act("ChangeBroker", broker="broker-a", changes={"consume_queue_file_entries": 100})
     world.act("SendMessages", topic="orders", queue="broker-a:1", count=230, tag="A")
     world.run(3)
-    queue = {name.rpartition("/")[2]: content for name, content in files_of(world).items()
-             if name.startswith("consumequeue/orders/1/")}
+    queue = {
+        name.rpartition("/")[2]: content
+        for name, content in files_of(world).items()
+        if name.startswith("consumequeue/orders/1/")
+    }
     assert {name: len(content) for name, content in queue.items()} == {f"{n * 2_000:020}": 2_000 for n in range(3)}
     for offset in (0, 99, 100, 105, 229):
         file, position = offset * 20 // 2_000 * 2_000, offset * 20 % 2_000
@@ -189,6 +228,10 @@ def test_the_committed_offset_is_the_next_message_and_nothing_is_added_to_it(wor
     world.run(10)
     pulls = [PullHeader.from_ext(frame.command.ext or {}) for frame in wire.requests(RequestCode.PULL_MESSAGE)]
     assert next(pull.queue_offset for pull in pulls if (pull.topic, pull.queue_id) == ("orders", 1)) == 5
-    consumed = [(offset, key) for entry in world.entries(MessagesConsumed) if entry.event.queue_id == 1
-                for offset, key in zip(entry.event.offsets, entry.event.keys, strict=True)]
+    consumed = [
+        (offset, key)
+        for entry in world.entries(MessagesConsumed)
+        if entry.event.queue_id == 1
+        for offset, key in zip(entry.event.offsets, entry.event.keys, strict=True)
+    ]
     assert sorted(consumed) == [(n, f"m-{n + 1}") for n in range(5, 10)]

@@ -42,9 +42,11 @@ def raise_the_minimum(world: World) -> int:
 
 def beginnings(world: World, group: str, *, since: int = 0) -> dict[str, tuple[int, tuple[str, ...]]]:
     """Queue → where a member began to pull it, and how that was found."""
-    return {f"{entry.event.broker}:{entry.event.queue_id}": (entry.event.start_offset, entry.event.trace)
-            for entry in world.entries(QueueTaken, since=since)
-            if (entry.event.group, entry.event.topic) == (group, "orders")}
+    return {
+        f"{entry.event.broker}:{entry.event.queue_id}": (entry.event.start_offset, entry.event.trace)
+        for entry in world.entries(QueueTaken, since=since)
+        if (entry.event.group, entry.event.topic) == (group, "orders")
+    }
 
 
 def stored(caller: Caller, queue_id: int, group: str = "nobody-yet") -> int | str:
@@ -58,14 +60,16 @@ def stored(caller: Caller, queue_id: int, group: str = "nobody-yet") -> int | st
 
 @pytest.mark.seed("1.10", "D15", "0.37")
 def test_a_new_group_gets_the_old_messages_of_a_small_topic_and_only_new_ones_once_the_oldest_are_gone(
-        world: World) -> None:
+    world: World,
+) -> None:
     """Both begin with LAST_OFFSET; of queue 0 the first log file goes, queue 1 stays as it is."""
     send(world, 25, 0, body_bytes=3_000, key="old-{n}")
     send(world, 2, 1, key="small-{n}")
     join(world, group="first")
     world.run(5)
     assert {queue: start for queue, (start, _) in beginnings(world, "first").items()} == {
-        f"broker-a:{n}": 0 for n in range(4)}
+        f"broker-a:{n}": 0 for n in range(4)
+    }
     got = {key for entry in world.entries(MessagesConsumed) for key in entry.event.keys}
     assert got == {*(f"old-{n}" for n in range(1, 26)), "small-1", "small-2"}, "it never asked for what was old"
     assert 0 < raise_the_minimum(world) < 25
@@ -76,10 +80,14 @@ def test_a_new_group_gets_the_old_messages_of_a_small_topic_and_only_new_ones_on
     assert starts["broker-a:0"] == (25, ("not_found", "max"))
     assert starts["broker-a:1"] == (0, ("zero_in_memory",)), "its minimum is still 0"
     second = [world.cluster.label_of(entry.event.client_id) for entry in world.entries(QueueTaken)][-1]
-    assert {(frame.command.ext or {})["queueId"] for frame in wire.requests(MAX, sender=prefix_of(world, str(second)))
-            if (frame.command.ext or {})["topic"] == "orders"} == {"0"}
-    again = [key for entry in world.entries(MessagesConsumed) if entry.event.group == "second"
-             for key in entry.event.keys]
+    assert {
+        (frame.command.ext or {})["queueId"]
+        for frame in wire.requests(MAX, sender=prefix_of(world, str(second)))
+        if (frame.command.ext or {})["topic"] == "orders"
+    } == {"0"}
+    again = [
+        key for entry in world.entries(MessagesConsumed) if entry.event.group == "second" for key in entry.event.keys
+    ]
     assert sorted(again) == ["small-1", "small-2"]
     send(world, 1, 0, key="new")
     world.run(1)
@@ -152,13 +160,17 @@ def test_without_an_answer_a_queue_is_not_taken_and_tried_again_in_the_next_roun
         world.cluster.network.heal()
         world.run(30)
         assert wire.requests(MAX, sender=b) == [], "no answer is not the answer that there is no record"
-        rounds = [entry.event.added for entry in world.entries(QueuesAssigned, since=since)
-                  if entry.event.topic == "orders"]
+        rounds = [
+            entry.event.added for entry in world.entries(QueuesAssigned, since=since) if entry.event.topic == "orders"
+        ]
         assert rounds == [tuple(f"orders/broker-a/{n}" for n in (1, 2, 3)), ("orders/broker-a/0",)]
         assert beginnings(world, GROUP, since=since)["broker-a:0"] == (5, ("stored",))
-        asked = [frame.at_ms for frame in wire.requests(ASK, sender=b)
-                 if (header := QueryOffsetHeader.from_ext(frame.command.ext or {})).queue_id == 0
-                 and header.topic == "orders"]
+        asked = [
+            frame.at_ms
+            for frame in wire.requests(ASK, sender=b)
+            if (header := QueryOffsetHeader.from_ext(frame.command.ext or {})).queue_id == 0
+            and header.topic == "orders"
+        ]
         assert len(asked) == 2
         assert asked[1] - asked[0] > 5_000, "so long it waits for an answer"
 
@@ -174,8 +186,10 @@ def test_queues_of_a_broker_that_does_not_answer_wait_until_it_does(tmp_path: Pa
         assert set(beginnings(world, "audit", since=since)) == {f"broker-a:{n}" for n in range(4)}
         waits = world.read(f"client/{world.cluster.actors.get('new').client_id.replace('#', '%23')}").data["waits"]
         assert {wait["queue"]: wait["why"] for wait in waits.values() if wait["queue"]} == {
-            f"orders/broker-b/{n}": "offset" for n in range(4)}
+            f"orders/broker-b/{n}": "offset" for n in range(4)
+        }
         world.act("ResumeBroker", broker="broker-b")
         world.run(45)
         assert {queue: trace for queue, (_, trace) in beginnings(world, "audit", since=since).items()} == {
-            f"broker-{name}:{n}": ("zero_in_memory",) for name in "ab" for n in range(4)}
+            f"broker-{name}:{n}": ("zero_in_memory",) for name in "ab" for n in range(4)
+        }

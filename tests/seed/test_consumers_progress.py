@@ -22,14 +22,19 @@ COMMIT_FLAG = 1
 
 
 def join(world: World, **fields: Any) -> None:
-    world.act("StartConsumer", **{"group": GROUP, "subscriptions": ORDERS, "work_ms": [1], "from_where": FIRST,
-                                  **fields})
+    world.act(
+        "StartConsumer", **{"group": GROUP, "subscriptions": ORDERS, "work_ms": [1], "from_where": FIRST, **fields}
+    )
 
 
 def offsets(world: World, *, since: int = 0, group: str = GROUP) -> list[int]:
     """What listeners were given and finished, in that order."""
-    return [offset for entry in world.entries(MessagesConsumed, since=since)
-            if entry.event.group == group and entry.event.outcome != "INTERRUPTED" for offset in entry.event.offsets]
+    return [
+        offset
+        for entry in world.entries(MessagesConsumed, since=since)
+        if entry.event.group == group and entry.event.outcome != "INTERRUPTED"
+        for offset in entry.event.offsets
+    ]
 
 
 def committed(world: World) -> int | None:
@@ -71,14 +76,19 @@ def test_a_finished_batch_tells_nobody_and_the_offset_goes_with_the_next_pull_or
     a = prefix_of(world, "A")
 
     def commits() -> list[tuple[int, int]]:
-        return [(frame.at_ms, header.commit_offset) for frame in wire.requests(COMMIT, sender=a)
-                if (header := UpdateOffsetHeader.from_ext(frame.command.ext or {})).topic == "orders"]
+        return [
+            (frame.at_ms, header.commit_offset)
+            for frame in wire.requests(COMMIT, sender=a)
+            if (header := UpdateOffsetHeader.from_ext(frame.command.ext or {})).topic == "orders"
+        ]
 
     def pulls() -> list[tuple[int, int]]:
         """How far each pull says the group is; -1: it does not say."""
-        return [(header.queue_offset, header.commit_offset if header.sys_flag & COMMIT_FLAG else -1)
-                for frame in wire.requests(PULL, sender=a)
-                if (header := PullHeader.from_ext(frame.command.ext or {})).topic == "orders"]
+        return [
+            (header.queue_offset, header.commit_offset if header.sys_flag & COMMIT_FLAG else -1)
+            for frame in wire.requests(PULL, sender=a)
+            if (header := PullHeader.from_ext(frame.command.ext or {})).topic == "orders"
+        ]
 
     world.run_until(lambda: bool(commits()), within_s=6, step_s=0.01)
     tick_ms = commits()[0][0]

@@ -44,8 +44,9 @@ def pulls(wire: WireLog, sender: str, queue_id: int, topic: str = "orders") -> l
         elif frame.answer and (frame.receiver, frame.command.opaque) in found:
             key = frame.receiver, frame.command.opaque
             following = PullResponseHeader.from_ext(ext).next_offset if "nextBeginOffset" in ext else None
-            found[key] = found[key]._replace(answered_ms=frame.at_ms, code=int(frame.command.code),
-                                             next_offset=following)
+            found[key] = found[key]._replace(
+                answered_ms=frame.at_ms, code=int(frame.command.code), next_offset=following
+            )
     return list(found.values())
 
 
@@ -115,10 +116,16 @@ def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, 
     since, resumed_ms = world.cluster.journal.next_seq, now_ms()
     world.act("ResumeActor", actor="A")
     world.run(30)
-    dropped = [(entry.event.queue_id, entry.event.reason) for entry in world.entries(QueueDropped, since=since)
-               if entry.event.topic == "orders"]
-    taken = {entry.event.queue_id: (entry.event.start_offset, entry.at_ms - resumed_ms)
-             for entry in world.entries(QueueTaken, since=since) if entry.event.topic == "orders"}
+    dropped = [
+        (entry.event.queue_id, entry.event.reason)
+        for entry in world.entries(QueueDropped, since=since)
+        if entry.event.topic == "orders"
+    ]
+    taken = {
+        entry.event.queue_id: (entry.event.start_offset, entry.at_ms - resumed_ms)
+        for entry in world.entries(QueueTaken, since=since)
+        if entry.event.topic == "orders"
+    }
     assert dropped == ([(n, "idle") for n in range(4)] if made_anew else [])
     assert taken == (dict.fromkeys(range(4), (5, 0)) if made_anew else {}), "in the same round"
     following = [next(pull for pull in pulls(wire, a, n) if pull.asked_ms >= resumed_ms) for n in range(4)]
@@ -149,7 +156,8 @@ def test_a_lost_answer_costs_the_wait_for_it_and_the_pull_goes_on(world: World) 
     world.run(30)
     following = next(pull for pull in pulls(wire, a, 0) if pull.asked_ms > lost.asked_ms)
     assert 32_000 <= following.asked_ms - lost.asked_ms <= 33_000, (
-        "30 s and one more, the next scan of the table within a second, and 1 s of rest after a failure")
+        "30 s and one more, the next scan of the table within a second, and 1 s of rest after a failure"
+    )
     assert following.header.queue_offset == lost.header.queue_offset, "it asks for the same again"
     [done] = [entry for entry in world.entries(MessagesConsumed) if "news" in entry.event.keys]
     assert done.at_ms - following.asked_ms < 100

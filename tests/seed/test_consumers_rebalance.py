@@ -33,8 +33,13 @@ def owned(world: World) -> dict[str, list[int]]:
 
 def divisions(world: World, label: str, since_ms: int) -> list[Any]:
     """What that member found anew about the topic, from then on."""
-    return [entry for entry in world.entries(QueuesAssigned) if entry.at_ms >= since_ms
-            and entry.event.topic == "orders" and world.cluster.label_of(entry.event.client_id) == label]
+    return [
+        entry
+        for entry in world.entries(QueuesAssigned)
+        if entry.at_ms >= since_ms
+        and entry.event.topic == "orders"
+        and world.cluster.label_of(entry.event.client_id) == label
+    ]
 
 
 def rounds(wire: WireLog, sender: str) -> list[int]:
@@ -80,8 +85,10 @@ def test_five_strategies_and_the_nearby_one_divide_and_averagely_is_the_default(
     rooms = ["east@broker-a", "east"]
     shares = {
         "AVG_BY_CIRCLE": ({}, {"A": [0, 2], "B": [1, 3]}),
-        "CONFIG": ({"queues_by_member": {"A": "broker-a:3", "B": "broker-a:0, broker-a:1, broker-a:2"}},
-                   {"A": [3], "B": [0, 1, 2]}),
+        "CONFIG": (
+            {"queues_by_member": {"A": "broker-a:3", "B": "broker-a:0, broker-a:1, broker-a:2"}},
+            {"A": [3], "B": [0, 1, 2]},
+        ),
         "MACHINE_ROOM": ({"rooms": rooms}, {"A": [0, 1], "B": [2, 3]}),
         "AVG": ({}, {"A": [0, 1], "B": [2, 3]}),
     }
@@ -128,14 +135,21 @@ def test_a_wake_up_during_a_round_is_not_lost(tmp_path: Path) -> None:
         world.run(27)
         callers = [Caller(world, broker_address(world), ip=f"10.0.9.{n}") for n in range(3)]
         wire = WireLog(world)
-        data = HeartbeatData("10.0.9.9@raw", consumers=(ConsumerData(GROUP, subscriptions=(
-            SubscriptionData("orders", "*"), SubscriptionData(f"%RETRY%{GROUP}", "*"))),))
+        data = HeartbeatData(
+            "10.0.9.9@raw",
+            consumers=(
+                ConsumerData(
+                    GROUP, subscriptions=(SubscriptionData("orders", "*"), SubscriptionData(f"%RETRY%{GROUP}", "*"))
+                ),
+            ),
+        )
         for caller in callers:
             caller.tell(RequestCode.HEART_BEAT, body=data.encode())
             world.run(0.15)
         world.run(5)
-        notices = [frame.at_ms + 100 for frame in wire.requests(NOTICE)
-                   if frame.receiver.startswith(prefix_of(world, "A"))]
+        notices = [
+            frame.at_ms + 100 for frame in wire.requests(NOTICE) if frame.receiver.startswith(prefix_of(world, "A"))
+        ]
         asked = [frame.at_ms for frame in wire.requests(WHO, sender=prefix_of(world, "A"))]
         assert len(notices) == 3
         assert asked[0] == notices[0], "the first wakes it"

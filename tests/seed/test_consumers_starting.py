@@ -60,8 +60,12 @@ def test_two_groups_of_one_instance_share_its_client_id_and_its_connections(worl
     mine, broker = prefix_of(world, "A"), broker_address(world)
     open_now = sorted(there for here, there in world.cluster.network.connections() if here.startswith(mine))
     assert open_now == sorted([broker, *world.cluster.nodes.addresses])
-    senders = {frame.sender for group in (GROUP, "audit") for frame in wire.requests(PULL)
-               if PullHeader.from_ext(frame.command.ext or {}).group == group}
+    senders = {
+        frame.sender
+        for group in (GROUP, "audit")
+        for frame in wire.requests(PULL)
+        if PullHeader.from_ext(frame.command.ext or {}).group == group
+    }
     assert len(senders) == 1, "pulls of both groups go over one connection"
     beats = [HeartbeatData.decode(frame.command.body) for frame in wire.requests(BEAT)]
     assert len(beats) == 2, "one heartbeat every 30 s for both"
@@ -77,16 +81,29 @@ def test_a_start_goes_its_steps_in_order_and_asks_in_that_order(world: World) ->
     join(world)
     world.run(1)
     assert story(world, "A") == [
-        "(starting)", "check config", "copy subscriptions", "load offsets", "start consume service",
-        "register in instance", "start instance", "(running)", "fetch routes", "check subscriptions at a broker",
-        "heartbeat", "wake rebalance"]
+        "(starting)",
+        "check config",
+        "copy subscriptions",
+        "load offsets",
+        "start consume service",
+        "register in instance",
+        "start instance",
+        "(running)",
+        "fetch routes",
+        "check subscriptions at a broker",
+        "heartbeat",
+        "wake rebalance",
+    ]
     steps = [entry.event.step for entry in world.entries(LifecycleStep)]
     assert steps == list(range(1, len(steps) + 1))
     asked = codes(wire, prefix_of(world, "A"))
     assert asked[:4] == [ROUTE, BEAT, WHO, RequestCode.QUERY_CONSUMER_OFFSET]
     assert asked.index(PULL) > asked.index(RequestCode.QUERY_CONSUMER_OFFSET)
-    [beat] = [HeartbeatData.decode(frame.command.body) for frame in wire.requests(BEAT, sender=prefix_of(world, "A"))
-              if frame.at_ms < wire.requests(WHO)[0].at_ms + 1][:1]
+    [beat] = [
+        HeartbeatData.decode(frame.command.body)
+        for frame in wire.requests(BEAT, sender=prefix_of(world, "A"))
+        if frame.at_ms < wire.requests(WHO)[0].at_ms + 1
+    ][:1]
     assert {sub.topic for sub in beat.consumers[0].subscriptions} == {"orders", f"%RETRY%{GROUP}"}
     topics = [(frame.command.ext or {})["topic"] for frame in wire.requests(ROUTE, sender=prefix_of(world, "A"))]
     assert topics[:2] == ["orders", f"%RETRY%{GROUP}"], "a route for each subscribed topic"
@@ -156,17 +173,32 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
     at_end = [frame for frame in wire.frames if frame.sender.startswith(mine) and not frame.answer]
     assert {frame.at_ms for frame in at_end} == {began_ms}
     assert codes(wire, mine) == [COMMIT, BYE], "15 for every queue, then 35"
-    saved = {(header.topic, header.queue_id): header.commit_offset for frame in wire.requests(COMMIT)
-             if (header := UpdateOffsetHeader.from_ext(frame.command.ext or {}))}
+    saved = {
+        (header.topic, header.queue_id): header.commit_offset
+        for frame in wire.requests(COMMIT)
+        if (header := UpdateOffsetHeader.from_ext(frame.command.ext or {}))
+    }
     assert {mq: offset for mq, offset in saved.items() if mq[0] == "orders"} == {("orders", n): 3 for n in range(4)}
     byes = [UnregisterClientHeader.from_ext(frame.command.ext or {}) for frame in wire.requests(BYE)]
     assert [(bye.consumer_group, bye.producer_group) for bye in byes] == [
-        (GROUP, None), (None, "CLIENT_INNER_PRODUCER")], "the group, then what the process had beside it"
+        (GROUP, None),
+        (None, "CLIENT_INNER_PRODUCER"),
+    ], "the group, then what the process had beside it"
     assert {frame.receiver for frame in wire.requests(BYE)} == {broker}
     end = story(world, "A")
-    assert end[end.index("(stopping)"):] == [
-        "(stopping)", "stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
-        "stop timers", "close connections", "stop rebalance", "drop queues", "(stopped)"]
+    assert end[end.index("(stopping)") :] == [
+        "(stopping)",
+        "stop consume service",
+        "persist offsets",
+        "unregister",
+        "stop pulling",
+        "stop inner producer",
+        "stop timers",
+        "close connections",
+        "stop rebalance",
+        "drop queues",
+        "(stopped)",
+    ]
     dropped = [entry.event for entry in world.entries(QueueDropped) if entry.event.reason == "shutdown"]
     assert len(dropped) == 5, "its queues and the one of the retry topic"
     assert [there for here, there in world.cluster.network.connections() if here.startswith(mine)] == []
@@ -207,29 +239,45 @@ def test_steps_three_to_seven_of_a_start_are_done_when_the_consumer_is_built(wor
     async def work(messages: object, context: object) -> ConsumeConcurrentlyStatus:
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-    clerks, screens = (PushConsumer(PushConsumerConfig(group=group, model=model), process, work) for group, model in (
-        ("clerks", MessageModel.CLUSTERING), ("screens", MessageModel.BROADCASTING)))
+    clerks, screens = (
+        PushConsumer(PushConsumerConfig(group=group, model=model), process, work)
+        for group, model in (("clerks", MessageModel.CLUSTERING), ("screens", MessageModel.BROADCASTING))
+    )
     clerks.subscribe("orders")
     assert clerks.client_id == "10.0.9.8@app", "3: the instance has its name"
     assert clerks.instance is screens.instance is process, "4: one instance for both"
     assert (clerks.strategy.name, clerks.rebalancer.rounds) == ("AVG", {}), "5: rebalance has group and strategy"
     assert clerks.pulls is not screens.pulls, "6: each its own pulls"
     assert [type(each.offset_store).__name__ for each in (clerks, screens)] == [
-        "RemoteBrokerOffsetStore", "LocalFileOffsetStore"], "7: by the model"
+        "RemoteBrokerOffsetStore",
+        "LocalFileOffsetStore",
+    ], "7: by the model"
     assert (wire.frames, process.state, clerks.state) == ([], "created", "created"), "and nothing has happened"
     world.environment.sim.run(clerks.start())
     told = [entry.event for entry in world.entries() if getattr(entry.event, "client_id", "") == process.client_id]
-    names = [event.name if isinstance(event, LifecycleStep) else f"({event.state})" for event in told
-             if isinstance(event, LifecycleStep | MemberStateChanged)]
+    names = [
+        event.name if isinstance(event, LifecycleStep) else f"({event.state})"
+        for event in told
+        if isinstance(event, LifecycleStep | MemberStateChanged)
+    ]
     assert names == [
-        "(starting)", "check config", "copy subscriptions", "load offsets", "start consume service",
-        "register in instance", "start instance", "(running)", "fetch routes", "check subscriptions at a broker",
-        "heartbeat", "wake rebalance"]
+        "(starting)",
+        "check config",
+        "copy subscriptions",
+        "load offsets",
+        "start consume service",
+        "register in instance",
+        "start instance",
+        "(running)",
+        "fetch routes",
+        "check subscriptions at a broker",
+        "heartbeat",
+        "wake rebalance",
+    ]
 
 
 @pytest.mark.seed("4.8")
-def test_routes_are_asked_for_after_ten_milliseconds_and_every_thirty_seconds_and_addresses_never(
-        world: World) -> None:
+def test_routes_are_asked_for_after_ten_milliseconds_and_every_thirty_seconds_and_addresses_never(world: World) -> None:
     """The addresses of the name servers are configured; without any a client does not start here."""
     wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
     process = application(world)

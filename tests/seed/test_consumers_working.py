@@ -31,8 +31,9 @@ MIB = 1024 * 1024
 
 
 def join(world: World, **fields: Any) -> None:
-    world.act("StartConsumer", **{"group": GROUP, "subscriptions": ORDERS, "work_ms": [1], "from_where": FIRST,
-                                  **fields})
+    world.act(
+        "StartConsumer", **{"group": GROUP, "subscriptions": ORDERS, "work_ms": [1], "from_where": FIRST, **fields}
+    )
 
 
 def send(world: World, count: int, **how: Any) -> None:
@@ -53,8 +54,11 @@ def committed(world: World) -> int:
 
 def pulled_from(asked: list[Frame]) -> list[int]:
     """Where pulls of the queue began, in order."""
-    return [header.queue_offset for frame in asked
-            if (header := PullHeader.from_ext(frame.command.ext or {})).topic == "orders"]
+    return [
+        header.queue_offset
+        for frame in asked
+        if (header := PullHeader.from_ext(frame.command.ext or {})).topic == "orders"
+    ]
 
 
 @pytest.mark.seed("1.17")
@@ -65,8 +69,10 @@ def test_tags_of_the_same_hash_are_told_apart_by_their_text(world: World) -> Non
     for tag in ("Aa", "BB", "CC"):
         send(world, 10, tag=tag, key=tag + "-{n}")
     world.run(25)
-    hashes = [world.ask("read-entry", topic="orders", broker="broker-a", queue_id=0, offset=offset)["tags_code"]
-              for offset in (0, 10, 20)]
+    hashes = [
+        world.ask("read-entry", topic="orders", broker="broker-a", queue_id=0, offset=offset)["tags_code"]
+        for offset in (0, 10, 20)
+    ]
     assert hashes == ["2112", "2112", str(ord("C") * 31 + ord("C"))]
     brought = [row.properties["TAGS"] for frame in wire.answers(PULL) for row in decode_all(frame.command.body or b"")]
     assert (brought.count("Aa"), brought.count("BB"), brought.count("CC")) == (10, 10, 0), "the broker compares hashes"
@@ -85,7 +91,8 @@ def test_the_pool_is_never_full_and_a_stopped_one_takes_nothing_more(world: Worl
     times = [entry.event.started_ms for entry in world.entries(MessagesConsumed)]
     assert len(times) == 900
     assert {after - before for before, after in pairwise(times)} == {1}, (
-        "one after the other, though 900 wait for one thread: none is turned away for 5 s")
+        "one after the other, though 900 wait for one thread: none is turned away for 5 s"
+    )
     world.act("ChangeActor", actor="A", work_ms=[100])
     send(world, 500)
     world.run(20)

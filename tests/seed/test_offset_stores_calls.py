@@ -55,7 +55,8 @@ class NotedStore(MemoryOffsetStore):
 @pytest.mark.seed("2.7")
 @pytest.mark.parametrize(("listener", "increase_only"), [("concurrent", True), ("orderly", False)])
 def test_who_consumes_concurrently_asks_for_increase_only_and_who_consumes_in_order_does_not(
-        world: World, listener: str, increase_only: bool) -> None:
+    world: World, listener: str, increase_only: bool
+) -> None:
     store = NotedStore()
     config = PushConsumerConfig(group="clerks", listener=listener, offset_store=store)
     member(world, application(world), config, "orders")
@@ -70,7 +71,8 @@ def test_who_consumes_concurrently_asks_for_increase_only_and_who_consumes_in_or
 @pytest.mark.seed("2.7", "0.28")
 @pytest.mark.parametrize(("listener", "left"), [("concurrent", 1_000), ("orderly", 3)])
 def test_a_smaller_offset_that_comes_late_is_ignored_where_only_increases_count(
-        world: World, listener: str, left: int) -> None:
+    world: World, listener: str, left: int
+) -> None:
     """The application has set 1 000 by hand; then messages up to offset 2 are finished."""
     clerk = member(world, application(world), PushConsumerConfig(group="clerks", listener=listener), "orders")
     world.run(2)
@@ -96,8 +98,7 @@ def test_of_one_queue_the_remote_store_tells_the_broker_and_forgets(world: World
 
 
 @pytest.mark.seed("2.10", "D22")
-def test_of_one_queue_the_local_store_writes_its_file_and_forgets_in_memory_only(
-        world: World, tmp_path: Path) -> None:
+def test_of_one_queue_the_local_store_writes_its_file_and_forgets_in_memory_only(world: World, tmp_path: Path) -> None:
     """So since 4.9.8; before, both calls did nothing here, as the article says."""
     reader, run = puller(world, files=ClientFiles(tmp_path)), world.environment.sim.run
     reader.update_consume_offset(Q0, 5)
@@ -115,7 +116,8 @@ def test_of_one_queue_the_local_store_writes_its_file_and_forgets_in_memory_only
 @pytest.mark.seed("2.11")
 @pytest.mark.parametrize(("local", "told"), [(False, [("orders", 0, 4)]), (True, [])])
 def test_only_the_remote_store_tells_the_broker_an_offset_directly(
-        world: World, tmp_path: Path, local: bool, told: list[tuple[str, int, int]]) -> None:
+    world: World, tmp_path: Path, local: bool, told: list[tuple[str, int, int]]
+) -> None:
     reader = puller(world, **({"files": ClientFiles(tmp_path)} if local else {}))
     wire = WireLog(world)
     world.environment.sim.run(reader.update_consume_offset_to_broker(Q0, 4, oneway=False))

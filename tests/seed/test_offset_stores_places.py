@@ -39,10 +39,19 @@ def local_table(text: bytes) -> dict[str, int]:
 @pytest.mark.seed("2.1")
 def test_progress_is_kept_by_topic_group_and_queue_of_each_broker(world: World) -> None:
     world.act("CreateTopic", topic="payments", write_queues=2, read_queues=2)
-    told = {(group, topic, broker, queue_id): 10 * number
-            for number, (group, topic, broker, queue_id) in enumerate(
-                [(group, topic, broker, queue_id) for group in ("clerks", "audit") for topic in ("orders", "payments")
-                 for broker in ("broker-a", "broker-b") for queue_id in (0, 1)], start=1)}
+    told = {
+        (group, topic, broker, queue_id): 10 * number
+        for number, (group, topic, broker, queue_id) in enumerate(
+            [
+                (group, topic, broker, queue_id)
+                for group in ("clerks", "audit")
+                for topic in ("orders", "payments")
+                for broker in ("broker-a", "broker-b")
+                for queue_id in (0, 1)
+            ],
+            start=1,
+        )
+    }
     callers = {broker: Caller(world, broker_address(world, broker)) for broker in ("broker-a", "broker-b")}
     for (group, topic, broker, queue_id), offset in told.items():
         callers[broker].commit(group, topic, queue_id, offset)
@@ -50,15 +59,19 @@ def test_progress_is_kept_by_topic_group_and_queue_of_each_broker(world: World) 
         for topic in ("orders", "payments"):
             rows = world.read(f"board/{group}/{topic}").data["queues"]
             assert {key: row["committed"] for key, row in rows.items() if key[-1] in "01"} == {
-                f"{broker}:{queue_id}": str(offset) for (whose, what, broker, queue_id), offset in told.items()
-                if (whose, what) == (group, topic)}
+                f"{broker}:{queue_id}": str(offset)
+                for (whose, what, broker, queue_id), offset in told.items()
+                if (whose, what) == (group, topic)
+            }
     world.run(15)
     for broker, caller in callers.items():
         table = loads(files_of(world, broker)[TABLE])["offsetTable"]
         mine = {key: offsets for key, offsets in table.items() if key.endswith(("@clerks", "@audit"))}
         assert mine == {
             f"{topic}@{group}": {str(queue_id): told[group, topic, broker, queue_id] for queue_id in (0, 1)}
-            for group in ("clerks", "audit") for topic in ("orders", "payments")}, "of its own queues only"
+            for group in ("clerks", "audit")
+            for topic in ("orders", "payments")
+        }, "of its own queues only"
         assert caller.stored_offset("clerks", "orders", 0) == told["clerks", "orders", broker, 0]
 
 
@@ -74,8 +87,9 @@ def test_a_local_file_lies_below_the_given_directory_by_client_and_group(world: 
     assert file == given / "10.0.9.8@DEFAULT" / "radio" / "offsets.json"
     first = file.read_bytes()
     assert local_table(first) == {f"orders/{broker}/{n}": 1 for broker in ("broker-a", "broker-b") for n in range(4)}
-    assert [entry.event.entries for entry in world.entries(OffsetsPersisted)
-            if entry.event.owner == radio.client_id] == [8]
+    assert [
+        entry.event.entries for entry in world.entries(OffsetsPersisted) if entry.event.owner == radio.client_id
+    ] == [8]
     world.act("SendMessages", topic="orders", count=8)
     world.run(10)
     assert set(local_table(file.read_bytes()).values()) == {2}
@@ -85,12 +99,19 @@ def test_a_local_file_lies_below_the_given_directory_by_client_and_group(world: 
 
 def begun(world: World, files: ClientFiles, *topics: str) -> dict[str, int]:
     """Where a broadcasting member with these files begins in each queue; without a record that is the first."""
-    reader = member(world, application(world, "DEFAULT", files=files), broadcasting(
-        from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET), *topics)
+    reader = member(
+        world,
+        application(world, "DEFAULT", files=files),
+        broadcasting(from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET),
+        *topics,
+    )
     world.run(2)
     world.environment.sim.run(reader.shutdown())
-    return {MessageQueue(event.topic, event.broker, event.queue_id).key: event.start_offset
-            for entry in world.entries(QueueTaken) if (event := entry.event).client_id == reader.client_id}
+    return {
+        MessageQueue(event.topic, event.broker, event.queue_id).key: event.start_offset
+        for entry in world.entries(QueueTaken)
+        if (event := entry.event).client_id == reader.client_id
+    }
 
 
 @pytest.mark.seed("2.4", "D24")

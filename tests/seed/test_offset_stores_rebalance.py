@@ -15,8 +15,7 @@ from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, UpdateOffset
 from sandbox.simulation.world import World
 from tests.seed.stage import Caller, Listener, WireLog, application, broker_address, member
 
-QUERY, COMMIT, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
-                       RequestCode.PULL_MESSAGE)
+QUERY, COMMIT, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.PULL_MESSAGE)
 LOCK, UNLOCK = RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ
 FIRST, SECOND = "10.0.9.1", "10.0.9.2"
 QUEUES = [MessageQueue("orders", "broker-a", n) for n in range(4)]
@@ -24,8 +23,13 @@ QUEUES = [MessageQueue("orders", "broker-a", n) for n in range(4)]
 
 def clerk(world: World, ip: str, *, hears: Listener | None = None, **config: Any) -> PushConsumer:
     """A member of the group on a machine of its own; the first gives queues 2 and 3 to the second."""
-    return member(world, application(world, f"at {ip}", ip=ip), PushConsumerConfig(group="clerks", **config), "orders",
-                  listener=hears)
+    return member(
+        world,
+        application(world, f"at {ip}", ip=ip),
+        PushConsumerConfig(group="clerks", **config),
+        "orders",
+        listener=hears,
+    )
 
 
 def sent(wire: WireLog, ip: str) -> list[tuple[int, int, int, int]]:
@@ -40,9 +44,13 @@ def sent(wire: WireLog, ip: str) -> list[tuple[int, int, int, int]]:
             found += [(frame.at_ms, frame.code, queue_id, -1) for topic, _, queue_id in queues if topic == "orders"]
         elif frame.code in (QUERY, COMMIT, PULL) and ext["topic"] == "orders":
             header: Any = {QUERY: QueryOffsetHeader, COMMIT: UpdateOffsetHeader, PULL: PullHeader}[
-                RequestCode(frame.code)].from_ext(ext)
-            offset = {QUERY: -1, COMMIT: getattr(header, "commit_offset", -1),
-                      PULL: getattr(header, "queue_offset", -1)}[RequestCode(frame.code)]
+                RequestCode(frame.code)
+            ].from_ext(ext)
+            offset = {
+                QUERY: -1,
+                COMMIT: getattr(header, "commit_offset", -1),
+                PULL: getattr(header, "queue_offset", -1),
+            }[RequestCode(frame.code)]
             found.append((frame.at_ms, frame.code, header.queue_id, offset))
     return found
 
@@ -53,11 +61,16 @@ def of_queue(wire: WireLog, ip: str, queue_id: int, *codes: int) -> list[tuple[i
 
 
 @pytest.mark.seed("2.12", "4.13", "D43")
-@pytest.mark.parametrize(("listener", "asked"), [
-    ("concurrent", [(QUERY, -1), (PULL, 10)]),
-    pytest.param("orderly", [(LOCK, -1), (QUERY, -1), (QUERY, -1), (PULL, 10)], id="orderly: lock first")])
+@pytest.mark.parametrize(
+    ("listener", "asked"),
+    [
+        ("concurrent", [(QUERY, -1), (PULL, 10)]),
+        pytest.param("orderly", [(LOCK, -1), (QUERY, -1), (QUERY, -1), (PULL, 10)], id="orderly: lock first"),
+    ],
+)
 def test_of_a_queue_that_comes_the_broker_is_asked_whatever_memory_says(
-        world: World, listener: str, asked: list[tuple[int, int]]) -> None:
+    world: World, listener: str, asked: list[tuple[int, int]]
+) -> None:
     """In order the offset is asked for twice: when the queue is taken, and before its first pull under the lock."""
     world.act("SendMessages", topic="orders", count=40)
     caller = Caller(world, broker_address(world))
@@ -74,15 +87,19 @@ def test_of_a_queue_that_comes_the_broker_is_asked_whatever_memory_says(
     for mq in QUEUES[2:]:
         assert of_queue(wire, FIRST, mq.queue_id, LOCK, QUERY, PULL) == asked
         assert first.status("orders")[mq] == 10
-    begun = {entry.event.queue_id: (entry.event.start_offset, entry.event.trace)
-             for entry in world.entries(QueueTaken, since=since) if entry.event.topic == "orders"}
+    begun = {
+        entry.event.queue_id: (entry.event.start_offset, entry.event.trace)
+        for entry in world.entries(QueueTaken, since=since)
+        if entry.event.topic == "orders"
+    }
     assert begun == {2: (10, ("stored",)), 3: (10, ("stored",))}
 
 
 @pytest.mark.seed("2.12", "4.13", "D43")
 @pytest.mark.parametrize("listener", ["concurrent", "orderly"])
 def test_what_memory_had_of_a_queue_that_comes_is_forgotten_even_when_nobody_has_a_record(
-        tmp_path: Path, listener: str) -> None:
+    tmp_path: Path, listener: str
+) -> None:
     """Old messages lie beyond what the small memory holds, so the broker answers "not found"."""
     with World(tmp_path, preset="teaching") as world:
         world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
@@ -99,8 +116,11 @@ def test_what_memory_had_of_a_queue_that_comes_is_forgotten_even_when_nobody_has
         since = world.cluster.journal.next_seq
         world.environment.sim.run(second.shutdown())
         world.run(1)
-        begun = {entry.event.queue_id: (entry.event.start_offset, entry.event.trace)
-                 for entry in world.entries(QueueTaken, since=since) if entry.event.topic == "orders"}
+        begun = {
+            entry.event.queue_id: (entry.event.start_offset, entry.event.trace)
+            for entry in world.entries(QueueTaken, since=since)
+            if entry.event.topic == "orders"
+        }
         assert begun == {2: (25, ("not_found", "max")), 3: (25, ("not_found", "max"))}
         assert first.status("orders") == {}, "the dirty offsets are gone"
         world.run(40)
@@ -162,8 +182,11 @@ def test_a_queue_with_messages_waiting_is_unlocked_twenty_seconds_after_it_went(
     [gone_ms] = [entry.at_ms for entry in world.entries(QueueDropped) if entry.event.queue_id == 3]
     [unlocked_ms] = [at for at, code, queue_id, _ in sent(wire, FIRST) if (code, queue_id) == (UNLOCK, 3)]
     assert unlocked_ms - gone_ms == 20_000
-    [taken_ms] = [entry.at_ms for entry in world.entries(QueueTaken)
-                  if (entry.event.queue_id, entry.event.client_id) == (3, second.client_id)]
+    [taken_ms] = [
+        entry.at_ms
+        for entry in world.entries(QueueTaken)
+        if (entry.event.queue_id, entry.event.client_id) == (3, second.client_id)
+    ]
     assert taken_ms >= unlocked_ms
     refused = [at for at, code, queue_id, _ in sent(wire, SECOND) if (code, queue_id) == (LOCK, 3) and at < taken_ms]
     assert len(refused) >= 1, "its new owner asked in vain before"

@@ -30,8 +30,13 @@ world = world_with({"orders": 1}, changes={"consume_queue_file_entries": 20_000}
 
 
 def member(world: World, **fields: Any) -> None:
-    world.act("StartConsumer", actor="A", group=GROUP, subscriptions=[["orders", "*"]],
-              **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields})
+    world.act(
+        "StartConsumer",
+        actor="A",
+        group=GROUP,
+        subscriptions=[["orders", "*"]],
+        **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields},
+    )
 
 
 def send(world: World, count: int, **fields: Any) -> None:

@@ -22,8 +22,11 @@ world = world_with({"orders": 3}, changes={"commit_log_file_bytes": FILE_BYTES},
 
 
 def log_files(world: World) -> dict[str, int]:
-    return {name.removeprefix("commitlog/"): len(content) for name, content in files_of(world).items()
-            if name.startswith("commitlog/")}
+    return {
+        name.removeprefix("commitlog/"): len(content)
+        for name, content in files_of(world).items()
+        if name.startswith("commitlog/")
+    }
 
 
 def ends(world: World) -> tuple[int, int]:
@@ -46,10 +49,15 @@ def test_files_are_kept_for_72_hours_and_not_for_48(world: World, caller: Caller
 def test_a_log_file_is_named_by_its_first_byte_in_20_digits(world: World, caller: Caller) -> None:
     for _ in range(201):
         caller.send("orders", 0, BODY)
-    assert log_files(world) == {"00000000000000000000": FILE_BYTES, "00000000000000065536": FILE_BYTES,
-                                "00000000000000131072": FILE_BYTES}
-    first_of_each = [world.ask("read-entry", topic="orders", broker="broker-a", queue_id=0, offset=offset)
-                     ["physical_offset"] for offset in (0, 100, 200)]
+    assert log_files(world) == {
+        "00000000000000000000": FILE_BYTES,
+        "00000000000000065536": FILE_BYTES,
+        "00000000000000131072": FILE_BYTES,
+    }
+    first_of_each = [
+        world.ask("read-entry", topic="orders", broker="broker-a", queue_id=0, offset=offset)["physical_offset"]
+        for offset in (0, 100, 200)
+    ]
     assert first_of_each == ["0", "65536", "131072"]
     where = world.ask("locate", broker="broker-a", physical_offset=131_072 + 655)
     assert (where["file"], where["position"], where["file_number"]) == ("00000000000000131072", "655", "3")
@@ -71,12 +79,22 @@ def test_every_record_a_real_broker_wrote_is_decoded_with_its_bytes(tmp_path: Pa
             begin = place % (1 << 20)
             assert bytes.fromhex(shown["hex"]) == log[place - begin][begin : begin + recorded["storeSize"]]
             fields, message = shown["fields"], shown["message"]
-            names = {"topic": "topic", "queue_id": "queueId", "body_crc": "bodyCRC", "sys_flag": "sysFlag",
-                     "flag": "flag", "born_ms": "bornTimestamp", "store_ms": "storeTimestamp", "born_host": "bornHost",
-                     "store_host": "storeHost", "reconsume_times": "reconsumeTimes"}
+            names = {
+                "topic": "topic",
+                "queue_id": "queueId",
+                "body_crc": "bodyCRC",
+                "sys_flag": "sysFlag",
+                "flag": "flag",
+                "born_ms": "bornTimestamp",
+                "store_ms": "storeTimestamp",
+                "born_host": "bornHost",
+                "store_host": "storeHost",
+                "reconsume_times": "reconsumeTimes",
+            }
             assert {name: fields[name] for name in names} == {name: recorded[theirs] for name, theirs in names.items()}
             assert [fields[name] for name in ("queue_offset", "physical_offset", "prepared_offset")] == [
-                str(recorded[theirs]) for theirs in ("queueOffset", "commitLogOffset", "preparedTransactionOffset")]
+                str(recorded[theirs]) for theirs in ("queueOffset", "commitLogOffset", "preparedTransactionOffset")
+            ]
             assert (message["properties"], message["body_bytes"]) == (recorded["properties"], recorded["bodyLength"])
             if "body" in recorded:  # of large ones the recording has a digest
                 assert bytes.fromhex(message["body_hex"]) == base64.b64decode(recorded["body"] or "")[:4_096]
@@ -91,9 +109,16 @@ def test_a_queue_is_a_directory_below_its_topic(world: World, caller: Caller) ->
         for _ in range(count):
             caller.send(topic, queue_id)
     found = {name: len(content) for name, content in files_of(world).items() if name.startswith("consumequeue/")}
-    assert found == {f"consumequeue/{name}": 2_000 for name in (
-        "orders/0/00000000000000000000", "orders/2/00000000000000000000", "orders/2/00000000000000002000",
-        "orders/2/00000000000000004000", "payments/1/00000000000000000000")}
+    assert found == {
+        f"consumequeue/{name}": 2_000
+        for name in (
+            "orders/0/00000000000000000000",
+            "orders/2/00000000000000000000",
+            "orders/2/00000000000000002000",
+            "orders/2/00000000000000004000",
+            "payments/1/00000000000000000000",
+        )
+    }
 
 
 @pytest.mark.seed("0.12")

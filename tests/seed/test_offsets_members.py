@@ -13,8 +13,7 @@ from tests.seed.stage import Caller, WireLog, prefix_of
 QUEUE_COUNT = 2
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
-QUERY, UPDATE, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
-                       RequestCode.PULL_MESSAGE)
+QUERY, UPDATE, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.PULL_MESSAGE)
 
 
 def client_of(world: World, label: str) -> str:
@@ -23,14 +22,21 @@ def client_of(world: World, label: str) -> str:
 
 def start_offsets(world: World, label: str) -> list[int]:
     """Where that process began in each queue of the topic, in the order of queues."""
-    found = {e.event.queue_id: e.event.start_offset for e in world.entries(QueueTaken)
-             if (e.event.client_id, e.event.topic) == (client_of(world, label), "orders")}
+    found = {
+        e.event.queue_id: e.event.start_offset
+        for e in world.entries(QueueTaken)
+        if (e.event.client_id, e.event.topic) == (client_of(world, label), "orders")
+    }
     return [offset for _, offset in sorted(found.items())]
 
 
 def consumed(world: World, label: str = "") -> list[str]:
-    return [key for e in world.entries(MessagesConsumed) for key in e.event.keys
-            if not label or e.event.client_id == client_of(world, label)]
+    return [
+        key
+        for e in world.entries(MessagesConsumed)
+        for key in e.event.keys
+        if not label or e.event.client_id == client_of(world, label)
+    ]
 
 
 @pytest.mark.seed("0.19")
@@ -55,8 +61,9 @@ def test_a_broadcasting_member_goes_on_from_the_file_its_start_loads(world: Worl
 
 
 @pytest.mark.seed("0.20", "1.24", "2.12")
-def test_a_queue_is_dropped_and_persisted_before_the_next_member_asks_where_to_begin(world: World,
-                                                                                     caller: Caller) -> None:
+def test_a_queue_is_dropped_and_persisted_before_the_next_member_asks_where_to_begin(
+    world: World, caller: Caller
+) -> None:
     world.act("StartConsumer", actor="A", group=GROUP, subscriptions=ORDERS, work_ms=[1])
     world.run(11)  # the timer's first round is over
     for number in range(6):
@@ -68,21 +75,30 @@ def test_a_queue_is_dropped_and_persisted_before_the_next_member_asks_where_to_b
     world.run(1)  # before the timer, which would forget it too
     [dropped] = [e for e in world.entries(QueueDropped) if e.event.topic == "orders"]
     assert (dropped.event.client_id, dropped.event.queue_id, dropped.event.offset) == (client_of(world, "A"), 1, 6)
-    [taken] = [e for e in world.entries(QueueTaken) if (e.event.client_id, e.event.topic) == (
-        client_of(world, "B"), "orders")]
+    [taken] = [
+        e for e in world.entries(QueueTaken) if (e.event.client_id, e.event.topic) == (client_of(world, "B"), "orders")
+    ]
     assert (taken.event.queue_id, taken.event.start_offset) == (1, 6)
     told = [UpdateOffsetHeader.from_ext(f.command.ext) for f in wire.requests(UPDATE, sender=prefix_of(world, "A"))]
     assert [header.commit_offset for header in told if (header.topic, header.queue_id) == ("orders", 1)] == [6]
-    order = [f.code for f in wire.frames if not f.answer and f.code in (QUERY, UPDATE)
-             and ((f.command.ext or {})["topic"], (f.command.ext or {})["queueId"]) == ("orders", "1")]
+    order = [
+        f.code
+        for f in wire.frames
+        if not f.answer
+        and f.code in (QUERY, UPDATE)
+        and ((f.command.ext or {})["topic"], (f.command.ext or {})["queueId"]) == ("orders", "1")
+    ]
     assert order[-2:] == [UPDATE, QUERY], "first it is told, then it is asked"
     first = world.cluster.actors.get("A").consumer
     assert first is not None
     assert [mq.queue_id for mq in first.status("orders")] == [0], "and forgotten in memory"
     told_at = wire.frames.index(wire.requests(UPDATE, sender=prefix_of(world, "A"))[0])
     assert wire.frames[told_at].at_ms == dropped.at_ms
-    pulls = [PullHeader.from_ext(f.command.ext) for f in wire.frames[told_at:] if f.code == PULL and not f.answer
-             and f.sender.startswith(prefix_of(world, "A"))]
+    pulls = [
+        PullHeader.from_ext(f.command.ext)
+        for f in wire.frames[told_at:]
+        if f.code == PULL and not f.answer and f.sender.startswith(prefix_of(world, "A"))
+    ]
     assert not [pull for pull in pulls if (pull.topic, pull.queue_id) == ("orders", 1)], "and pulled no more"
     world.act("SendMessages", topic="orders", count=20)
     world.run(3)
@@ -101,10 +117,22 @@ def test_another_member_goes_on_where_the_group_was(world: World, caller: Caller
     world.run(1)
     for number in range(4):
         caller.send("orders", number % 2, KEYS=f"second-{number}")
-    world.act("StartConsumer", actor="B", group=GROUP, subscriptions=ORDERS, work_ms=[1],
-              from_where="CONSUME_FROM_FIRST_OFFSET")
-    world.act("StartConsumer", actor="C", group="newcomers", subscriptions=ORDERS, work_ms=[1],
-              from_where="CONSUME_FROM_FIRST_OFFSET")
+    world.act(
+        "StartConsumer",
+        actor="B",
+        group=GROUP,
+        subscriptions=ORDERS,
+        work_ms=[1],
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+    )
+    world.act(
+        "StartConsumer",
+        actor="C",
+        group="newcomers",
+        subscriptions=ORDERS,
+        work_ms=[1],
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+    )
     world.run(5)
     assert start_offsets(world, "B") == [5, 5], "a client nobody knew, and yet it knows how far they are"
     assert sorted(consumed(world, "B")) == [f"second-{n}" for n in range(4)]
@@ -113,8 +141,9 @@ def test_another_member_goes_on_where_the_group_was(world: World, caller: Caller
 
 
 @pytest.mark.seed("0.34")
-def test_what_is_stored_is_what_was_reported_last_and_whoever_comes_goes_on_from_there(world: World,
-                                                                                       caller: Caller) -> None:
+def test_what_is_stored_is_what_was_reported_last_and_whoever_comes_goes_on_from_there(
+    world: World, caller: Caller
+) -> None:
     world.act("StartConsumer", actor="A", group=GROUP, subscriptions=ORDERS, work_ms=[1])
     wire = WireLog(world)
     for number in range(3):
@@ -133,8 +162,11 @@ def test_what_is_stored_is_what_was_reported_last_and_whoever_comes_goes_on_from
     last_reported = sorted(reports)[-1][1]
     assert last_reported == 12
     assert caller.stored_offset(GROUP, "orders", 0) == last_reported
-    journal = [(e.at_ms, e.event.offset) for e in world.entries(OffsetCommitted) if e.event.queue_id == 0
-               and e.event.topic == "orders"]
+    journal = [
+        (e.at_ms, e.event.offset)
+        for e in world.entries(OffsetCommitted)
+        if e.event.queue_id == 0 and e.event.topic == "orders"
+    ]
     assert {row for row in journal if row[1]} <= set(reports), "nothing is stored that nobody reported"
     caller.commit(GROUP, "orders", 0, 10)
     assert caller.stored_offset(GROUP, "orders", 0) == 10, "the last one counts, be it smaller"
@@ -144,8 +176,11 @@ def test_what_is_stored_is_what_was_reported_last_and_whoever_comes_goes_on_from
     wire = WireLog(world)
     world.act("StartConsumer", actor="B", group=GROUP, subscriptions=ORDERS, work_ms=[1])
     world.run(3)
-    asked = [frame for frame in wire.requests(QUERY) if QueryOffsetHeader.from_ext(frame.command.ext)[:3] == (
-        GROUP, "orders", 0)]
+    asked = [
+        frame
+        for frame in wire.requests(QUERY)
+        if QueryOffsetHeader.from_ext(frame.command.ext)[:3] == (GROUP, "orders", 0)
+    ]
     assert len(asked) == 1
     assert start_offsets(world, "B")[0] == 10
     assert consumed(world, "B") == ["m-2"] * 2

@@ -23,8 +23,13 @@ def row(world: World) -> dict[str, Any]:
 
 
 def member(world: World, **fields: Any) -> None:
-    world.act("StartConsumer", actor="A", group=GROUP, subscriptions=ORDERS,
-              **{"from_where": "CONSUME_FROM_FIRST_OFFSET", "work_ms": [1], **fields})
+    world.act(
+        "StartConsumer",
+        actor="A",
+        group=GROUP,
+        subscriptions=ORDERS,
+        **{"from_where": "CONSUME_FROM_FIRST_OFFSET", "work_ms": [1], **fields},
+    )
 
 
 def send(world: World, count: int, key: str = "m-{n}") -> None:
@@ -141,8 +146,7 @@ def test_a_pull_brings_32_messages_and_each_is_a_task_of_its_own(world: World) -
 
 
 @pytest.mark.seed("0.30", "4.19", "D2")
-def test_offsets_go_out_ten_seconds_after_the_start_then_every_five_and_once_more_at_a_clean_stop(
-        world: World) -> None:
+def test_offsets_go_out_ten_seconds_after_the_start_then_every_five_and_once_more_at_a_clean_stop(world: World) -> None:
     wire = WireLog(world)
     began_ms = world.cluster.clock.now_ms()
     member(world)
@@ -157,16 +161,21 @@ def test_offsets_go_out_ten_seconds_after_the_start_then_every_five_and_once_mor
     at_ms, offset = reports(wire)[-1]
     assert (len(reports(wire)), 33 <= (at_ms - began_ms) / 1000 <= 34) == (6, True)
     assert offset == sum(consumed(world).values()), "all that was done"
-    [left] = [frame for frame in wire.requests(RequestCode.UNREGISTER_CLIENT)
-              if UnregisterClientHeader.from_ext(frame.command.ext).consumer_group == GROUP]
+    [left] = [
+        frame
+        for frame in wire.requests(RequestCode.UNREGISTER_CLIENT)
+        if UnregisterClientHeader.from_ext(frame.command.ext).consumer_group == GROUP
+    ]
     assert wire.frames.index(left) > wire.frames.index(wire.requests(UPDATE)[-1])
 
 
 @pytest.mark.seed("0.30", "0.31", "4.4", "D45", "1.30")
-@pytest.mark.parametrize(("end", "wait_s", "again"), [
-    ("CrashActor", 4.5, 20), ("CrashActor", 5.5, 0), ("StopActor", 4.5, 0)])
-def test_a_kill_repeats_up_to_five_seconds_of_work_and_a_clean_stop_none(world: World, end: str, wait_s: float,
-                                                                        again: int) -> None:
+@pytest.mark.parametrize(
+    ("end", "wait_s", "again"), [("CrashActor", 4.5, 20), ("CrashActor", 5.5, 0), ("StopActor", 4.5, 0)]
+)
+def test_a_kill_repeats_up_to_five_seconds_of_work_and_a_clean_stop_none(
+    world: World, end: str, wait_s: float, again: int
+) -> None:
     member(world)
     send(world, 5, key="before-{n}")
     world.run(20.2)  # just after a commit

@@ -27,8 +27,10 @@ def lose_the_first_hundred(world: World, caller: Caller) -> None:
 def statistics(caller: Caller) -> dict[int, tuple[int, int]]:
     """Queue → min and max offset, as `topicStatus` is answered (request 202)."""
     answer = caller.ask(RequestCode.GET_TOPIC_STATS_INFO, TopicHeader("orders").to_ext())
-    return {queue_id: (row.min_offset, row.max_offset)
-            for (_, _, queue_id), row in TopicStats.decode(answer.body).queues.items()}
+    return {
+        queue_id: (row.min_offset, row.max_offset)
+        for (_, _, queue_id), row in TopicStats.decode(answer.body).queues.items()
+    }
 
 
 @pytest.mark.seed("0.1")
@@ -57,8 +59,9 @@ def test_max_offset_is_one_more_than_the_newest_message_has(world: World, caller
 
 
 @pytest.mark.seed("0.4", "D11")
-def test_the_broker_names_the_right_offset_and_the_client_moves_there_after_ten_seconds(world: World,
-                                                                                       caller: Caller) -> None:
+def test_the_broker_names_the_right_offset_and_the_client_moves_there_after_ten_seconds(
+    world: World, caller: Caller
+) -> None:
     lose_the_first_hundred(world, caller)
     caller.commit(GROUP, "orders", 0, 2)
     assert caller.stored_offset(GROUP, "orders", 0) == 2, "a question corrects nothing"
@@ -71,8 +74,10 @@ def test_the_broker_names_the_right_offset_and_the_client_moves_there_after_ten_
     assert PullResponseHeader.from_ext(refused.command.ext).next_offset == 100
     assert caller.stored_offset(GROUP, "orders", 0) == 2, "the table is as it was until the client speaks"
     world.run(30)
-    commits = [(frame.at_ms, UpdateOffsetHeader.from_ext(frame.command.ext))
-               for frame in wire.requests(RequestCode.UPDATE_CONSUMER_OFFSET)]
+    commits = [
+        (frame.at_ms, UpdateOffsetHeader.from_ext(frame.command.ext))
+        for frame in wire.requests(RequestCode.UPDATE_CONSUMER_OFFSET)
+    ]
     first_ms = next(at_ms for at_ms, header in commits if (header.queue_id, header.commit_offset) == (0, 100))
     assert 9_900 <= first_ms - refused.at_ms <= 10_100
     [dropped] = [e for e in world.entries(QueueDropped) if e.event.reason == "illegal_offset"]
@@ -83,24 +88,33 @@ def test_the_broker_names_the_right_offset_and_the_client_moves_there_after_ten_
 
 
 @pytest.mark.seed("0.16", "0.2", "0.4")
-def test_every_answer_to_a_pull_says_where_the_queue_begins_and_ends_and_where_to_go_on(world: World,
-                                                                                       caller: Caller) -> None:
+def test_every_answer_to_a_pull_says_where_the_queue_begins_and_ends_and_where_to_go_on(
+    world: World, caller: Caller
+) -> None:
     lose_the_first_hundred(world, caller)
     caller.send("orders", 0, BODY, TAGS="vip")
     wire = WireLog(world)
-    for offset, count, expression in ((105, 3, "*"), (100, 32, "*"), (121, 32, "*"), (100, 32, "none"), (0, 32, "*"),
-                                      (500, 32, "*")):
+    for offset, count, expression in (
+        (105, 3, "*"),
+        (100, 32, "*"),
+        (121, 32, "*"),
+        (100, 32, "none"),
+        (0, 32, "*"),
+        (500, 32, "*"),
+    ):
         caller.pull(GROUP, "orders", 0, offset, count=count, expression=expression)
     assert [PullHeader.from_ext(f.command.ext).queue_offset for f in wire.requests(11)] == [105, 100, 121, 100, 0, 500]
     told = [((f.command.ext or {})["nextBeginOffset"], f.command.code) for f in wire.answers(11)]
     assert told == [("108", 0), ("121", 0), ("121", 19), ("121", 20), ("100", 21), ("121", 21)]
     assert {((f.command.ext or {})["minOffset"], (f.command.ext or {})["maxOffset"]) for f in wire.answers(11)} == {
-        ("100", "121")}
+        ("100", "121")
+    }
 
 
 @pytest.mark.seed("0.35")
-def test_lag_is_what_max_is_ahead_of_the_group_and_nothing_keeps_a_commit_below_max(world: World,
-                                                                                   caller: Caller) -> None:
+def test_lag_is_what_max_is_ahead_of_the_group_and_nothing_keeps_a_commit_below_max(
+    world: World, caller: Caller
+) -> None:
     for _ in range(10):
         caller.send("orders", 0)
     caller.commit(GROUP, "orders", 0, 4)
@@ -145,8 +159,13 @@ def test_what_all_groups_have_consumed_stays_until_retention_takes_its_file(worl
     for _ in range(sent):
         caller.send("orders", 0, BODY)
     for group in ("first", "second"):
-        world.act("StartConsumer", group=group, subscriptions=[["orders", "*"]], work_ms=[1],
-                  from_where="CONSUME_FROM_FIRST_OFFSET")
+        world.act(
+            "StartConsumer",
+            group=group,
+            subscriptions=[["orders", "*"]],
+            work_ms=[1],
+            from_where="CONSUME_FROM_FIRST_OFFSET",
+        )
     world.run(60)
     assert {caller.stored_offset(group, "orders", 0) for group in ("first", "second")} == {sent}
     assert statistics(caller)[0] == (0, sent), "a minute after everybody has them"

@@ -16,13 +16,21 @@ from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 QUEUE_COUNT = 2
 GROUP = "order-svc"
 RETRIES = "%RETRY%order-svc"
-RESET, UPDATE, PULL = (RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
-                       RequestCode.PULL_MESSAGE)
+RESET, UPDATE, PULL = (
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+    RequestCode.UPDATE_CONSUMER_OFFSET,
+    RequestCode.PULL_MESSAGE,
+)
 
 
 def member(world: World, label: str = "A", **fields: Any) -> None:
-    world.act("StartConsumer", actor=label, group=GROUP, subscriptions=[["orders", "*"]],
-              **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields})
+    world.act(
+        "StartConsumer",
+        actor=label,
+        group=GROUP,
+        subscriptions=[["orders", "*"]],
+        **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields},
+    )
 
 
 def asking(world: World) -> Caller:
@@ -116,18 +124,36 @@ def test_a_time_means_the_nearer_of_two_messages_and_after_all_of_them_the_last_
     stored_ms = [message.store_ms for message in caller.pull("reader", "orders", 1, 0).messages]
     first, gap = stored_ms[0], stored_ms[1] - stored_ms[0]
     assert gap % 2 == 0
-    cases = {first - 5_000: 0, first: 0, first + 4_000: 0, first + gap // 2: 0, first + gap // 2 + 1: 1,
-             stored_ms[3] - 4_000: 3, stored_ms[3] + 4_000: 3, stored_ms[4]: 4, stored_ms[4] + 3_600_000: 4}
-    asked = {at_ms: caller.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, SearchOffsetHeader("orders", 1, at_ms).to_ext())
-             for at_ms in cases}
+    cases = {
+        first - 5_000: 0,
+        first: 0,
+        first + 4_000: 0,
+        first + gap // 2: 0,
+        first + gap // 2 + 1: 1,
+        stored_ms[3] - 4_000: 3,
+        stored_ms[3] + 4_000: 3,
+        stored_ms[4]: 4,
+        stored_ms[4] + 3_600_000: 4,
+    }
+    asked = {
+        at_ms: caller.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, SearchOffsetHeader("orders", 1, at_ms).to_ext())
+        for at_ms in cases
+    }
     assert {at_ms: int((answer.ext or {})["offset"]) for at_ms, answer in asked.items()} == cases
     for queue_id in (0, 1):
         caller.commit(GROUP, "orders", queue_id, 5)
     for at_ms, offset in cases.items():
         plan = world.ask("plan-reset", group=GROUP, topic="orders", target="time", value=at_ms, method="offline")
         assert plan["rows"][1]["target"] == str(offset), "and the reset goes there"
-    world.act("ResetOffsets", group=GROUP, topic="orders", target="time", value=stored_ms[4] + 3_600_000,
-              method="offline", confirm=GROUP)
+    world.act(
+        "ResetOffsets",
+        group=GROUP,
+        topic="orders",
+        target="time",
+        value=stored_ms[4] + 3_600_000,
+        method="offline",
+        confirm=GROUP,
+    )
     assert caller.stored_offset(GROUP, "orders", 0) == 4, "the last message once more, and not the end"
 
 
@@ -159,8 +185,9 @@ def test_a_reset_leaves_waiting_retries_and_delayed_messages_as_they_are(world: 
 
 @pytest.mark.seed("0.40")
 @pytest.mark.parametrize(("body_bytes", "hot", "cold"), [(100, 32, 8), (10_000, 25, 6)])
-def test_messages_far_behind_the_end_come_eight_at_a_time_or_64_kib(world: World, body_bytes: int, hot: int,
-                                                                   cold: int) -> None:
+def test_messages_far_behind_the_end_come_eight_at_a_time_or_64_kib(
+    world: World, body_bytes: int, hot: int, cold: int
+) -> None:
     world.act("ChangeBroker", broker="broker-a", changes={"memory_bytes": 1 << 20})
     caller = asking(world)
     for _ in range(40):
@@ -175,8 +202,11 @@ def test_messages_far_behind_the_end_come_eight_at_a_time_or_64_kib(world: World
     before = world.cluster.journal.next_seq
     world.act("ResetOffsets", group=GROUP, topic="orders", target="earliest")
     world.run(20)
-    told = [e.event for e in world.entries(PullAnswered, since=before)
-            if (e.event.topic, e.event.queue_id, e.event.count > 0) == ("orders", 0, True)]
+    told = [
+        e.event
+        for e in world.entries(PullAnswered, since=before)
+        if (e.event.topic, e.event.queue_id, e.event.count > 0) == ("orders", 0, True)
+    ]
     assert [event.count for event in told][:-1] == [cold] * (len(told) - 1)
     assert (sum(event.count for event in told), {event.cold for event in told}) == (40, {True})
     bodies = [frame.command.body for frame in wire.answers(PULL, receiver=prefix_of(world, "A")) if frame.command.body]

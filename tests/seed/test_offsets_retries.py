@@ -19,14 +19,18 @@ world = world_with({"orders": 2, "payments": 2}, seconds=1)
 
 def member(world: World, *topics: str, **fields: Any) -> None:
     """A member, and so much time that it also reads its retry topic, whose route it first has to learn."""
-    world.act("StartConsumer", actor="A", group=GROUP, subscriptions=[[topic, "*"] for topic in topics],
-              **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields})
+    world.act(
+        "StartConsumer",
+        actor="A",
+        group=GROUP,
+        subscriptions=[[topic, "*"] for topic in topics],
+        **{"work_ms": [1], "from_where": "CONSUME_FROM_FIRST_OFFSET", **fields},
+    )
     world.run(60)
 
 
 def ends(world: World, topic: str) -> list[int]:
-    return [int(queue["max"]) for row in world.snapshot()["topics"] if row["topic"] == topic
-            for queue in row["queues"]]
+    return [int(queue["max"]) for row in world.snapshot()["topics"] if row["topic"] == topic for queue in row["queues"]]
 
 
 @pytest.mark.seed("0.17")
@@ -36,23 +40,31 @@ def test_a_listener_that_always_fails_never_makes_pulling_go_back(world: World) 
     for _ in range(8):
         world.act("SendMessages", topic="orders", count=4, queue="broker-a:0")
         world.run(4)
-    asked = [pull for frame in wire.requests(RequestCode.PULL_MESSAGE)
-             if (pull := PullHeader.from_ext(frame.command.ext)).topic == "orders" and pull.queue_id == 0]
+    asked = [
+        pull
+        for frame in wire.requests(RequestCode.PULL_MESSAGE)
+        if (pull := PullHeader.from_ext(frame.command.ext)).topic == "orders" and pull.queue_id == 0
+    ]
     offsets = [pull.queue_offset for pull in asked]
     assert offsets == sorted(offsets)
     assert offsets[-1] == 32
     world.run(5)
     assert Caller(world, broker_address(world)).stored_offset(GROUP, "orders", 0) == 32, "nor does the commit wait"
-    by_opaque = {(f.sender, f.command.opaque): PullHeader.from_ext(f.command.ext)
-                 for f in wire.requests(RequestCode.PULL_MESSAGE)}
+    by_opaque = {
+        (f.sender, f.command.opaque): PullHeader.from_ext(f.command.ext)
+        for f in wire.requests(RequestCode.PULL_MESSAGE)
+    }
     for answer in wire.answers(RequestCode.PULL_MESSAGE):
         pull = by_opaque.get((answer.receiver, answer.command.opaque))
         if pull is not None:
             assert PullResponseHeader.from_ext(answer.command.ext).next_offset >= pull.queue_offset
     outcomes = {entry.event.outcome for entry in world.entries(MessagesConsumed)}
     assert "SUCCESS" not in outcomes
-    first = [e.event.offsets for e in world.entries(MessagesConsumed) if e.event.topic == "orders"
-             and e.event.reconsume_times == 0]
+    first = [
+        e.event.offsets
+        for e in world.entries(MessagesConsumed)
+        if e.event.topic == "orders" and e.event.reconsume_times == 0
+    ]
     assert sorted(first) == [(n,) for n in range(32)], "each was pulled from its queue once"
 
 
@@ -66,11 +78,14 @@ def test_a_group_has_one_retry_topic_however_many_topics_it_reads(world: World) 
     topics = [row["topic"] for row in world.snapshot()["topics"] if row["topic"].startswith("%")]
     assert topics == [RETRIES], "the group's name after %RETRY%, and none for a topic"
     assert ends(world, RETRIES) == [2], "one queue, and both messages went through it"
-    came_by = [(e.event.topic, e.event.reconsume_times) for e in world.entries(MessagesConsumed)
-               if "bad" in e.event.keys]
+    came_by = [
+        (e.event.topic, e.event.reconsume_times) for e in world.entries(MessagesConsumed) if "bad" in e.event.keys
+    ]
     assert sorted(came_by) == [(RETRIES, 1), (RETRIES, 1), ("orders", 0), ("payments", 0)]
-    own = {message.properties["RETRY_TOPIC"]
-           for message in Caller(world, broker_address(world)).pull("reader", RETRIES, 0, 0).messages}
+    own = {
+        message.properties["RETRY_TOPIC"]
+        for message in Caller(world, broker_address(world)).pull("reader", RETRIES, 0, 0).messages
+    }
     assert own == {"orders", "payments"}, "each remembers where it is from"
     assert f"consumequeue/{RETRIES}/0/" + "0" * 20 in files_of(world)
     table = loads(files_of(world)["config/consumerOffset.json"])["offsetTable"]

@@ -19,8 +19,12 @@ from tests.seed.stage import Caller, Frame, WireLog, application, broker_address
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 LAST, BY_TIME = "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_TIMESTAMP"
-QUERY, MAX, SEARCH, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.GET_MAX_OFFSET,
-                            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, RequestCode.PULL_MESSAGE)
+QUERY, MAX, SEARCH, PULL = (
+    RequestCode.QUERY_CONSUMER_OFFSET,
+    RequestCode.GET_MAX_OFFSET,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+    RequestCode.PULL_MESSAGE,
+)
 MINUTE_S = 60
 world = world_with({"orders": 2, "others": 1}, changes={"memory_bytes": 64 * 1024}, seconds=1)
 
@@ -40,8 +44,11 @@ def fill(caller: Caller, *, queue_0: int = 10, queue_1: int = 10) -> None:
 
 def taken(world: World, group: str = GROUP) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
     """Topic and queue → where the group's last owner began, and the reasons."""
-    return {(e.event.topic, e.event.queue_id): (e.event.start_offset, e.event.trace)
-            for e in world.entries(QueueTaken) if e.event.group == group}
+    return {
+        (e.event.topic, e.event.queue_id): (e.event.start_offset, e.event.trace)
+        for e in world.entries(QueueTaken)
+        if e.event.group == group
+    }
 
 
 def first_pulls(wire: WireLog, group: str = GROUP) -> dict[int, int]:
@@ -55,8 +62,11 @@ def first_pulls(wire: WireLog, group: str = GROUP) -> dict[int, int]:
 
 
 def queues_of(frames: list[Frame], topic: str = "orders") -> list[int]:
-    return sorted(QueueHeader.from_ext(f.command.ext).queue_id for f in frames
-                  if QueueHeader.from_ext(f.command.ext).topic == topic)
+    return sorted(
+        QueueHeader.from_ext(f.command.ext).queue_id
+        for f in frames
+        if QueueHeader.from_ext(f.command.ext).topic == topic
+    )
 
 
 @pytest.mark.seed("0.22", "0.25")
@@ -125,10 +135,12 @@ def test_the_time_to_begin_at_is_half_an_hour_before_the_consumer_was_made(world
 
 
 @pytest.mark.seed("0.22", "0.24")
-@pytest.mark.parametrize(("where", "begins", "why", "asked"), [
-    (LAST, 0, "retry_zero", 0), (BY_TIME, 6, "retry_max", 1)])
-def test_a_retry_topic_begins_at_0_or_by_time_at_its_end(world: World, caller: Caller, where: str, begins: int,
-                                                        why: str, asked: int) -> None:
+@pytest.mark.parametrize(
+    ("where", "begins", "why", "asked"), [(LAST, 0, "retry_zero", 0), (BY_TIME, 6, "retry_max", 1)]
+)
+def test_a_retry_topic_begins_at_0_or_by_time_at_its_end(
+    world: World, caller: Caller, where: str, begins: int, why: str, asked: int
+) -> None:
     retries = RETRY_PREFIX + GROUP
     caller.pull(GROUP, "orders", 0, 0)  # a group the broker knows, so its retry topic may be written to
     for _ in range(6):
@@ -163,9 +175,16 @@ def test_of_six_places_to_begin_three_are_deprecated_and_mean_the_last_offset(wo
         assert first_pulls(wire, group)[1] == 4, "a record wins always"
         member.crash()
     assert begins == {
-        "CONSUME_FROM_LAST_OFFSET": 10, "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST": 10,
-        "CONSUME_FROM_MIN_OFFSET": 10, "CONSUME_FROM_MAX_OFFSET": 10, "CONSUME_FROM_FIRST_OFFSET": 0,
-        "CONSUME_FROM_TIMESTAMP": 0}
-    said = [consumer.consume_from_where for frame in wire.requests(RequestCode.HEART_BEAT)
-            for consumer in HeartbeatData.decode(frame.command.body).consumers]
+        "CONSUME_FROM_LAST_OFFSET": 10,
+        "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST": 10,
+        "CONSUME_FROM_MIN_OFFSET": 10,
+        "CONSUME_FROM_MAX_OFFSET": 10,
+        "CONSUME_FROM_FIRST_OFFSET": 0,
+        "CONSUME_FROM_TIMESTAMP": 0,
+    }
+    said = [
+        consumer.consume_from_where
+        for frame in wire.requests(RequestCode.HEART_BEAT)
+        for consumer in HeartbeatData.decode(frame.command.body).consumers
+    ]
     assert set(said) == set(begins), "a heartbeat carries the value's own name"

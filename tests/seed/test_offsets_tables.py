@@ -59,13 +59,20 @@ def test_the_broker_reads_the_table_a_real_broker_wrote(world: World, tmp_path: 
 @pytest.mark.parametrize("end", ["StopBroker", "KillBroker"])
 def test_a_restarted_broker_knows_the_offsets_by_topic_and_group(world: World, caller: Caller, end: str) -> None:
     world.act("CreateTopic", topic="payments", write_queues=1, read_queues=1)
-    told = {("order-svc", "orders", 0): 5, ("order-svc", "orders", 1): 7, ("audit", "orders", 0): 3,
-            ("order-svc", "payments", 0): 11}
+    told = {
+        ("order-svc", "orders", 0): 5,
+        ("order-svc", "orders", 1): 7,
+        ("audit", "orders", 0): 3,
+        ("order-svc", "payments", 0): 11,
+    }
     for (group, topic, queue_id), offset in told.items():
         caller.commit(group, topic, queue_id, offset)
     world.run(11)
-    assert set(loads(files_of(world)[TABLE])["offsetTable"]) == {"orders@order-svc", "orders@audit",
-                                                                 "payments@order-svc"}
+    assert set(loads(files_of(world)[TABLE])["offsetTable"]) == {
+        "orders@order-svc",
+        "orders@audit",
+        "payments@order-svc",
+    }
     world.act(end, broker="broker-a")
     world.act("StartBroker", broker="broker-a")
     caller = Caller(world, broker_address(world))

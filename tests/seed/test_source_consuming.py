@@ -12,8 +12,11 @@ from sandbox.simulation.world import World
 from tests.seed.stage import WireLog
 
 GROUP = "clerks"
-COMMIT, BACK, BYE = (RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.CONSUMER_SEND_MSG_BACK,
-                     RequestCode.UNREGISTER_CLIENT)
+COMMIT, BACK, BYE = (
+    RequestCode.UPDATE_CONSUMER_OFFSET,
+    RequestCode.CONSUMER_SEND_MSG_BACK,
+    RequestCode.UNREGISTER_CLIENT,
+)
 
 
 def join(world: World, **fields: Any) -> None:
@@ -47,9 +50,11 @@ def test_the_offset_moves_after_a_failure_that_was_sent_back_as_after_a_success(
     assert len(wire.requests(BACK)) == len(wire.answers(BACK)) == 1, "sent back, and taken"
     assert in_memory(world, "broker-a:0") == "3", "all three are behind us"
     world.run(10)
-    told = [header.commit_offset for frame in wire.requests(COMMIT)
-            if ((header := UpdateOffsetHeader.from_ext(frame.command.ext or {})).topic, header.queue_id)
-            == ("orders", 0)]
+    told = [
+        header.commit_offset
+        for frame in wire.requests(COMMIT)
+        if ((header := UpdateOffsetHeader.from_ext(frame.command.ext or {})).topic, header.queue_id) == ("orders", 0)
+    ]
     assert told[-1] == 3
 
 
@@ -115,11 +120,15 @@ def test_after_a_queue_was_dropped_its_messages_are_given_to_no_listener_here(wo
     join(world, listener=listener, threads=1, work_ms=[1])
     first, second = (world.cluster.actors.get(label).client_id for label in "AB")
     world.run(60)
-    late = [event for event in consumed(world) if (event.client_id, event.queue_id) == (first, 3)
-            and event.started_ms > joined_ms]
+    late = [
+        event
+        for event in consumed(world)
+        if (event.client_id, event.queue_id) == (first, 3) and event.started_ms > joined_ms
+    ]
     assert late == [], "no call after the drop"
-    assert any(event.client_id == first and event.queue_id == 0 and event.started_ms > joined_ms
-               for event in consumed(world)), "while the queue it keeps goes on"
+    assert any(
+        event.client_id == first and event.queue_id == 0 and event.started_ms > joined_ms for event in consumed(world)
+    ), "while the queue it keeps goes on"
     ignored = [event for event in consumed(world) if event.outcome == "IGNORED"]
     assert [(event.client_id, event.queue_id) for event in ignored] == [(first, 3)]
     elsewhere = {key for event in consumed(world) if event.client_id == second for key in event.keys}

@@ -20,8 +20,10 @@ LOCK, PULL = RequestCode.LOCK_BATCH_MQ, RequestCode.PULL_MESSAGE
 
 
 def join(world: World, **fields: Any) -> None:
-    world.act("StartConsumer", **{"group": GROUP, "subscriptions": [["payments", "*"]], "listener": "orderly",
-                                  "work_ms": [1], **fields})
+    world.act(
+        "StartConsumer",
+        **{"group": GROUP, "subscriptions": [["payments", "*"]], "listener": "orderly", "work_ms": [1], **fields},
+    )
 
 
 def queues_in(frame: Frame) -> list[tuple[str, str, int]]:
@@ -29,8 +31,11 @@ def queues_in(frame: Frame) -> list[tuple[str, str, int]]:
 
 
 def pulled(wire: WireLog, sender: str = "") -> list[Frame]:
-    return [frame for frame in wire.requests(PULL, sender=sender)
-            if PullHeader.from_ext(frame.command.ext or {}).topic == "payments"]
+    return [
+        frame
+        for frame in wire.requests(PULL, sender=sender)
+        if PullHeader.from_ext(frame.command.ext or {}).topic == "payments"
+    ]
 
 
 @pytest.mark.seed("4.21")
@@ -61,8 +66,11 @@ def test_locks_are_renewed_one_second_after_the_start_and_every_twenty_seconds(w
     world.run(90)
     at_ms = [frame.at_ms - began_ms for frame in wire.requests(LOCK) if len(queues_in(frame)) > 1]
     assert at_ms == [1_000, 21_000, 41_000, 61_000, 81_000]
-    how = [(entry.at_ms - began_ms, entry.event.how) for entry in world.entries(QueueLocked)
-           if (entry.event.topic, entry.event.queue_id) == ("payments", 2)]
+    how = [
+        (entry.at_ms - began_ms, entry.event.how)
+        for entry in world.entries(QueueLocked)
+        if (entry.event.topic, entry.event.queue_id) == ("payments", 2)
+    ]
     assert how == [(0, "free"), *((ms, "renewed") for ms in at_ms)]
 
 
@@ -77,7 +85,9 @@ def test_a_round_of_locking_is_one_request_to_each_broker_s_master(tmp_path: Pat
         mine = wire.requests(LOCK, sender="10.0.9.8:")
         assert len({frame.at_ms for frame in mine}) == 1
         assert {frame.receiver: broker_of(frame) for frame in mine} == {
-            broker_address(world, "broker-a"): {"broker-a"}, broker_address(world, "broker-b"): {"broker-b"}}
+            broker_address(world, "broker-a"): {"broker-a"},
+            broker_address(world, "broker-b"): {"broker-b"},
+        }
         assert len(mine) == 2, "the slave is asked nothing, and nobody twice"
         assert {LockBatchBody.decode(frame.command.body).client_id for frame in mine} == {process.client_id}
         held = sorted(queue for frame in mine for queue in queues_in(frame) if queue[0] == "orders")
@@ -113,8 +123,9 @@ def test_a_second_member_with_the_same_queue_gets_nothing_of_it(world: World) ->
     join(world)
     world.run(1)
     join(world)
-    world.act("SetStrategy", group=GROUP, strategy="CONFIG",
-              queues_by_member={"A": ["broker-a:0"], "B": ["broker-a:0"]})
+    world.act(
+        "SetStrategy", group=GROUP, strategy="CONFIG", queues_by_member={"A": ["broker-a:0"], "B": ["broker-a:0"]}
+    )
     world.run(45)
     wire, since = WireLog(world), world.cluster.journal.next_seq
     world.act("SendMessages", topic="payments", queue="broker-a:0", count=20)
@@ -124,8 +135,11 @@ def test_a_second_member_with_the_same_queue_gets_nothing_of_it(world: World) ->
     assert {event.client_id for event in done} == {first}
     assert len(done) == 20
     assert pulled(wire, prefix_of(world, "B")) == []
-    denied = [entry for entry in world.entries(LockDenied, since=since)
-              if (entry.event.client_id, entry.event.topic) == (second, "payments")]
+    denied = [
+        entry
+        for entry in world.entries(LockDenied, since=since)
+        if (entry.event.client_id, entry.event.topic) == (second, "payments")
+    ]
     assert {(entry.event.queue_id, entry.event.holder) for entry in denied} == {(0, first)}
     rounds = sorted({entry.at_ms for entry in denied})
     assert {later - earlier for earlier, later in pairwise(rounds)} == {20_000}
@@ -134,7 +148,10 @@ def test_a_second_member_with_the_same_queue_gets_nothing_of_it(world: World) ->
     world.act("StopActor", actor="A")
     world.act("SendMessages", topic="payments", queue="broker-a:0", count=5)
     world.run(21)
-    [taken] = [entry.event for entry in world.entries(QueueTaken)
-               if (entry.event.client_id, entry.event.topic, entry.event.queue_id) == (second, "payments", 0)][-1:]
+    [taken] = [
+        entry.event
+        for entry in world.entries(QueueTaken)
+        if (entry.event.client_id, entry.event.topic, entry.event.queue_id) == (second, "payments", 0)
+    ][-1:]
     assert taken.start_offset == 20
     assert len([entry for entry in world.entries(MessagesConsumed) if entry.event.client_id == second]) == 5

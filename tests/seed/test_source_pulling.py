@@ -27,8 +27,9 @@ world = world_with({"orders": 1}, changes={"pull_threshold_for_queue": 10}, seco
 
 
 def join(world: World, **fields: Any) -> None:
-    world.act("StartConsumer", **{"actor": "A", "group": GROUP, "subscriptions": [["orders", "*"]], "work_ms": [1],
-                                  **fields})
+    world.act(
+        "StartConsumer", **{"actor": "A", "group": GROUP, "subscriptions": [["orders", "*"]], "work_ms": [1], **fields}
+    )
     world.run(1)
 
 
@@ -134,7 +135,8 @@ def test_a_refused_pull_is_tried_again_after_a_second(world: World) -> None:
 
 @pytest.mark.seed("4.14")
 def test_a_pull_a_busy_broker_refuses_is_tried_again_after_twenty_milliseconds(
-        world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Code 215 is what proxies and later brokers answer; ours never does, so it is put into its mouth."""
     join(world)
     broker = world.cluster.nodes.broker("broker-a").running
@@ -157,12 +159,18 @@ def test_a_pull_says_what_rocketmq_s_says(world: World) -> None:
     world.act("SendMessages", topic="orders", count=5)
     world.run(1)
     wire = WireLog(world)
-    clerk = member(world, application(world), PushConsumerConfig(group=GROUP, consume_batch=10, from_where=FIRST),
-                   "orders")
+    clerk = member(
+        world, application(world), PushConsumerConfig(group=GROUP, consume_batch=10, from_where=FIRST), "orders"
+    )
     world.run(1)
     first, second = (header_of(frame) for frame in pulls(wire)[:2])
     assert (first.group, first.topic, first.queue_id, first.queue_offset, first.max_messages) == (
-        GROUP, "orders", 0, 0, 32)
+        GROUP,
+        "orders",
+        0,
+        0,
+        32,
+    )
     assert (first.sys_flag, first.commit_offset, first.suspend_timeout_ms) == (SUSPEND_FLAG, 0, 15_000)
     assert (first.subscription or "", first.expression_type) == ("", "TAG")
     assert first.sub_version >= version_ms
@@ -174,12 +182,16 @@ def test_a_pull_says_what_rocketmq_s_says(world: World) -> None:
 
 
 @pytest.mark.seed("4.15", "D41")
-@pytest.mark.parametrize(("wished", "flag", "sent"), [(False, SUSPEND_FLAG, ""),
-                                                      (True, SUSPEND_FLAG | SUBSCRIPTION_FLAG, "red || blue")])
+@pytest.mark.parametrize(
+    ("wished", "flag", "sent"), [(False, SUSPEND_FLAG, ""), (True, SUSPEND_FLAG | SUBSCRIPTION_FLAG, "red || blue")]
+)
 def test_the_expression_goes_along_only_when_that_is_wished(world: World, wished: bool, flag: int, sent: str) -> None:
     wire = WireLog(world)
-    clerk = PushConsumer(PushConsumerConfig(group=GROUP, post_subscription_when_pull=wished), application(world),
-                         Listener(world).concurrently)
+    clerk = PushConsumer(
+        PushConsumerConfig(group=GROUP, post_subscription_when_pull=wished),
+        application(world),
+        Listener(world).concurrently,
+    )
     clerk.subscribe("orders", "red || blue")
     world.environment.sim.run(clerk.start())
     world.run(1)

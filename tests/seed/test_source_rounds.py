@@ -38,11 +38,15 @@ class Failing:
 
 @pytest.mark.seed("4.35")
 def test_a_namespace_goes_before_group_and_topics_on_the_wire_and_the_listener_sees_names_without_it(
-        world: World) -> None:
+    world: World,
+) -> None:
     heard, run = Failing(), world.environment.sim.run
     process = application(world)
-    consumer = PushConsumer(PushConsumerConfig(
-        group=GROUP, namespace="INST", from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET), process, heard)
+    consumer = PushConsumer(
+        PushConsumerConfig(group=GROUP, namespace="INST", from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET),
+        process,
+        heard,
+    )
     consumer.subscribe("orders")
     producer = Producer(ProducerConfig(group="shop", namespace="INST"), process)
     wire = WireLog(world)
@@ -64,7 +68,8 @@ def test_a_namespace_goes_before_group_and_topics_on_the_wire_and_the_listener_s
 @pytest.mark.seed("4.36")
 @pytest.mark.parametrize("listener", ["concurrent", "orderly"])
 def test_queues_of_a_topic_no_longer_subscribed_go_with_the_next_round_without_commit_or_unlock(
-        world: World, listener: str) -> None:
+    world: World, listener: str
+) -> None:
     world.act("CreateTopic", topic="parcels", write_queues=2, read_queues=2)
     clerk = member(world, application(world), PushConsumerConfig(group=GROUP, listener=listener), "orders", "parcels")
     world.run(25)
@@ -75,10 +80,15 @@ def test_queues_of_a_topic_no_longer_subscribed_go_with_the_next_round_without_c
     assert {mq.topic for mq in clerk.process_queues} == {"orders", "%RETRY%clerks"}
     dropped = [entry.event for entry in world.entries(QueueDropped, since=since)]
     assert [(event.topic, event.queue_id, event.reason) for event in dropped] == [
-        ("parcels", 0, "unsubscribed"), ("parcels", 1, "unsubscribed")]
+        ("parcels", 0, "unsubscribed"),
+        ("parcels", 1, "unsubscribed"),
+    ]
     at_ms = world.entries(QueueDropped, since=since)[0].at_ms
-    later = [frame for frame in wire.requests(COMMIT) if (frame.command.ext or {})["topic"] == "parcels"
-             and frame.at_ms >= at_ms]
+    later = [
+        frame
+        for frame in wire.requests(COMMIT)
+        if (frame.command.ext or {})["topic"] == "parcels" and frame.at_ms >= at_ms
+    ]
     assert later == []
     assert wire.requests(UNLOCK) == []
 

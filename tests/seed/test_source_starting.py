@@ -24,8 +24,11 @@ from sandbox.remoting.headers import PullHeader
 from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, broker_address, member, prefix_of
 
-ROUTE, WHO, PULL = (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_CONSUMER_LIST_BY_GROUP,
-                    RequestCode.PULL_MESSAGE)
+ROUTE, WHO, PULL = (
+    RequestCode.GET_ROUTEINFO_BY_TOPIC,
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+    RequestCode.PULL_MESSAGE,
+)
 SEND = RequestCode.SEND_MESSAGE_V2
 GROUP = "order-svc"
 
@@ -54,8 +57,10 @@ def test_nobody_traces_messages_by_messages(tmp_path: Path) -> None:
         assert "RMQ_SYS_TRACE_TOPIC" not in topics_of(wire, ROUTE)
         made = {entry.event.topic for entry in world.entries(TopicChanged)}
         assert not any("TRACE" in topic for topic in made)
-        assert not any("TRACE" in row["topic"] and any(int(queue["max"]) for queue in row["queues"])
-                       for row in world.snapshot()["topics"])
+        assert not any(
+            "TRACE" in row["topic"] and any(int(queue["max"]) for queue in row["queues"])
+            for row in world.snapshot()["topics"]
+        )
 
 
 @pytest.mark.seed("4.9")
@@ -87,8 +92,11 @@ def test_until_a_client_has_heard_of_a_dead_broker_its_sends_are_tried_again_at_
         world.act("KillBroker", broker="broker-b")
         world.run(60)
         failed = [entry for entry in world.entries(SendFailed) if entry.event.client_id == shop["client_id"]]
-        learned_ms = next(entry.at_ms for entry in world.entries(RouteLearned)
-                          if entry.at_ms > killed_ms and entry.event.client_id == shop["client_id"])
+        learned_ms = next(
+            entry.at_ms
+            for entry in world.entries(RouteLearned)
+            if entry.at_ms > killed_ms and entry.event.client_id == shop["client_id"]
+        )
         assert 0 < learned_ms - killed_ms <= 30_000, "nobody tells it; it asks every 30 s"
         assert len(failed) > 5
         assert {(entry.event.broker, entry.event.retried) for entry in failed} == {("broker-b", True)}
@@ -156,12 +164,18 @@ def test_a_concurrent_start_takes_its_steps_and_others_let_go_when_they_hear(tmp
             began = {entry.at_ms - began_ms for entry in steps if entry.event.name == "wake rebalance"}
             assert began == {sum(took.values())}
             assert sum(took.values()) < 1_000
-            first = next(frame.at_ms for frame in wire.requests(PULL, sender=prefix_of(world, "B"))
-                         if PullHeader.from_ext(frame.command.ext or {}).topic == "orders")
+            first = next(
+                frame.at_ms
+                for frame in wire.requests(PULL, sender=prefix_of(world, "B"))
+                if PullHeader.from_ext(frame.command.ext or {}).topic == "orders"
+            )
             assert first - began_ms < 1_000, "it pulls at once, whoever else still does"
             let_go = [entry.at_ms - began_ms for entry in world.entries(QueueDropped)]
-            taken = [entry.at_ms - began_ms for entry in world.entries(QueueTaken)
-                     if entry.at_ms >= began_ms and entry.event.topic == "orders"]
+            taken = [
+                entry.at_ms - began_ms
+                for entry in world.entries(QueueTaken)
+                if entry.at_ms >= began_ms and entry.event.topic == "orders"
+            ]
             assert max(taken) < 1_000
             waits_s[notified] = max(let_go) / 1000
     assert waits_s[True] < 1

@@ -25,8 +25,10 @@ UNLOCK, BYE = RequestCode.UNLOCK_BATCH_MQ, RequestCode.UNREGISTER_CLIENT
 
 def join(world: World, **fields: Any) -> str:
     """Its client id."""
-    world.act("StartConsumer", **{"group": GROUP, "subscriptions": [["payments", "*"]], "listener": "orderly",
-                                  "work_ms": [1], **fields})
+    world.act(
+        "StartConsumer",
+        **{"group": GROUP, "subscriptions": [["payments", "*"]], "listener": "orderly", "work_ms": [1], **fields},
+    )
     return max(world.cluster.actors.consumers(GROUP), key=lambda actor: actor.label).client_id
 
 
@@ -36,9 +38,14 @@ def now_ms(world: World) -> int:
 
 def taken_ms(world: World, client_id: str, queue_id: int, after_ms: int) -> int:
     """When that member had the queue; waits for it."""
+
     def found() -> list[int]:
-        return [entry.at_ms for entry in world.entries(QueueTaken) if entry.at_ms >= after_ms and (
-            entry.event.client_id, entry.event.topic, entry.event.queue_id) == (client_id, "payments", queue_id)]
+        return [
+            entry.at_ms
+            for entry in world.entries(QueueTaken)
+            if entry.at_ms >= after_ms
+            and (entry.event.client_id, entry.event.topic, entry.event.queue_id) == (client_id, "payments", queue_id)
+        ]
 
     world.run_until(lambda: bool(found()), within_s=200, step_s=0.05)
     return found()[0]
@@ -62,17 +69,22 @@ def test_after_a_clean_stop_the_successor_starts_at_once(world: World) -> None:
     goodbye = wire.requests(BYE, sender=unlocks[0].sender)[0]
     assert wire.frames.index(heard) < wire.frames.index(goodbye), "it waits until the broker has unlocked"
     assert {entry.event.why for entry in world.entries(QueueUnlocked, since=since)} == {"shutdown"}
-    freed = {entry.event.queue_id for entry in world.entries(QueueUnlocked, since=since)
-             if entry.event.topic == "payments"}
+    freed = {
+        entry.event.queue_id for entry in world.entries(QueueUnlocked, since=since) if entry.event.topic == "payments"
+    }
     assert freed == {0, 1}
     assert [taken_ms(world, second, queue_id, stopped_ms) - stopped_ms for queue_id in freed] == [0, 0]
-    assert {entry.event.how for entry in world.entries(QueueLocked, since=since) if entry.event.queue_id in freed
-            and entry.event.topic == "payments"} == {"free"}
+    assert {
+        entry.event.how
+        for entry in world.entries(QueueLocked, since=since)
+        if entry.event.queue_id in freed and entry.event.topic == "payments"
+    } == {"free"}
     assert world.entries(LockDenied, since=since) == []
     world.act("SendMessages", topic="payments", queue="broker-a:0", count=1, key="next")
     world.run(0.1)
-    assert [entry.event.client_id for entry in world.entries(MessagesConsumed)
-            if "next" in entry.event.keys] == [second]
+    assert [entry.event.client_id for entry in world.entries(MessagesConsumed) if "next" in entry.event.keys] == [
+        second
+    ]
 
 
 def stuck_for_s(home: Path, phase_s: float) -> float:
@@ -85,8 +97,11 @@ def stuck_for_s(home: Path, phase_s: float) -> float:
         second = join(world)
         world.run(65)
         renewals = len(world.entries(QueueLocked))
-        world.run_until(lambda: any(e.event.client_id != second for e in world.entries(QueueLocked)[renewals:]),
-                        within_s=21, step_s=0.01)
+        world.run_until(
+            lambda: any(e.event.client_id != second for e in world.entries(QueueLocked)[renewals:]),
+            within_s=21,
+            step_s=0.01,
+        )
         world.run(phase_s)
         crashed_ms = now_ms(world)
         since = world.cluster.journal.next_seq
@@ -112,8 +127,9 @@ def test_a_successor_with_a_rhythm_of_its_own_has_them_after_forty_to_eighty_sec
 
 @pytest.mark.seed("4.29", "4.34")
 @pytest.mark.parametrize(("same", "how", "waits"), [(True, "renewed", False), (False, "taken_over", True)])
-def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(world: World, same: bool, how: str,
-                                                                        waits: bool) -> None:
+def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(
+    world: World, same: bool, how: str, waits: bool
+) -> None:
     """By default a new process has a new id, so it waits for its own dead predecessor."""
     config = PushConsumerConfig(group=GROUP, listener="orderly")
     old = application(world, "till")
@@ -129,8 +145,11 @@ def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(world: W
     assert took_s < 80
     if not waits:
         assert took_s == 0
-    first = next(entry.event for entry in world.entries(QueueLocked, since=since)
-                 if (entry.event.topic, entry.event.queue_id) == ("payments", 0))
+    first = next(
+        entry.event
+        for entry in world.entries(QueueLocked, since=since)
+        if (entry.event.topic, entry.event.queue_id) == ("payments", 0)
+    )
     assert (first.how, first.client_id) == (how, new.client_id)
     assert bool(world.entries(LockDenied, since=since)) is waits
 
@@ -159,12 +178,18 @@ def test_a_frozen_owner_is_replaced_when_the_broker_misses_its_heartbeats(world:
     world.run(60)
     waiting = [entry.event for entry in world.entries(MessagesConsumed, since=since) if "waiting" in entry.event.keys]
     assert [event.outcome for event in waiting if event.client_id == second] == ["SUCCESS"] * 4
-    again_ms = next(entry.at_ms for entry in world.entries(QueueLocked, since=since) if entry.event.queue_id == 0
-                    and (entry.event.client_id, entry.event.topic) == (frozen, "payments"))
+    again_ms = next(
+        entry.at_ms
+        for entry in world.entries(QueueLocked, since=since)
+        if entry.event.queue_id == 0 and (entry.event.client_id, entry.event.topic) == (frozen, "payments")
+    )
     late = [event.started_ms for event in waiting if event.client_id == frozen]
     assert all(started_ms >= again_ms for started_ms in late), "who wakes up does not trust its old lock"
-    assert [entry.event.holder for entry in world.entries(LockDenied, since=since)
-            if (entry.event.client_id, entry.event.queue_id) == (frozen, 0)][:1] == [second]
+    assert [
+        entry.event.holder
+        for entry in world.entries(LockDenied, since=since)
+        if (entry.event.client_id, entry.event.queue_id) == (frozen, 0)
+    ][:1] == [second]
 
 
 @pytest.mark.seed("4.31")
@@ -175,10 +200,14 @@ def test_a_queue_nobody_has_locked_stands_still_while_a_concurrent_group_goes_on
     world.run(45)
     world.act("StartProducer", actor="till", topic="payments", rate_per_s=8)
     world.run(5)
-    crashed = {"payment-fifo": members["order"][0], "payment-any": world.cluster.actors.consumers("payment-any")[0]
-               .client_id}
-    lost = {group: {mq for mq in range(4) if owner_of(world, group, mq) == client_id}
-            for group, client_id in crashed.items()}
+    crashed = {
+        "payment-fifo": members["order"][0],
+        "payment-any": world.cluster.actors.consumers("payment-any")[0].client_id,
+    }
+    lost = {
+        group: {mq for mq in range(4) if owner_of(world, group, mq) == client_id}
+        for group, client_id in crashed.items()
+    }
     began_ms, since = now_ms(world), world.cluster.journal.next_seq
     for client_id in crashed.values():
         world.act("CrashActor", actor=world.cluster.label_of(client_id))
@@ -190,11 +219,16 @@ def test_a_queue_nobody_has_locked_stands_still_while_a_concurrent_group_goes_on
     assert all(len(queues) == 2 for queues in lost.values())
     assert read == {"payment-fifo": set(range(4)) - lost["payment-fifo"], "payment-any": set(range(4))}
     world.run(60)
-    assert {entry.event.queue_id for entry in world.entries(MessagesConsumed, since=since)
-            if entry.event.group == "payment-fifo"} == set(range(4)), "when the lock has expired"
+    assert {
+        entry.event.queue_id
+        for entry in world.entries(MessagesConsumed, since=since)
+        if entry.event.group == "payment-fifo"
+    } == set(range(4)), "when the lock has expired"
 
 
 def owner_of(world: World, group: str, queue_id: int) -> str | None:
     row = next(row for row in world.snapshot()["groups"] if row["group"] == group)
-    return next((queue["owner"] for queue in row["queues"]
-                 if (queue["topic"], queue["queue_id"]) == ("payments", queue_id)), None)
+    return next(
+        (queue["owner"] for queue in row["queues"] if (queue["topic"], queue["queue_id"]) == ("payments", queue_id)),
+        None,
+    )

@@ -33,15 +33,19 @@ def lives(world: World) -> dict[str, int]:
 
 def renewals_ms(wire: WireLog, sender: str) -> set[int]:
     """What lies between that client's rounds of renewal."""
-    rounds = [frame.at_ms for frame in wire.requests(LOCK, sender=sender)
-              if len(LockBatchBody.decode(frame.command.body).queues) > 1]
+    rounds = [
+        frame.at_ms
+        for frame in wire.requests(LOCK, sender=sender)
+        if len(LockBatchBody.decode(frame.command.body).queues) > 1
+    ]
     return {later - earlier for earlier, later in pairwise(rounds)}
 
 
 @pytest.mark.seed("4.32", "D42")
 @pytest.mark.parametrize(("life_ms", "stuck_s"), [(60_000, 60), (30_000, 40), (5_000, 20)])
 def test_the_broker_s_life_of_a_lock_decides_how_long_a_crashed_owner_holds_others_up(
-        world: World, life_ms: int, stuck_s: int) -> None:
+    world: World, life_ms: int, stuck_s: int
+) -> None:
     """It counts at once, for locks that are held too; the successor looks every 20 s."""
     join(world)
     join(world)
@@ -53,8 +57,11 @@ def test_the_broker_s_life_of_a_lock_decides_how_long_a_crashed_owner_holds_othe
     renewed_ms = max(entry.at_ms for entry in world.entries(QueueLocked) if entry.event.client_id == gone)
     world.act("CrashActor", actor="A")
     world.run(90)
-    taken_ms = {entry.at_ms for entry in world.entries(QueueTaken)
-                if entry.at_ms >= crashed_ms and entry.event.topic == "payments"}
+    taken_ms = {
+        entry.at_ms
+        for entry in world.entries(QueueTaken)
+        if entry.at_ms >= crashed_ms and entry.event.topic == "payments"
+    }
     looks_ms = [crashed_ms + 20_000 * number for number in range(5)]
     assert taken_ms == {min(at_ms for at_ms in looks_ms if at_ms > renewed_ms + life_ms)}
     assert (taken_ms.pop() - crashed_ms) / 1000 in (stuck_s, stuck_s - 20)

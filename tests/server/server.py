@@ -45,8 +45,15 @@ def free_port() -> int:
 
 def run(*arguments: str | Path, home: Path, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
     """`manage.py …` to its end."""
-    return subprocess.run([sys.executable, "manage.py", *map(str, arguments)], cwd=ROOT, env=environment(home),
-                          capture_output=True, text=True, timeout=timeout_s, check=False)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "manage.py", *map(str, arguments)],
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -72,8 +79,16 @@ def forget_creations(home: Path) -> None:
 class Server:
     """`manage.py serve` on a data home.  Everything it says is in `log`."""
 
-    def __init__(self, home: Path, *, worker: bool = False, engines: int = 0, variables: dict[str, str] | None = None,
-                 command: Sequence[str] = (sys.executable, "manage.py"), cwd: Path = ROOT) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        worker: bool = False,
+        engines: int = 0,
+        variables: dict[str, str] | None = None,
+        command: Sequence[str] = (sys.executable, "manage.py"),
+        cwd: Path = ROOT,
+    ) -> None:
         self.home = home
         self._variables = variables or {}
         self._command, self._cwd = command, cwd
@@ -97,8 +112,9 @@ class Server:
         """Returns when it is well; the port stays the same over restarts."""
         with self.log_path.open("ab") as log:
             command = [*self._command, "serve", "--port", str(self.port), *self._more]
-            self.process = subprocess.Popen(command, cwd=self._cwd, env=environment(self.home) | self._variables,
-                                            stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, cwd=self._cwd, env=environment(self.home) | self._variables, stdout=log, stderr=log
+            )
         until(self._is_well, within_s=within_s, what="the server answers")
         return self
 
@@ -156,8 +172,9 @@ class Driver:
     def __init__(self, server: Server, slug: str, token: str) -> None:
         self.server, self.slug, self.token = server, slug, token
         self.address = f"{server.url}/api/sandboxes/{slug}"
-        self.http = httpx.Client(base_url=self.address, timeout=PATIENCE_S,
-                                 headers={"Authorization": f"Bearer {token}"})  # fmt: skip
+        self.http = httpx.Client(
+            base_url=self.address, timeout=PATIENCE_S, headers={"Authorization": f"Bearer {token}"}
+        )
 
     def act(self, action: str, **fields: Any) -> int:
         """The `seq` of its ActionTaken."""
@@ -167,8 +184,10 @@ class Driver:
 
     def post(self, action: str, **fields: Any) -> httpx.Response:
         """As `act`, for what may be refused.  Waits its turn where the rate limit says so."""
-        return until(lambda: self._unless_too_fast(self.http.post("/actions", json={"action": action, **fields})),
-                     what=f"a turn for {action}")  # fmt: skip
+        return until(
+            lambda: self._unless_too_fast(self.http.post("/actions", json={"action": action, **fields})),
+            what=f"a turn for {action}",
+        )
 
     def ask(self, name: str, **fields: Any) -> httpx.Response:
         return until(lambda: self._unless_too_fast(self.http.get(f"/ask/{name}", params=fields)), what="a turn to ask")
@@ -238,8 +257,11 @@ def stored(snapshot: dict[str, Any], topic: str) -> int:
 def committed(snapshot: dict[str, Any], group: str) -> dict[str, int]:
     """`topic broker-a:0` → what the group has committed; queues without a stored offset are left out."""
     rows: Iterable[dict[str, Any]] = (row for g in snapshot["groups"] if g["group"] == group for row in g["queues"])
-    return {f"{row['topic']} {row['broker']}:{row['queue_id']}": int(row["committed"]) for row in rows
-            if row["committed"] is not None}  # fmt: skip
+    return {
+        f"{row['topic']} {row['broker']}:{row['queue_id']}": int(row["committed"])
+        for row in rows
+        if row["committed"] is not None
+    }
 
 
 def seqs(rows: Iterable[dict[str, Any]]) -> list[int]:

@@ -26,8 +26,11 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"action": "SendMessages", "topic": "orders", "body": "x" * 262_145}, 422, "may have 262144 bytes"),
     ({"action": "StartProducer", "topic": "o o"}, 422, "illegal characters"),
     ({"action": "StartConsumer", "group": "new"}, 422, "needs a topic"),
-    ({"action": "StartConsumer", "group": "a b", "subscriptions": [["orders", "*"]]}, 422,
-     "a b cannot be a group: It has illegal characters"),
+    (
+        {"action": "StartConsumer", "group": "a b", "subscriptions": [["orders", "*"]]},
+        422,
+        "a b cannot be a group: It has illegal characters",
+    ),
     ({"action": "StartConsumer", "group": "order-svc", "copies": 24}, 422, "limit of members is 24"),
     ({"action": "CrashActor", "actor": "nobody"}, 404, "There is no actor nobody"),
     ({"action": "CrashActor", "actor": 7}, 422, "actor must be a text"),
@@ -40,17 +43,23 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"action": "Step", "until": "Nonsense"}, 422, "There is no event Nonsense"),
     ({"action": "SetStrategy", "group": "order-svc", "strategy": "BEST"}, 422, "cannot be 'BEST'"),
     ({"action": "ResetOffsets", "group": "order-svc", "topic": "nowhere", "target": "earliest"}, 404, "no topic"),
-    ({"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 10**12}, 422,
-     "would be skipped for good"),
-    ({"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 2**70}, 422,
-     "whole number"),
+    (
+        {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 10**12},
+        422,
+        "would be skipped for good",
+    ),
+    (
+        {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 2**70},
+        422,
+        "whole number",
+    ),
     ({"action": "ChangeGroup", "group": "nobody", "changes": {"retry_max_times": 3}}, 404, "There is no group nobody"),
     ({"action": "ChangeGroup", "group": "order-svc", "changes": {"speed": 3}}, 422, "There is no setting speed"),
     ({"action": "ChangeBroker", "broker": "broker-a", "changes": {"speed": 3}}, 422, "There is no setting speed"),
     ({"action": "ChangeBroker", "broker": "broker-z", "changes": {}}, 404, "There is no broker broker-z"),
     ({"action": "FreeDisk", "broker": "broker-a"}, 409, "is not full"),
     ({"action": "StartBroker", "broker": "broker-a"}, 409, "is running already"),
-]  # fmt: skip
+]
 
 REFUSED_QUESTIONS: list[tuple[str, dict[str, Any], int, str]] = [
     ("what-is-love", {}, 404, "There is no question 'what-is-love'"),
@@ -66,9 +75,13 @@ REFUSED_QUESTIONS: list[tuple[str, dict[str, Any], int, str]] = [
     ("find-messages", {"topic": "orders", "cursor": "%%"}, 422, "cursor cannot be read"),
     ("route", {"topic": "orders", "name_server": "ns-9"}, 404, "no running name server ns-9"),
     ("offset-file", {"owner": "../../secret_key"}, 404, "There is no actor"),
-    ("start-offset", {"group": "order-svc", "topic": "orders", "broker": "broker-a", "queue_id": 44}, 404,
-     "orders has no queue broker-a:44"),
-]  # fmt: skip
+    (
+        "start-offset",
+        {"group": "order-svc", "topic": "orders", "broker": "broker-a", "queue_id": 44},
+        404,
+        "orders has no queue broker-a:44",
+    ),
+]
 
 
 @pytest.mark.parametrize(("action", "status", "says"), REFUSED_ACTIONS, ids=lambda value: str(value)[:60])
@@ -113,8 +126,9 @@ def test_a_form_is_not_taken_for_json(server: Server, orders: Driver) -> None:
 def test_a_huge_body_is_refused(server: Server, orders: Driver, megabytes: int) -> None:
     body = b'{"action":"' + b"x" * (megabytes * 1_000_000) + b'"}'
     for address in (f"{orders.address}/actions", f"{server.url}/api/sandboxes"):
-        answer = httpx.post(address, content=body, timeout=60,
-                            headers={"Content-Type": JSON, "Authorization": f"Bearer {orders.token}"})  # fmt: skip
+        answer = httpx.post(
+            address, content=body, timeout=60, headers={"Content-Type": JSON, "Authorization": f"Bearer {orders.token}"}
+        )
         assert answer.status_code == 413
         assert "bytes" in answer.json()["error"]
         assert answer.json()["hint"]
@@ -132,16 +146,24 @@ def test_who_has_no_right_changes_nothing(server: Server, orders: Driver, header
 
 
 def test_the_token_of_one_sandbox_does_not_open_another(server: Server, orders: Driver, workshop: Driver) -> None:
-    answer = httpx.post(f"{workshop.address}/actions", json={"action": "SetRate", "rate": 0},
-                        headers={"Authorization": f"Bearer {orders.token}"})  # fmt: skip
+    answer = httpx.post(
+        f"{workshop.address}/actions",
+        json={"action": "SetRate", "rate": 0},
+        headers={"Authorization": f"Bearer {orders.token}"},
+    )
     assert answer.status_code == 403
 
 
 @pytest.mark.parametrize(
     ("new", "status", "says"),
-    [({"template": "castle"}, 422, "There is no template castle"), ({"preset": "x"}, 422, "There is no preset x"),
-     ({"template": 5}, 422, "template"), ({"colour": "red"}, 422, "colour"), ({"name": "n" * 81}, 422, "name")],
-)  # fmt: skip
+    [
+        ({"template": "castle"}, 422, "There is no template castle"),
+        ({"preset": "x"}, 422, "There is no preset x"),
+        ({"template": 5}, 422, "template"),
+        ({"colour": "red"}, 422, "colour"),
+        ({"name": "n" * 81}, 422, "name"),
+    ],
+)
 def test_a_sandbox_no_one_can_make_is_refused(server: Server, new: dict[str, Any], status: int, says: str) -> None:
     before = {path.name for path in (server.home / "sandboxes").iterdir()}
     answer = httpx.post(f"{server.url}/api/sandboxes", json=new)
@@ -156,8 +178,15 @@ def test_unknown_addresses_are_404_in_the_language_of_who_asks(server: Server, o
         assert answer.status_code == 404
         assert answer.json()["error"]
         assert answer.json()["hint"]
-    for address in ("/s/no-such-one/", f"/s/{orders.slug}/nonsense/", "/claim/none/", "/nothing", "/s/%ff%fe/",
-                    f"/s/{orders.slug}%00/", f"/s/{orders.slug}/part/nonsense/"):  # fmt: skip
+    for address in (
+        "/s/no-such-one/",
+        f"/s/{orders.slug}/nonsense/",
+        "/claim/none/",
+        "/nothing",
+        "/s/%ff%fe/",
+        f"/s/{orders.slug}%00/",
+        f"/s/{orders.slug}/part/nonsense/",
+    ):
         answer = httpx.get(server.url + address)
         assert answer.status_code == 404, address
         assert "<h1" in answer.text
@@ -170,9 +199,11 @@ def test_unknown_addresses_are_404_in_the_language_of_who_asks(server: Server, o
 def test_a_form_without_its_csrf_token_changes_nothing(server: Server, orders: Driver) -> None:
     with server.browser() as visitor:
         visitor.get("/")
-        for address, form in (("/new/", {"template": "empty"}),
-                              (f"/s/{orders.slug}/actions/", {"action": "SetRate", "rate": "0"}),
-                              (f"/s/{orders.slug}/keep/delete/", {})):  # fmt: skip
+        for address, form in (
+            ("/new/", {"template": "empty"}),
+            (f"/s/{orders.slug}/actions/", {"action": "SetRate", "rate": "0"}),
+            (f"/s/{orders.slug}/keep/delete/", {}),
+        ):
             answer = visitor.post(address, data=form)
             assert answer.status_code == 403
             assert "Reload the page" in answer.text
@@ -201,8 +232,9 @@ def test_odd_cookies_and_queries_do_no_harm(server: Server, orders: Driver) -> N
 
 def test_too_many_actions_at_once_are_refused_and_the_next_second_is_free(server: Server, workshop: Driver) -> None:
     with ThreadPoolExecutor(12) as hands:
-        presses = [hands.submit(workshop.http.post, "/actions", json={"action": "SetRate", "rate": 1})
-                   for _ in range(60)]  # fmt: skip
+        presses = [
+            hands.submit(workshop.http.post, "/actions", json={"action": "SetRate", "rate": 1}) for _ in range(60)
+        ]
     answers = [press.result() for press in presses]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert refused, "ten a second"

@@ -141,8 +141,10 @@ def test_a_reset_and_its_undo_are_in_the_snapshot_and_in_the_journal(first_start
     archive.act("ResetOffsets", **wish, value=60, confirm="readers")
     plan = archive.ask("plan-reset", **wish, value=17).json()
     assert (plan["refused"], plan["delivered_again"]) == (None, 2 * (60 - 17))
-    expected = [{"queue": row["queue"], "committed": int(row["committed"]), "target": int(row["target"])}
-                for row in plan["rows"]]  # fmt: skip
+    expected = [
+        {"queue": row["queue"], "committed": int(row["committed"]), "target": int(row["target"])}
+        for row in plan["rows"]
+    ]
     seq = archive.act("ResetOffsets", **wish, value=17, expected=expected, reason="a test")
     reported = caused(archive, seq, "OffsetsReset")
     assert (reported["reset_id"], reported["reason"], reported["skipped"]) == (f"r{seq}", "a test", "0")
@@ -158,8 +160,10 @@ def test_a_broker_is_killed_and_started_and_nothing_is_lost(lab: Driver) -> None
     seq = lab.act("KillBroker", broker="broker-b")
     assert caused(lab, seq, "BrokerStopped")["how"] == "killed"
     seen = lab.snapshot()
-    assert {broker["broker"]: broker["state"] for broker in seen["brokers"]} == {"broker-a": "running",
-                                                                                "broker-b": "killed"}  # fmt: skip
+    assert {broker["broker"]: broker["state"] for broker in seen["brokers"]} == {
+        "broker-a": "running",
+        "broker-b": "killed",
+    }
     lab.wait_until(lambda seen: find_queues_of(seen, "broker-a") > 0, what="the other one goes on")
     seq = lab.act("StartBroker", broker="broker-b")
     assert caused(lab, seq, "RecoveryDone")["kind"] == "abnormal"

@@ -12,8 +12,11 @@ def moved(sandbox: Driver) -> tuple[int, int, float]:
     before, began_s = sandbox.snapshot(), time.monotonic()
     until(lambda: time.monotonic() - began_s > ENOUGH_S)
     after = sandbox.snapshot()
-    return int(after["at_ms"]) - int(before["at_ms"]), stored(after, "orders") - stored(before, "orders"), (
-        int(after["wall_ms"]) - int(before["wall_ms"])) / 1000  # fmt: skip
+    return (
+        int(after["at_ms"]) - int(before["at_ms"]),
+        stored(after, "orders") - stored(before, "orders"),
+        (int(after["wall_ms"]) - int(before["wall_ms"])) / 1000,
+    )
 
 
 def test_a_stopped_world_stands_still_and_goes_on(server: Server) -> None:

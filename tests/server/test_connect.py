@@ -26,8 +26,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("connect")
     (home / "broker.conf").write_text(SMALL)
     port = free_ports()
-    with running(home, "--store", home / "store", "--listen", f"127.0.0.1:{port}", "--properties",
-                 home / "broker.conf"):
+    with running(
+        home, "--store", home / "store", "--listen", f"127.0.0.1:{port}", "--properties", home / "broker.conf"
+    ):
         yield f"127.0.0.1:{port}"
 
 
@@ -72,8 +73,9 @@ def test_listeners_of_one_consumer_work_beside_each_other(address: str) -> None:
     both = threading.Barrier(2, timeout=20)
 
     with connect(address) as cluster:
-        consumer = cluster.push_consumer(lambda message: bool(both.wait() + 1), "pairs", topics=["pairs"],
-                                         from_where=FIRST)
+        consumer = cluster.push_consumer(
+            lambda message: bool(both.wait() + 1), "pairs", topics=["pairs"], from_where=FIRST
+        )
         producer = cluster.producer("pair-givers")
         for _ in range(2):
             producer.send(Message.make("pairs", b"one of two"))

@@ -74,26 +74,42 @@ def test_a_damaged_sandbox_says_why_and_its_neighbours_live(own_server: Server) 
 
 @pytest.mark.parametrize(
     ("variables", "arguments", "says"),
-    [({"QUEUEVIZ_HOME": "/etc/hostname"}, (), "cannot be a directory"),
-     ({"QUEUEVIZ_HOME": "/proc/nothing"}, (), "cannot be a directory"),
-     ({}, ("--port", "0"), "choose a number from 1 to 65535"), ({}, ("--port", "99999"), "from 1 to 65535"),
-     ({}, ("--port", "http"), "from 1 to 65535"), ({}, ("--host", "nowhere.invalid"), "Cannot listen on")],
-)  # fmt: skip
+    [
+        ({"QUEUEVIZ_HOME": "/etc/hostname"}, (), "cannot be a directory"),
+        ({"QUEUEVIZ_HOME": "/proc/nothing"}, (), "cannot be a directory"),
+        ({}, ("--port", "0"), "choose a number from 1 to 65535"),
+        ({}, ("--port", "99999"), "from 1 to 65535"),
+        ({}, ("--port", "http"), "from 1 to 65535"),
+        ({}, ("--host", "nowhere.invalid"), "Cannot listen on"),
+    ],
+)
 def test_a_server_that_cannot_start_says_why(
     tmp_path: Path, variables: dict[str, str], arguments: tuple[str, ...], says: str
 ) -> None:
-    said = subprocess.run([sys.executable, "manage.py", "serve", *arguments], cwd=ROOT,
-                          env=environment(tmp_path / "home") | variables, capture_output=True, text=True,
-                          timeout=PATIENCE_S, check=False)  # fmt: skip
+    said = subprocess.run(
+        [sys.executable, "manage.py", "serve", *arguments],
+        cwd=ROOT,
+        env=environment(tmp_path / "home") | variables,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert said.returncode in (1, 2)
     assert says in said.stderr
     assert "Traceback" not in said.stderr
 
 
 def start_on(home: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "manage.py", "serve", "--port", str(free_port()), "--without-worker"],
-                          cwd=ROOT, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S,
-                          check=False)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "manage.py", "serve", "--port", str(free_port()), "--without-worker"],
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
 
 
 def assert_says(said: subprocess.CompletedProcess[str], *parts: str) -> None:

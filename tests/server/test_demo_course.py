@@ -22,9 +22,14 @@ WITHIN_S = 240.0  # other work may share the machine
 @pytest.fixture
 def class_of_six(own_server: Server, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     with (tmp_path / "said").open("w") as said:
-        process = subprocess.Popen([sys.executable, "manage.py", "demo_course", "--students", str(STUDENTS), "--url",
-                                    own_server.url], cwd=ROOT, text=True, stdout=said, stderr=said,
-                                   env=environment(own_server.home) | {"QUEUEVIZ_DEMO_PASSWORD": PASSWORD})  # fmt: skip
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "demo_course", "--students", str(STUDENTS), "--url", own_server.url],
+            cwd=ROOT,
+            text=True,
+            stdout=said,
+            stderr=said,
+            env=environment(own_server.home) | {"QUEUEVIZ_DEMO_PASSWORD": PASSWORD},
+        )
         yield process
         process.kill()
         process.wait()
@@ -82,30 +87,44 @@ def test_six_students_come_and_each_has_a_state_of_its_own(
 def signs_in(server: Server, password: str) -> bool:
     with httpx.Client(base_url=server.url, timeout=30) as browser:
         browser.get("/accounts/login/")
-        answer = browser.post("/accounts/login/", data={
-            "username": "demo-teacher", "password": password,
-            "csrfmiddlewaretoken": browser.cookies["csrftoken"]})  # fmt: skip
+        answer = browser.post(
+            "/accounts/login/",
+            data={
+                "username": "demo-teacher",
+                "password": password,
+                "csrfmiddlewaretoken": browser.cookies["csrftoken"],
+            },
+        )
         return answer.status_code == 302
 
 
 def test_what_is_in_the_way_is_said_in_a_sentence(own_server: Server) -> None:
     home = own_server.home
-    for arguments, said in ((("--url", "http://127.0.0.1:1"), "Start script/server first"),
-                            (("--students", "0"), "--students is 1 to 30."),
-                            (("--students", "31"), "--students is 1 to 30."),
-                            (("--minutes", "0"), "--minutes is above 0.")):  # fmt: skip
+    for arguments, said in (
+        (("--url", "http://127.0.0.1:1"), "Start script/server first"),
+        (("--students", "0"), "--students is 1 to 30."),
+        (("--students", "31"), "--students is 1 to 30."),
+        (("--minutes", "0"), "--minutes is above 0."),
+    ):
         refused = run("demo_course", *arguments, home=home)
         assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
         assert said in refused.stderr
 
 
-def test_it_takes_no_administrator_s_account_and_no_other_server_s_course(
-    own_server: Server, tmp_path: Path
-) -> None:
-    variables = {"DJANGO_SUPERUSER_USERNAME": "demo-teacher", "DJANGO_SUPERUSER_EMAIL": "",
-                 "DJANGO_SUPERUSER_PASSWORD": PASSWORD}  # fmt: skip
-    made = subprocess.run([sys.executable, "manage.py", "createsuperuser", "--noinput"], cwd=ROOT, check=False,
-                          env=environment(own_server.home) | variables, capture_output=True, text=True)  # fmt: skip
+def test_it_takes_no_administrator_s_account_and_no_other_server_s_course(own_server: Server, tmp_path: Path) -> None:
+    variables = {
+        "DJANGO_SUPERUSER_USERNAME": "demo-teacher",
+        "DJANGO_SUPERUSER_EMAIL": "",
+        "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
+    }
+    made = subprocess.run(
+        [sys.executable, "manage.py", "createsuperuser", "--noinput"],
+        cwd=ROOT,
+        check=False,
+        env=environment(own_server.home) | variables,
+        capture_output=True,
+        text=True,
+    )
     assert made.returncode == 0, made.stderr
     refused = run("demo_course", "--url", own_server.url, home=own_server.home)
     assert "administers this server" in refused.stderr

@@ -45,8 +45,14 @@ def test_a_full_disk_refuses_and_a_freed_one_goes_on_where_it_was(server: Server
 
     def consumed() -> int:
         rows = sandbox.events()
-        return len({(row["queue_id"], offset) for row in rows if row["type"] == "MessagesConsumed"
-                    for offset in row["offsets"]})  # fmt: skip
+        return len(
+            {
+                (row["queue_id"], offset)
+                for row in rows
+                if row["type"] == "MessagesConsumed"
+                for offset in row["offsets"]
+            }
+        )
 
     sandbox.wait_until(lambda _: consumed() == stored(seen, "orders"), what="all that was stored is consumed")
 

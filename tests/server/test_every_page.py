@@ -8,10 +8,38 @@ import pytest
 
 from tests.server.server import Server
 
-PAGES = ("", "groups/", "rebalance/", "locks/", "store/", "index/", "messages/", "messages/no-such-id/", "topology/",
-         "topics/", "journal/", "reset/", "settings/", "audit/", "history/", "pipeline/")
-PARTS = ("board", "rebalance", "locks", "store", "index", "topology", "topology-map", "topology-panel", "topics",
-         "rail", "reset-dialog", "topic-form")
+PAGES = (
+    "",
+    "groups/",
+    "rebalance/",
+    "locks/",
+    "store/",
+    "index/",
+    "messages/",
+    "messages/no-such-id/",
+    "topology/",
+    "topics/",
+    "journal/",
+    "reset/",
+    "settings/",
+    "audit/",
+    "history/",
+    "pipeline/",
+)
+PARTS = (
+    "board",
+    "rebalance",
+    "locks",
+    "store",
+    "index",
+    "topology",
+    "topology-map",
+    "topology-panel",
+    "topics",
+    "rail",
+    "reset-dialog",
+    "topic-form",
+)
 LANGUAGES = ("en", "zh-hans")
 
 
@@ -63,10 +91,12 @@ def test_a_panel_is_there_for_its_owner(server: Server, owner: Owner, part: str)
 
 @pytest.mark.parametrize(
     ("question", "fields"),
-    [("plan-reset", {"group": "order-svc", "topic": "orders", "target": "earliest"}),
-     ("plan-rebalance", {"group": "order-svc", "topic": "orders", "add": "2"}),
-     ("walk-index", {"topic": "orders", "key": "order-1"})],
-)  # fmt: skip
+    [
+        ("plan-reset", {"group": "order-svc", "topic": "orders", "target": "earliest"}),
+        ("plan-rebalance", {"group": "order-svc", "topic": "orders", "add": "2"}),
+        ("walk-index", {"topic": "orders", "key": "order-1"}),
+    ],
+)
 def test_an_answer_is_a_panel_too(server: Server, owner: Owner, question: str, fields: dict[str, str]) -> None:
     seen = owner.http.get(f"/s/{owner.slug}/ask/{question}/", params=fields)
     assert seen.status_code == 200
@@ -109,9 +139,13 @@ def test_a_private_sandbox_is_404_for_visitors_without_rights_and_looks_like_non
     assert changed.status_code == 302
     try:
         with server.browser() as anonymous:
-            for address in (*(f"/s/{owner.slug}/{page}" for page in PAGES), f"/s/{owner.slug}/part/board/",
-                            f"/api/sandboxes/{owner.slug}", f"/api/sandboxes/{owner.slug}/events",
-                            f"/api/sandboxes/{owner.slug}/ask/route?topic=orders"):  # fmt: skip
+            for address in (
+                *(f"/s/{owner.slug}/{page}" for page in PAGES),
+                f"/s/{owner.slug}/part/board/",
+                f"/api/sandboxes/{owner.slug}",
+                f"/api/sandboxes/{owner.slug}/events",
+                f"/api/sandboxes/{owner.slug}/ask/route?topic=orders",
+            ):
                 assert anonymous.get(address).status_code == 404, address
             private, unknown = (anonymous.get(f"/s/{slug}/").text for slug in (owner.slug, "quiet-otter-zzzzzz"))
             assert without_tokens(private, owner.slug) == without_tokens(unknown, "quiet-otter-zzzzzz")
@@ -145,8 +179,9 @@ def test_a_form_acts_and_its_refusal_stands_beside_the_field(server: Server, own
     assert "illegal characters" in refused.text
 
 
-@pytest.mark.parametrize("address", ["/healthz", "/healthz/live", "/api/docs", "/api/openapi.json", "/accounts/login/",
-                                     "/fidelity/"])  # fmt: skip
+@pytest.mark.parametrize(
+    "address", ["/healthz", "/healthz/live", "/api/docs", "/api/openapi.json", "/accounts/login/", "/fidelity/"]
+)
 def test_the_other_addresses_answer(server: Server, address: str) -> None:
     assert httpx.get(server.url + address).status_code == 200
 

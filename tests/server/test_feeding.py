@@ -26,8 +26,18 @@ def rows_of(sandbox: Driver, topic: str) -> list[dict]:  # type: ignore[type-arg
 
 def test_flights_go_into_a_running_sandbox(server: Server, workshop: Driver) -> None:
     workshop.act("CreateTopic", topic="departures", write_queues=8, read_queues=8)
-    said = run("feed", "flights", "--limit", "1200", "--speed", "100000", "--topic", "departures", *to(workshop),
-               home=server.home)  # fmt: skip
+    said = run(
+        "feed",
+        "flights",
+        "--limit",
+        "1200",
+        "--speed",
+        "100000",
+        "--topic",
+        "departures",
+        *to(workshop),
+        home=server.home,
+    )
     assert said.returncode == 0, said.stderr
     assert "1200 messages sent to departures." in said.stdout
     assert stored(workshop.snapshot(), "departures") == 1_200
@@ -44,8 +54,23 @@ def test_a_csv_file_goes_into_a_running_sandbox(server: Server, workshop: Driver
     lines = [f"c{n % 7},{'paid' if n % 2 else 'new'},2024-01-01T00:00:{n % 60:02},{'é' * 9}" for n in range(90)]
     table.write_text("customer,state,at,note\n" + "\n".join(lines) + "\n", "utf-8")
     workshop.act("CreateTopic", topic="sales", write_queues=4, read_queues=4)
-    said = run("feed", "csv", table, "--key", "customer", "--tag", "state", "--time", "at", "--speed", "1000",
-               "--topic", "sales", *to(workshop), home=server.home)  # fmt: skip
+    said = run(
+        "feed",
+        "csv",
+        table,
+        "--key",
+        "customer",
+        "--tag",
+        "state",
+        "--time",
+        "at",
+        "--speed",
+        "1000",
+        "--topic",
+        "sales",
+        *to(workshop),
+        home=server.home,
+    )
     assert said.returncode == 0, said.stderr
     rows = rows_of(workshop, "sales")
     assert sorted(row["keys"] for row in rows) == sorted(f"c{n % 7}" for n in range(90))
@@ -59,8 +84,9 @@ def test_json_lines_with_long_bodies_go_into_a_running_sandbox(
 ) -> None:
     file = tmp_path / "long.ndjson"
     file.write_bytes(b"".join(orjson.dumps({"id": f"k{n}", "text": '"' * 20_000}) + b"\n" for n in range(60)))
-    said = run("feed", "ndjson", file, "--key", "id", "--speed", "0.5", "--topic", "letters", *to(workshop),
-               home=server.home)  # fmt: skip
+    said = run(
+        "feed", "ndjson", file, "--key", "id", "--speed", "0.5", "--topic", "letters", *to(workshop), home=server.home
+    )
     assert said.returncode == 0, said.stderr
     rows = rows_of(workshop, "letters")
     assert sorted(row["keys"] for row in rows) == sorted(f"k{n}" for n in range(60))
@@ -95,8 +121,9 @@ def test_a_store_directory_is_fed_and_verified(server: Server, tmp_path: Path) -
     again = run("feed", "flights", "--store", store, "--limit", "100", "--queues", "4", home=server.home)
     assert again.returncode == 0, again.stderr
     assert run("mqstore", "verify", store, home=server.home).returncode == 0
-    queues = [orjson.loads(line) for line in
-              run("mqstore", "queues", store, "--json", home=server.home).stdout.splitlines()]  # fmt: skip
+    queues = [
+        orjson.loads(line) for line in run("mqstore", "queues", store, "--json", home=server.home).stdout.splitlines()
+    ]
     assert sum(int(queue["maxOffset"]) for queue in queues) == 5_100
 
 

@@ -47,8 +47,11 @@ def test_the_landing_s_own_sandbox_moves_for_a_visitor_without_rights(server: Se
         assert anonymous.get("/").status_code == 200
         until(lambda: stored(anonymous.get("/api/sandboxes/landing").json(), "flights") > 0, what="the landing flies")
         assert anonymous.get("/s/landing/").status_code == 200
-        refused = anonymous.post("/api/sandboxes/landing/actions", json={"action": "SetRate", "rate": 0},
-                                headers={"X-CSRFToken": anonymous.cookies["csrftoken"]})  # fmt: skip
+        refused = anonymous.post(
+            "/api/sandboxes/landing/actions",
+            json={"action": "SetRate", "rate": 0},
+            headers={"X-CSRFToken": anonymous.cookies["csrftoken"]},
+        )
         assert refused.status_code == 403
         assert "your own" in refused.json()["error"]
 

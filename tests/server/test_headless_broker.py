@@ -49,8 +49,13 @@ class Process:
 
     def __init__(self, home: Path, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "broker", *map(str, arguments)], cwd=ROOT, env=environment(home),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+            [sys.executable, "manage.py", "broker", *map(str, arguments)],
+            cwd=ROOT,
+            env=environment(home),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.said: list[str] = []
 
     def ready(self) -> str:
@@ -106,8 +111,9 @@ class Client:
         clock = ScaledClock(asyncio.get_running_loop(), start_ms=wall_ms())
         self.connector = TcpConnector()
         config = ClientConfig(name_servers=(name_server,), instance_name=name, stream=stream)
-        self.instance = ClientInstance(config, clock=clock, chance=Chance(name), connector=self.connector,
-                                       journal=Journal(clock))
+        self.instance = ClientInstance(
+            config, clock=clock, chance=Chance(name), connector=self.connector, journal=Journal(clock)
+        )
         self._clock = clock
 
     async def close(self) -> None:
@@ -116,8 +122,9 @@ class Client:
         self._clock.close()
 
 
-def with_client(name_server: str, name: str, coroutine: Callable[[ClientInstance], Awaitable[T]], *,
-                stream: bool = False) -> T:
+def with_client(
+    name_server: str, name: str, coroutine: Callable[[ClientInstance], Awaitable[T]], *, stream: bool = False
+) -> T:
     async def run() -> T:
         client = Client(name_server, name, stream=stream)
         try:
@@ -166,7 +173,8 @@ def test_messages_sent_over_tcp_are_there_after_a_clean_end_and_a_new_start(tmp_
     with running(tmp_path, *start) as process:
         assert process.said == [
             "Properties that mean nothing here: storePathRootDir",
-            f"QueueViz: name server {address}, broker broker-a {address}; store {store}   (Ctrl+C stops it)"]
+            f"QueueViz: name server {address}, broker broker-a {address}; store {store}   (Ctrl+C stops it)",
+        ]
         send(address, b"one", b"two", b"three")
         assert pull_all(address) == [b"one", b"three", b"two"]
         assert (store / "abort").exists()
@@ -183,7 +191,8 @@ def test_what_stands_in_the_way_is_said_in_one_sentence(tmp_path: Path, settings
     address = f"127.0.0.1:{port}"
     with running(tmp_path, "--store", store, "--listen", address, "--properties", settings):
         assert refused(tmp_path, "--store", tmp_path / "other", "--listen", address) == (
-            f"CommandError: Cannot listen on {address}: another program listens there. Choose another with --listen.")
+            f"CommandError: Cannot listen on {address}: another program listens there. Choose another with --listen."
+        )
         assert not (tmp_path / "other").exists()
         held = refused(tmp_path, "--store", store, "--listen", f"127.0.0.1:{free_ports()}", "--properties", settings)
         assert held == (f"CommandError: The store {store} cannot be opened: another broker holds {store}: lock failed.")
@@ -192,10 +201,12 @@ def test_what_stands_in_the_way_is_said_in_one_sentence(tmp_path: Path, settings
     assert "cannot be read: No such file" in refused(tmp_path, "--store", store, "--properties", tmp_path / "none")
     (tmp_path / "bad.conf").write_text("maxIndexNum=lots\n")
     assert refused(tmp_path, "--store", store, "--properties", tmp_path / "bad.conf") == (
-        "CommandError: maxIndexNum=lots cannot be read.")
+        "CommandError: maxIndexNum=lots cannot be read."
+    )
     assert "Say --public" in refused(tmp_path, "--store", store, "--listen", "0.0.0.0:9876")
-    assert "does not say who is at" in refused(tmp_path, "--store", store, "--listen", f"127.0.0.1:{free_ports()}",
-                                               "--slave-of", address)
+    assert "does not say who is at" in refused(
+        tmp_path, "--store", store, "--listen", f"127.0.0.1:{free_ports()}", "--slave-of", address
+    )
 
 
 def test_a_killed_broker_recovers(tmp_path: Path, settings: Path) -> None:
@@ -229,8 +240,9 @@ def test_a_push_consumer_works_over_two_brokers(tmp_path: Path, settings: Path) 
         await consumer.shutdown()
         return sorted(got)
 
-    with running(tmp_path, "--store", tmp_path / "store", "--listen", address, "--properties", settings,
-                 "--brokers", "2") as process:
+    with running(
+        tmp_path, "--store", tmp_path / "store", "--listen", address, "--properties", settings, "--brokers", "2"
+    ) as process:
         bodies = [f"message {n:02}".encode() for n in range(16)]
         send(address, *bodies)
         assert with_client(address, "pusher", coroutine) == bodies
@@ -243,8 +255,9 @@ def test_a_push_consumer_works_over_two_brokers(tmp_path: Path, settings: Path) 
 def test_a_slave_in_a_process_of_its_own_copies_its_master(tmp_path: Path, settings: Path) -> None:
     master, slave = f"127.0.0.1:{free_ports()}", f"127.0.0.1:{free_ports()}"
     with running(tmp_path, "--store", tmp_path / "master", "--listen", master, "--properties", settings) as first:
-        with running(tmp_path, "--store", tmp_path / "slave", "--listen", slave, "--properties", settings,
-                     "--slave-of", master) as second:
+        with running(
+            tmp_path, "--store", tmp_path / "slave", "--listen", slave, "--properties", settings, "--slave-of", master
+        ) as second:
             assert f"slave broker-a.1 {slave}" in second.said[-1]
             send(master, b"one", b"two")
             until(lambda: bodies_in(tmp_path / "slave", "orders") == [b"one", b"two"])

@@ -16,8 +16,9 @@ PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
 def run(*command: str | Path, cwd: Path, timeout_s: float = 120.0) -> str:
-    done = subprocess.run(command, cwd=cwd, env=environment(cwd / "home"), capture_output=True, text=True,
-                          timeout=timeout_s, check=False)
+    done = subprocess.run(
+        command, cwd=cwd, env=environment(cwd / "home"), capture_output=True, text=True, timeout=timeout_s, check=False
+    )
     if "No matching distribution found for hatchling" in done.stderr:
         pytest.skip("the registry that holds the build backend cannot be reached")
     assert done.returncode == 0, done.stderr
@@ -48,12 +49,20 @@ def test_the_installed_command_has_all_commands_and_the_changelog_s_version(queu
 
 
 def test_the_installed_command_keeps_its_data_beside_the_person_s_not_the_program_s(
-        queueviz: Path, tmp_path: Path) -> None:
+    queueviz: Path, tmp_path: Path
+) -> None:
     asked = "import os, queueviz.settings as it; print(it.QUEUEVIZ_HOME, it.__file__)"
     given = {**os.environ, "HOME": str(tmp_path)}
     given.pop("QUEUEVIZ_HOME", None)
-    done = subprocess.run([queueviz.with_name("python"), "-c", asked], cwd=tmp_path, env=given, capture_output=True,
-                          text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [queueviz.with_name("python"), "-c", asked],
+        cwd=tmp_path,
+        env=given,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     home, module = done.stdout.split()
     assert home == str(tmp_path / ".local" / "share" / "queueviz")
     assert module.startswith(str(queueviz.parents[1])), "nothing of the tree it was built from"

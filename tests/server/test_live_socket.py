@@ -13,10 +13,17 @@ from tests.server.server import PATIENCE_S, Driver, Server
 PROTOCOL = "queueviz.live.1"
 
 
-def open_socket(server: Server, *, origin: str | None = None, protocol: str = PROTOCOL,
-                headers: dict[str, str] | None = None) -> ClientConnection:  # fmt: skip
-    return connect(f"ws://127.0.0.1:{server.port}/ws/live/", origin=origin, subprotocols=[protocol],  # type: ignore[arg-type, list-item]
-                   additional_headers=headers or {}, proxy=None, open_timeout=PATIENCE_S)  # fmt: skip
+def open_socket(
+    server: Server, *, origin: str | None = None, protocol: str = PROTOCOL, headers: dict[str, str] | None = None
+) -> ClientConnection:
+    return connect(
+        f"ws://127.0.0.1:{server.port}/ws/live/",
+        origin=origin,
+        subprotocols=[protocol],  # type: ignore[arg-type, list-item]
+        additional_headers=headers or {},
+        proxy=None,
+        open_timeout=PATIENCE_S,
+    )
 
 
 def hear(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -72,9 +79,15 @@ def test_an_unknown_protocol_is_refused(server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("channel", "reason"),
-    [("board/no-such-one/g/t", "unknown"), ("board", "unknown"), ("", "unknown"), ("secrets/x", "unknown"),
-     ("x" * 2_000, "unknown"), ("board/{slug}/nobody/nothing", None)],
-)  # fmt: skip
+    [
+        ("board/no-such-one/g/t", "unknown"),
+        ("board", "unknown"),
+        ("", "unknown"),
+        ("secrets/x", "unknown"),
+        ("x" * 2_000, "unknown"),
+        ("board/{slug}/nobody/nothing", None),
+    ],
+)
 def test_a_channel_that_is_none_ends_with_a_reason(
     server: Server, orders: Driver, channel: str, reason: str | None
 ) -> None:
@@ -97,8 +110,15 @@ def test_what_is_no_message_closes_the_socket_with_a_number(server: Server, said
 
 def test_odd_messages_are_passed_over(server: Server, orders: Driver) -> None:
     with open_socket(server, origin=server.url) as socket:
-        for odd in ({}, {"k": "dance"}, {"k": "sub"}, {"k": "sub", "ch": 7}, {"k": "ack", "n": [1]},
-                    {"k": "ack", "n": {"x": "y"}}, {"k": "unsub", "ch": "never"}):  # fmt: skip
+        for odd in (
+            {},
+            {"k": "dance"},
+            {"k": "sub"},
+            {"k": "sub", "ch": 7},
+            {"k": "ack", "n": [1]},
+            {"k": "ack", "n": {"x": "y"}},
+            {"k": "unsub", "ch": "never"},
+        ):
             socket.send(json.dumps(odd))
         socket.send(json.dumps({"k": "ping", "t": 5}))
         assert hear(socket, is_kind("pong"))["t"] == 5
@@ -110,11 +130,16 @@ def test_a_private_sandbox_is_shown_to_its_token_alone(server: Server) -> None:
     with server.browser() as owner:
         owner.headers["Authorization"] = f"Bearer {sandbox.token}"
         owner.get("/")
-        changed = owner.post(f"/s/{sandbox.slug}/keep/change/", data={"name": "p", "visibility": "private",
-                             "csrfmiddlewaretoken": owner.cookies["csrftoken"]})  # fmt: skip
+        changed = owner.post(
+            f"/s/{sandbox.slug}/keep/change/",
+            data={"name": "p", "visibility": "private", "csrfmiddlewaretoken": owner.cookies["csrftoken"]},
+        )
         assert changed.status_code == 302, changed.text
-    for headers, shown in (({}, False), ({"Authorization": "Bearer qv_wrong"}, False),
-                           ({"Authorization": f"Bearer {sandbox.token}"}, True)):  # fmt: skip
+    for headers, shown in (
+        ({}, False),
+        ({"Authorization": "Bearer qv_wrong"}, False),
+        ({"Authorization": f"Bearer {sandbox.token}"}, True),
+    ):
         with open_socket(server, headers=headers) as socket:
             socket.send(json.dumps({"k": "sub", "ch": board}))
             heard = hear(socket, lambda heard: heard["k"] in ("end", "snap"))

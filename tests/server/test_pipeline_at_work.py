@@ -66,8 +66,9 @@ def test_an_idle_worker_is_small_and_has_no_spark(server: Server, sandbox: Drive
     assert sandbox.http.get("/runs").json()["worker"] is True
 
 
-def test_a_worker_killed_at_work_leaves_a_failed_run_no_process_and_another_worker(server: Server,
-                                                                                  sandbox: Driver) -> None:
+def test_a_worker_killed_at_work_leaves_a_failed_run_no_process_and_another_worker(
+    server: Server, sandbox: Driver
+) -> None:
     run = ask(sandbox, "lag_history")
     until(lambda: run_of(sandbox, run)["state"] == "running", what="at work")
     worker = worker_of(server)

@@ -42,7 +42,8 @@ def test_a_clean_restart_brings_every_sandbox_back(own_server: Server) -> None:
         was, woken = (next(g for g in seen["groups"] if g["group"] == group) for seen in (old, after))
         assert [m["actor"] for m in woken["members"]] == [m["actor"] for m in was["members"]]
         assert {m["client_id"] for m in woken["members"] if m["state"] != "stopped"}.isdisjoint(
-            {m["client_id"] for m in was["members"]}), "new processes have new client ids"  # fmt: skip
+            {m["client_id"] for m in was["members"]}
+        ), "new processes have new client ids"
         assert sum(committed(after, group).values()) > 0
 
         rows = sandbox.events()
@@ -67,8 +68,9 @@ def test_a_clean_restart_brings_every_sandbox_back(own_server: Server) -> None:
 def test_what_was_done_and_committed_is_not_delivered_again_after_a_clean_restart(own_server: Server) -> None:
     sandbox = own_server.create("empty")
     sandbox.act("CreateTopic", topic="once", write_queues=4, read_queues=4)
-    sandbox.act("StartConsumer", group="readers", copies=2, work_ms=[0, 5],
-                subscriptions=[{"topic": "once", "expression": "*"}])  # fmt: skip
+    sandbox.act(
+        "StartConsumer", group="readers", copies=2, work_ms=[0, 5], subscriptions=[{"topic": "once", "expression": "*"}]
+    )
     sandbox.act("SendMessages", topic="once", count=200)
     until(lambda: deliveries(sandbox) >= 200, what="all are consumed")
     own_server.stop()

@@ -7,9 +7,15 @@ from tests.server.server import PATIENCE_S, ROOT, Driver, Server, environment, f
 
 
 def test_a_second_server_on_the_same_home_is_refused(server: Server) -> None:
-    second = subprocess.run([sys.executable, "manage.py", "serve", "--port", str(free_port())], cwd=ROOT,
-                            env=environment(server.home), capture_output=True, text=True, timeout=PATIENCE_S,
-                            check=False)  # fmt: skip
+    second = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--port", str(free_port())],
+        cwd=ROOT,
+        env=environment(server.home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert second.returncode not in (0, -15)
     assert f"in use by process {server.pid}" in second.stderr
     assert "QUEUEVIZ_HOME" in second.stderr, "it says what to do"

@@ -16,8 +16,11 @@ from tests.server.server import Server, run, until
 LAB = "members-and-queues"
 GIVEN = {"Quokka": "471108150", "Lynx": "114720091"}  # predictions that no one else gives, and no offset reaches
 ASKED = {"Quokka": "Is the fourth one idle for good", "Lynx": "What is a heartbeat"}
-ACCOUNT = {"DJANGO_SUPERUSER_USERNAME": "teacher", "DJANGO_SUPERUSER_EMAIL": "",
-           "DJANGO_SUPERUSER_PASSWORD": "only-of-this-test"}
+ACCOUNT = {
+    "DJANGO_SUPERUSER_USERNAME": "teacher",
+    "DJANGO_SUPERUSER_EMAIL": "",
+    "DJANGO_SUPERUSER_PASSWORD": "only-of-this-test",
+}
 
 
 class Student(NamedTuple):
@@ -70,22 +73,36 @@ def _student(server: Server, pages: RemotePages, teacher: RemotePages, course: s
     pages.post("/join/", {"code": code, "pseudonym": name})
     slug = pages.post(f"/c/{course}/labs/{LAB}/").headers["Location"].split("/")[2]
     pages.post(f"/c/{course}/hand/", {"do": "up", "question": ASKED[name]})
-    pages.post(f"/s/{slug}/labs/{LAB}/", {"action": "AnswerStep", "step": "1", "part": "predict",
-                                          "value": GIVEN[name]})
+    pages.post(f"/s/{slug}/labs/{LAB}/", {"action": "AnswerStep", "step": "1", "part": "predict", "value": GIVEN[name]})
     branch = until(lambda: _branched(teacher, slug), what="a branch is made")
     _plant(server.home, course, slug)
     until(lambda: (server.home / "sandboxes" / branch / "journal").is_dir(), what="the branch has a journal")
     with closing(_database(server.home)) as database:
         [(digest,)] = database.execute("SELECT digest FROM queueviz_enrolment WHERE pseudonym = ?", [name]).fetchall()
-    return Student(pages, name, slug, branch, {
-        "pseudonym": name, "digest": digest, "sandbox": slug, "branch": branch, "answer": f'"{GIVEN[name]}"',
-        "question": ASKED[name]})
+    return Student(
+        pages,
+        name,
+        slug,
+        branch,
+        {
+            "pseudonym": name,
+            "digest": digest,
+            "sandbox": slug,
+            "branch": branch,
+            "answer": f'"{GIVEN[name]}"',
+            "question": ASKED[name],
+        },
+    )
 
 
 def _plant(home: Path, course: str, slug: str) -> None:
     """What the pipeline and recordings leave of a sandbox and of its course, without Spark and its minutes."""
-    for path in (f"recordings/{slug}/0-9-1.qvr", f"pipeline/latency/{slug}/manifest.json",
-                 f"pipeline/grading/{course}/scores.csv", f"pipeline/.spark/{slug[:4]}.log"):
+    for path in (
+        f"recordings/{slug}/0-9-1.qvr",
+        f"pipeline/latency/{slug}/manifest.json",
+        f"pipeline/grading/{course}/scores.csv",
+        f"pipeline/.spark/{slug[:4]}.log",
+    ):
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         with (home / path).open("a") as file:
             file.write(f"{home}/sandboxes/{slug}\n")
@@ -115,14 +132,19 @@ def rows_with(home: Path, text: str) -> list[str]:
 
 def files_with(home: Path, text: str) -> list[str]:
     """Every file in whose name or bytes the text stands, the database's own among them."""
-    return sorted(str(path.relative_to(home)) for path in home.rglob("*")
-                  if path.is_file() and (text in str(path.relative_to(home)) or text.encode() in path.read_bytes()))
+    return sorted(
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if path.is_file() and (text in str(path.relative_to(home)) or text.encode() in path.read_bytes())
+    )
 
 
 def seats_in(home: Path) -> int:
     """Sessions that have a place in a course: they are packed, so that no search finds what is in them."""
-    script = ("from django.contrib.sessions.models import Session;"
-              "print(sum(len(row.get_decoded().get('seats', {})) for row in Session.objects.all()))")
+    script = (
+        "from django.contrib.sessions.models import Session;"
+        "print(sum(len(row.get_decoded().get('seats', {})) for row in Session.objects.all()))"
+    )
     counted = run("shell", "-c", script, home=home)
     return int(counted.stdout.split()[-1])
 

@@ -41,9 +41,12 @@ BROKER = "broker-a"
 BROKER_ADDRESS = "10.0.0.2:10911"
 START_MS = 1_700_000_000_000
 SMALL = MessageStoreConfig(
-    commit_log_file_bytes=1 << 20, consume_queue_file_entries=1_000, index_slots=100, index_entries=400,
+    commit_log_file_bytes=1 << 20,
+    consume_queue_file_entries=1_000,
+    index_slots=100,
+    index_entries=400,
     memory_bytes=64 << 20,
-)  # fmt: skip
+)
 
 
 class Files:
@@ -132,14 +135,24 @@ class World:
 
     def start_broker(self) -> Broker:
         store = MessageStore(
-            SMALL, disk=self.disk, clock=self.clock, journal=self.journal, broker=BROKER, broker_id=0,
-            store_host=host_bytes("10.0.0.2", 10911), flusher=InlineFlusher(),
-        )  # fmt: skip
+            SMALL,
+            disk=self.disk,
+            clock=self.clock,
+            journal=self.journal,
+            broker=BROKER,
+            broker_id=0,
+            store_host=host_bytes("10.0.0.2", 10911),
+            flusher=InlineFlusher(),
+        )
         self.broker = Broker(
-            BrokerConfig(name=BROKER, address=BROKER_ADDRESS, acl=self._acl), store=store, clock=self.clock,
-            chance=self.chance.fork("broker"), journal=self.journal, connector=self.network.connector("10.0.0.2"),
+            BrokerConfig(name=BROKER, address=BROKER_ADDRESS, acl=self._acl),
+            store=store,
+            clock=self.clock,
+            chance=self.chance.fork("broker"),
+            journal=self.journal,
+            connector=self.network.connector("10.0.0.2"),
             name_servers=[NAME_SERVER],
-        )  # fmt: skip
+        )
         self.broker.start()
         self.network.listen(BROKER_ADDRESS, self.broker)
         return self.broker
@@ -150,9 +163,13 @@ class World:
             self._clients += 1
             ip = f"10.0.1.{self._clients}"
         return ClientInstance(
-            ClientConfig(name_servers=(NAME_SERVER,), ip=ip, instance_name=name, **config), clock=self.clock,
-            chance=self.chance, connector=self.network.connector(ip), journal=self.journal, files=self.files,
-        )  # fmt: skip
+            ClientConfig(name_servers=(NAME_SERVER,), ip=ip, instance_name=name, **config),
+            clock=self.clock,
+            chance=self.chance,
+            connector=self.network.connector(ip),
+            journal=self.journal,
+            files=self.files,
+        )
 
     def consumer(
         self, name: str, work: Work, *, expression: str = "*", like: PushConsumer | None = None, **config: Any
@@ -167,8 +184,14 @@ class World:
         self.loop.run_for(0.2)
         return consumer
 
-    def send(self, count: int = 1, *, queue_id: int | None = None, key: str | None = None, tags: str = "",
-             ) -> list[SendResult]:  # fmt: skip
+    def send(
+        self,
+        count: int = 1,
+        *,
+        queue_id: int | None = None,
+        key: str | None = None,
+        tags: str = "",
+    ) -> list[SendResult]:
         """Send to T; keys are k0, k1, … unless given."""
         if self._sender is None:
             self._sender = Producer(ProducerConfig(group="P"), self.instance("sender"))

@@ -59,4 +59,3 @@ def play(slug: str) -> Played:
                 if not incident.is_after(entry):
                     evidence.add(entry)
             return Played(rows, evidence, noted(directory, incident), [str(why) for _seq, why in rerun.refused])
-

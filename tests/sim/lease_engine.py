@@ -154,7 +154,7 @@ class Process:
         copied: Inode = []
         is_fast = self._world.is_calm or self._chance.random() < 0.5
         while len(copied) < len(found[1]):
-            copied += found[1][len(copied):][:MESSAGES_AT_ONCE]
+            copied += found[1][len(copied) :][:MESSAGES_AT_ONCE]
             yield self._short() if is_fast else self._chance.between(0.1, 1.0)
         copies.numbered[fence if self._rules.numbers_copies else 0] = copied
         if not self._rules.checks_before_discarding:

@@ -67,7 +67,7 @@ class LeaseWorld:
         self._processes: list[Process] = []
         self._table = LeasesInMemory(self._database_s, lease_s=rules.table_lease_s)
         self._set_back = [(span(self._chance, 1.0).begin_s, SET_BACK_S / 2) for _ in range(self._chance.below(3))]
-        self.slugs = [f"calm-owl-{letter}" for letter in "abcd"[:2 + self._chance.below(3)]]
+        self.slugs = [f"calm-owl-{letter}" for letter in "abcd"[: 2 + self._chance.below(3)]]
         self.copies = {slug: Copies() for slug in self.slugs}
         for number in range(2 + self._chance.below(4)):
             name = f"engine-{number}"

@@ -53,8 +53,14 @@ def lock_trusted_for_ever() -> Iterator[None]:
 def lock_given_to_anyone() -> Iterator[None]:
     """The broker does not look whether a lock has expired: any client that asks gets it."""
 
-    def try_lock(self: RebalanceLockManager, locks: dict[MessageQueue, LockEntry], group: str, client_id: str,
-                 mq: MessageQueue, now_ms: int) -> bool:
+    def try_lock(
+        self: RebalanceLockManager,
+        locks: dict[MessageQueue, LockEntry],
+        group: str,
+        client_id: str,
+        mq: MessageQueue,
+        now_ms: int,
+    ) -> bool:
         locks.pop(mq, None)
         return honest(self, locks, group, client_id, mq, now_ms)
 

@@ -88,8 +88,17 @@ class LateWorkers:
 class Recorded:
     """`luck`: of the machine, not of the sandbox."""
 
-    def __init__(self, home: Path, template: str, *, seed: int | str | None, luck: int,
-                 config: HostConfig | None = None, look_s: float = 0.001, history: bool = False) -> None:
+    def __init__(
+        self,
+        home: Path,
+        template: str,
+        *,
+        seed: int | str | None,
+        luck: int,
+        config: HostConfig | None = None,
+        look_s: float = 0.001,
+        history: bool = False,
+    ) -> None:
         self.directory = home / "sandboxes" / SLUG
         self._home = home
         self._config = config or HostConfig()
@@ -106,10 +115,19 @@ class Recorded:
         self.host = Host(self._home, self._config, self.machine)
         self._on_loop(self.host.start)
 
-    def create(self, slug: str, template: str, *, seed: int | str | None = None, history: bool = True,
-               **given: Any) -> None:
-        self.machine.sim.run(self.host.create(slug, template, preset="sandbox", seed=seed, history=history,
-                                              **{"changes": None, "limits": None, **given}))
+    def create(
+        self, slug: str, template: str, *, seed: int | str | None = None, history: bool = True, **given: Any
+    ) -> None:
+        self.machine.sim.run(
+            self.host.create(
+                slug,
+                template,
+                preset="sandbox",
+                seed=seed,
+                history=history,
+                **{"changes": None, "limits": None, **given},
+            )
+        )
 
     def run(self, seconds: float) -> None:
         self.machine.sim.run_for(seconds)
@@ -156,17 +174,37 @@ class Recorded:
         """As pages do: some channels, some questions, the journal."""
         snapshot = self.host.snapshot(SLUG)
         group, topic, actor, broker = _places(self._chance, snapshot)
-        names = ["board/{}/" + f"{group}/{topic}", "locks/{}/" + group, "rebalance/{}/" + group, "store/{}/" + broker,
-                 f"store/{{}}/{broker}/disk", "index/{}/" + broker, "client/{}/" + actor, "groups/{}", "topics/{}",
-                 "topology/{}", "wire/{}", f"wire/{{}}/{quote(f'{actor}~{broker}', safe='')}", "connect/{}", "facts/{}",
-                 "messages/{}?topic=" + topic]
+        names = [
+            "board/{}/" + f"{group}/{topic}",
+            "locks/{}/" + group,
+            "rebalance/{}/" + group,
+            "store/{}/" + broker,
+            f"store/{{}}/{broker}/disk",
+            "index/{}/" + broker,
+            "client/{}/" + actor,
+            "groups/{}",
+            "topics/{}",
+            "topology/{}",
+            "wire/{}",
+            f"wire/{{}}/{quote(f'{actor}~{broker}', safe='')}",
+            "connect/{}",
+            "facts/{}",
+            "messages/{}?topic=" + topic,
+        ]
         channels = [name.format(SLUG) for name in self._chance.sample(names, 4)]
         self.machine.sim.run(self.host.read(channels))
         questions: list[Question] = [
-            PlanReset(group=group, topic=topic, target="latest"), PlanRebalance(group=group, topic=topic, add=1),
-            PlanCrash(actor=actor), FindMessages(topic=topic, from_ms=0), Route(topic=topic, everywhere=True),
-            OffsetFile(owner=broker), Transactions(), RecentLag(group=group, topic=topic),
-            StartOffset(group=group, topic=topic, broker=broker, queue_id=0), Frames(link=f"{actor}~{broker}")]
+            PlanReset(group=group, topic=topic, target="latest"),
+            PlanRebalance(group=group, topic=topic, add=1),
+            PlanCrash(actor=actor),
+            FindMessages(topic=topic, from_ms=0),
+            Route(topic=topic, everywhere=True),
+            OffsetFile(owner=broker),
+            Transactions(),
+            RecentLag(group=group, topic=topic),
+            StartOffset(group=group, topic=topic, broker=broker, queue_id=0),
+            Frames(link=f"{actor}~{broker}"),
+        ]
         for question in self._chance.sample(questions, 3):
             with suppress(ActionRefused):
                 self.machine.sim.run(self.host.ask(SLUG, question))
@@ -220,21 +258,45 @@ def drawn_action(chance: random.Random, snapshot: Any) -> Drawn:
     link = {"a": actor, "b": broker[0]}
     choices: list[Drawn] = [
         *((name, {"actor": actor}) for name in ("CrashActor", "RestartActor", "StopActor", "HangActor", "ResumeActor")),
-        *((name, node) for name in ("KillBroker", "StopBroker", "StartBroker", "StartBroker", "HangBroker",
-                                    "ResumeBroker", "PowerCut")),
-        ("StopNameServer", {"name_server": "ns-1"}), ("StartNameServer", {"name_server": "ns-1"}),
-        ("StartConsumer", {"group": group}), ("CutLink", link), ("HealLink", link),
-        ("DelayLink", {**link, "delay_ms": 200}), ("SkewClock", {**node, "skew_ms": chance.choice((-90_000, 60_000))}),
-        ("FillDisk", {"broker": broker[0]}), ("FreeDisk", {"broker": broker[0]}),
-        ("SetRate", {"rate": chance.choice(RATES)}), ("SetRate", {"rate": 1}),
-        ("Step", {"until": "ms", "ms": chance.randrange(1, 3_000)}), ("Step", {"until": "fact", "ms": 5_000}),
+        *(
+            (name, node)
+            for name in (
+                "KillBroker",
+                "StopBroker",
+                "StartBroker",
+                "StartBroker",
+                "HangBroker",
+                "ResumeBroker",
+                "PowerCut",
+            )
+        ),
+        ("StopNameServer", {"name_server": "ns-1"}),
+        ("StartNameServer", {"name_server": "ns-1"}),
+        ("StartConsumer", {"group": group}),
+        ("CutLink", link),
+        ("HealLink", link),
+        ("DelayLink", {**link, "delay_ms": 200}),
+        ("SkewClock", {**node, "skew_ms": chance.choice((-90_000, 60_000))}),
+        ("FillDisk", {"broker": broker[0]}),
+        ("FreeDisk", {"broker": broker[0]}),
+        ("SetRate", {"rate": chance.choice(RATES)}),
+        ("SetRate", {"rate": 1}),
+        ("Step", {"until": "ms", "ms": chance.randrange(1, 3_000)}),
+        ("Step", {"until": "fact", "ms": 5_000}),
         ("SendMessages", {"topic": topic, "count": chance.randrange(1, 40)}),
         ("SendMessages", {"topic": topic, "rows": [{"body": f"row {n}", "key": f"k{n}"} for n in range(15)]}),
         ("CreateTopic", {"topic": f"made-{chance.randrange(3)}", "write_queues": 2, "read_queues": 2}),
         ("CreateTopic", {"topic": "large", "write_queues": 64, "read_queues": 64}),
-        ("ResetOffsets", {"group": group, "topic": topic, "confirm": group,
-                          "target": chance.choice(("earliest", "latest")),
-                          "method": chance.choice(("online", "offline"))}),
+        (
+            "ResetOffsets",
+            {
+                "group": group,
+                "topic": topic,
+                "confirm": group,
+                "target": chance.choice(("earliest", "latest")),
+                "method": chance.choice(("online", "offline")),
+            },
+        ),
         ("SetStrategy", {"group": group, "strategy": chance.choice(("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"))}),
         ("ChangeActor", {"actor": actor, "work_ms": [chance.randrange(1, 500)]}),
     ]
@@ -249,8 +311,9 @@ def _places(chance: random.Random, snapshot: Any) -> tuple[str, str, str, str]:
     return group, topic, actor, chance.choice([node["broker"] for node in snapshot["brokers"]])
 
 
-def played(home: Path, template: str, seed: int, *, luck: int = 0, looks: bool = True, actions: int = 12,
-           seconds: float = 4.0) -> Path:
+def played(
+    home: Path, template: str, seed: int, *, luck: int = 0, looks: bool = True, actions: int = 12, seconds: float = 4.0
+) -> Path:
     """Directory of a sandbox with which anything was done."""
     script = random.Random(seed)
     stage = Recorded(home, template, seed=seed, luck=luck or seed)

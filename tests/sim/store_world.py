@@ -21,8 +21,16 @@ from sandbox.store.results import PutMessageStatus
 
 HOST = msg_id.host_bytes("127.0.0.1", 10911)
 START_MS = 1_795_150_704_156
-SMALL = MessageStoreConfig(commit_log_file_bytes=2048, consume_queue_file_entries=6, index_slots=7, index_entries=20,
-                           max_message_bytes=1024, memory_bytes=1 << 20, flush=SYNC_FLUSH, index_safe=True)
+SMALL = MessageStoreConfig(
+    commit_log_file_bytes=2048,
+    consume_queue_file_entries=6,
+    index_slots=7,
+    index_entries=20,
+    max_message_bytes=1024,
+    memory_bytes=1 << 20,
+    flush=SYNC_FLUSH,
+    index_safe=True,
+)
 WATCHED = ("/sandbox/store/", "/sandbox/message/record.py", "/sandbox/sim/disk.py")
 
 
@@ -53,8 +61,14 @@ def inbound(topic: str, queue_id: int, number: int, *, body_bytes: int = 40) -> 
 class StoreWorld:
     """One disk, and one process after the other that opens the store on it."""
 
-    def __init__(self, disk: SimDisk | None = None, config: MessageStoreConfig = SMALL, *, seed: int = 1,
-                 start_ms: int = START_MS) -> None:
+    def __init__(
+        self,
+        disk: SimDisk | None = None,
+        config: MessageStoreConfig = SMALL,
+        *,
+        seed: int = 1,
+        start_ms: int = START_MS,
+    ) -> None:
         self.loop = SimLoop()
         self.clock = ScaledClock(self.loop, start_ms=start_ms)
         self.journal = Journal(self.clock)
@@ -64,8 +78,16 @@ class StoreWorld:
         self.acknowledged: list[Sent] = []
 
     def store(self) -> MessageStore:
-        return MessageStore(self.config, disk=self.disk, clock=self.clock, journal=self.journal, broker="broker-a",
-                            broker_id=0, store_host=HOST, flusher=InlineFlusher())
+        return MessageStore(
+            self.config,
+            disk=self.disk,
+            clock=self.clock,
+            journal=self.journal,
+            broker="broker-a",
+            broker_id=0,
+            store_host=HOST,
+            flusher=InlineFlusher(),
+        )
 
     def opened(self) -> MessageStore:
         store = self.store()

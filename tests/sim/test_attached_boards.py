@@ -60,14 +60,18 @@ def test_topics_have_the_ends_of_their_queues(calm: Office) -> None:
     [orders] = [topic for topic in office.snapshot()["topics"] if topic["topic"] == "orders"]
     stores = {name: broker.store for name, broker in masters(world).items()}
     assert {(row["broker"], row["queue_id"]): row["max"] for row in orders["queues"]} == {
-        (name, number): str(store.max_offset("orders", number))
-        for name, store in stores.items() for number in range(4)}
+        (name, number): str(store.max_offset("orders", number)) for name, store in stores.items() for number in range(4)
+    }
 
 
 def test_a_queues_rate_is_unknown_until_it_was_seen_twice(office: Office, world: World) -> None:
     def rates() -> list[float | None]:
-        return [queue["rate_per_s"] for topic in office.snapshot()["topics"] if topic["topic"] == "orders"
-                for queue in topic["queues"]]
+        return [
+            queue["rate_per_s"]
+            for topic in office.snapshot()["topics"]
+            if topic["topic"] == "orders"
+            for queue in topic["queues"]
+        ]
 
     assert set(rates()) == {None}
     world.run(25)
@@ -77,8 +81,11 @@ def test_a_queues_rate_is_unknown_until_it_was_seen_twice(office: Office, world:
 def test_committed_offsets_are_the_brokers_own(calm: Office) -> None:
     office, world = calm, calm.world
     queues = {(row["broker"], row["queue_id"]): row["committed"] for row in office.group("order-svc")["queues"]}
-    kept = {(name, number): broker.consumer_offsets.get("order-svc", "orders", number)
-            for name, broker in masters(world).items() for number in range(4)}
+    kept = {
+        (name, number): broker.consumer_offsets.get("order-svc", "orders", number)
+        for name, broker in masters(world).items()
+        for number in range(4)
+    }
     assert queues == {place: str(offset) for place, offset in kept.items()}
     assert len(queues) == 8
 
@@ -90,18 +97,25 @@ def test_a_group_that_never_committed_has_no_offset_there(office: Office, world:
     world.run(25)  # two slow rounds find the topic, the group, and its members
     rows = office.read("board/newcomer/fresh")["queues"]
     assert {row["max"] for row in rows.values()} == {"0"}
-    known = {mq.row: broker.consumer_offsets.get("newcomer", "fresh", mq.queue_id)
-             for name, broker in masters(world).items()
-             for mq in (MessageQueue("fresh", name, 0), MessageQueue("fresh", name, 1))}
+    known = {
+        mq.row: broker.consumer_offsets.get("newcomer", "fresh", mq.queue_id)
+        for name, broker in masters(world).items()
+        for mq in (MessageQueue("fresh", name, 0), MessageQueue("fresh", name, 1))
+    }
     assert {key: row["committed"] for key, row in rows.items()} == {
-        key: None if offset is None else str(offset) for key, offset in known.items()}
+        key: None if offset is None else str(offset) for key, offset in known.items()
+    }
 
 
 def test_members_say_which_queues_they_hold(calm: Office) -> None:
     office, world = calm, calm.world
     board = office.read("board/order-svc/orders")
-    holders = {mq.row: actor.client_id for actor in world.cluster.actors.consumers("order-svc")
-               for mq in actor.consumer.process_queues if mq.topic == "orders"}
+    holders = {
+        mq.row: actor.client_id
+        for actor in world.cluster.actors.consumers("order-svc")
+        for mq in actor.consumer.process_queues
+        if mq.topic == "orders"
+    }
     assert {key: row["owner"] for key, row in board["queues"].items()} == holders
     assert {key: row["assigned"] for key, row in board["queues"].items()} == holders
     members = board["members"]
@@ -201,7 +215,10 @@ def test_a_slave_is_there_and_its_master_reports_the_rest(tmp_path: Path) -> Non
         office.attach()
         rows = {(row["broker"], row["broker_id"]): row for row in office.snapshot()["brokers"]}
         assert {place: row["role"] for place, row in rows.items()} == {
-            ("broker-a", 0): "master", ("broker-a", 1): "slave", ("broker-b", 0): "master"}
+            ("broker-a", 0): "master",
+            ("broker-a", 1): "slave",
+            ("broker-b", 0): "master",
+        }
         assert rows["broker-a", 1]["state"] == "running"
         assert office.read("topology")["links"]["broker-a.1~broker-a"]["kind"] == "replica"
 
@@ -222,8 +239,15 @@ def test_the_computed_assignment_is_held_against_what_members_hold(office: Offic
 
 
 def test_the_pages_of_sandboxes_only_are_unknown(calm: Office) -> None:
-    for kind, rest in (("store", ["broker-a"]), ("index", ["broker-a"]), ("wire", []), ("connect", []),
-                       ("client", ["x"]), ("board", ["nobody", "orders"]), ("board", ["order-svc", "nothing"])):
+    for kind, rest in (
+        ("store", ["broker-a"]),
+        ("index", ["broker-a"]),
+        ("wire", []),
+        ("connect", []),
+        ("client", ["x"]),
+        ("board", ["nobody", "orders"]),
+        ("board", ["order-svc", "nothing"]),
+    ):
         assert calm.clusters.read(SLUG, kind, rest) == Refusal("unknown")
 
 
@@ -324,8 +348,11 @@ def test_a_concurrent_group_has_no_locks_whatever_its_members_say(office: Office
     assert {row["lock"] for row in board["queues"].values()} == {None}
     assert {row["lock"] for row in office.read("locks/order-svc")["queues"].values()} == {None}
     assert {row["lock"] for row in office.read("rebalance/order-svc")["queues"].values()} == {None}
-    assert "locked_by" not in {note["code"] for row in office.ask("plan-reset", group="order-svc", topic="orders",
-                                                                  target="latest")["rows"] for note in row["notes"]}
+    assert "locked_by" not in {
+        note["code"]
+        for row in office.ask("plan-reset", group="order-svc", topic="orders", target="latest")["rows"]
+        for note in row["notes"]
+    }
 
 
 def test_a_limit_of_one_queue_stands_beside_the_fullest_one(office: Office, world: World) -> None:
@@ -335,8 +362,11 @@ def test_a_limit_of_one_queue_stands_beside_the_fullest_one(office: Office, worl
     board = office.read("board/order-svc/orders")
     client = world.cluster.actors.get("A")
     row = board["members"][client.client_id]
-    counts = [int(queue["cached"]["count"]) for queue in board["queues"].values()
-              if queue["owner"] == client.client_id and queue["cached"]]
+    counts = [
+        int(queue["cached"]["count"])
+        for queue in board["queues"].values()
+        if queue["owner"] == client.client_id and queue["cached"]
+    ]
     assert (row["fullest"], row["buffered"]) == (max(counts), sum(counts))
     assert row["fullest"] < row["buffered"]
     for snapshot in world.snapshot(), office.snapshot():

@@ -17,8 +17,11 @@ def test_no_queue_ends_before_what_was_committed_of_it(world: World) -> None:
     for _ in range(80):
         world.run(0.25)
         snapshot = office.snapshot()
-        ends = {(topic["topic"], row["broker"], row["queue_id"]): row["max"]
-                for topic in snapshot["topics"] for row in topic["queues"]}
+        ends = {
+            (topic["topic"], row["broker"], row["queue_id"]): row["max"]
+            for topic in snapshot["topics"]
+            for row in topic["queues"]
+        }
         for group in snapshot["groups"]:
             for row in group["queues"]:
                 end = ends[row["topic"], row["broker"], row["queue_id"]]

@@ -65,10 +65,12 @@ def test_lag_is_that_of_the_queues_whose_master_answers(office: Office) -> None:
     board = office.read(BOARD)
     header, rows = board["header"], board["queues"]
     assert (header["queues_known"], header["queues_all"]) == (4, 8)
-    assert header["lag"] == str(sum(int(row["max"]) - int(row["committed"]) for key, row in rows.items()
-                                    if key.startswith("broker-a")))
-    assert header["lag_last_known"] == str(sum(int(row["max"]) - int(row["committed"]) for key, row in rows.items()
-                                               if key.startswith("broker-b")))
+    assert header["lag"] == str(
+        sum(int(row["max"]) - int(row["committed"]) for key, row in rows.items() if key.startswith("broker-a"))
+    )
+    assert header["lag_last_known"] == str(
+        sum(int(row["max"]) - int(row["committed"]) for key, row in rows.items() if key.startswith("broker-b"))
+    )
     answered_ms = brokers(office)["broker-b"]["answered_ms"]
     for key, row in rows.items():
         gone = key.startswith("broker-b")
@@ -135,7 +137,8 @@ def test_what_falls_silent_and_answers_again_is_in_the_journal_once(office: Offi
     office.world.run(130)
     assert all(row["quiet_ms"] < 15_000 for row in silent.values())
     assert {row["node"]: row["at_ms"] - row["silent_ms"] for row in office.entries("NodeAnswered")} == {
-        name: row["at_ms"] - row["quiet_ms"] for name, row in silent.items()}
+        name: row["at_ms"] - row["quiet_ms"] for name, row in silent.items()
+    }
     assert len(office.entries("NodeAnswered")) == 2
     assert brokers(office)["broker-b"]["state"] == "running"
     assert office.read(BOARD)["header"]["queues_known"] == 8
@@ -147,8 +150,9 @@ def test_members_that_come_and_go_are_in_the_journal_and_the_first_ones_are_no_n
     office.world.run(45)
     [joined] = office.entries("MemberJoined")
     assert joined["group"] == "order-svc"
-    victim = next(actor for actor in office.world.cluster.actors.consumers("order-svc")
-                  if actor.client_id == joined["client_id"])
+    victim = next(
+        actor for actor in office.world.cluster.actors.consumers("order-svc") if actor.client_id == joined["client_id"]
+    )
     office.world.act("CrashActor", actor=victim.label)
     office.world.run(150)
     [left] = office.entries("MemberLeft")

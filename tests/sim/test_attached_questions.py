@@ -137,6 +137,8 @@ def test_who_would_get_what_with_more_members(office: Office) -> None:
 
 def test_the_offset_file_as_the_broker_would_give_it_to_a_slave(office: Office) -> None:
     ours, theirs = (ask("offset-file", owner="broker-a") for ask in (office.ask, office.world.ask))
-    own = {name: {str(number): offset for number, offset in row.items()}
-           for name, row in theirs["content"]["offsetTable"].items()}
+    own = {
+        name: {str(number): offset for number, offset in row.items()}
+        for name, row in theirs["content"]["offsetTable"].items()
+    }
     assert ours["content"]["offsetTable"] == own

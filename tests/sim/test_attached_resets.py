@@ -17,13 +17,26 @@ from sandbox.simulation.world import World
 from tests.sim.attached_stage import IP, Office
 
 GROUP, TOPIC = "order-svc", "orders"
-READS = {RequestCode.GET_ALL_TOPIC_CONFIG, RequestCode.GET_BROKER_RUNTIME_INFO, RequestCode.GET_BROKER_CLUSTER_INFO,
-         RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, RequestCode.GET_TOPIC_STATS_INFO,
-         RequestCode.GET_CONSUMER_CONNECTION_LIST, RequestCode.GET_CONSUME_STATS, RequestCode.GET_ALL_CONSUMER_OFFSET,
-         RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, RequestCode.GET_CONSUMER_RUNNING_INFO,
-         RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, RequestCode.GET_ALL_PRODUCER_INFO, RequestCode.GET_BROKER_CONFIG,
-         RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.QUERY_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID,
-         RequestCode.PULL_MESSAGE, RequestCode.QUERY_CONSUME_QUEUE}
+READS = {
+    RequestCode.GET_ALL_TOPIC_CONFIG,
+    RequestCode.GET_BROKER_RUNTIME_INFO,
+    RequestCode.GET_BROKER_CLUSTER_INFO,
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+    RequestCode.GET_TOPIC_STATS_INFO,
+    RequestCode.GET_CONSUMER_CONNECTION_LIST,
+    RequestCode.GET_CONSUME_STATS,
+    RequestCode.GET_ALL_CONSUMER_OFFSET,
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
+    RequestCode.GET_CONSUMER_RUNNING_INFO,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+    RequestCode.GET_ALL_PRODUCER_INFO,
+    RequestCode.GET_BROKER_CONFIG,
+    RequestCode.GET_ROUTEINFO_BY_TOPIC,
+    RequestCode.QUERY_MESSAGE,
+    RequestCode.VIEW_MESSAGE_BY_ID,
+    RequestCode.PULL_MESSAGE,
+    RequestCode.QUERY_CONSUME_QUEUE,
+}
 
 
 @pytest.fixture
@@ -48,8 +61,11 @@ def offline(office: Office) -> Office:
 
 def committed(office: Office) -> dict[str, int]:
     """What the brokers' own tables say."""
-    found = {f"{node.name}:{number}": node.running.consumer_offsets.get(GROUP, TOPIC, number)
-             for node in office.world.cluster.nodes.masters() for number in range(4)}
+    found = {
+        f"{node.name}:{number}": node.running.consumer_offsets.get(GROUP, TOPIC, number)
+        for node in office.world.cluster.nodes.masters()
+        for number in range(4)
+    }
     return {queue: offset for queue, offset in found.items() if offset is not None}
 
 
@@ -91,8 +107,12 @@ def test_online_the_members_go_where_the_preview_says(office: Office, target: st
 
 
 def test_everything_else_is_refused(office: Office) -> None:
-    for action, fields in (("CreateTopic", {"topic": "x"}), ("SendMessages", {"topic": TOPIC, "count": 1}),
-                           ("KillBroker", {"broker": "broker-a"}), ("DeleteTopic", {"topic": TOPIC})):
+    for action, fields in (
+        ("CreateTopic", {"topic": "x"}),
+        ("SendMessages", {"topic": TOPIC, "count": 1}),
+        ("KillBroker", {"broker": "broker-a"}),
+        ("DeleteTopic", {"topic": TOPIC}),
+    ):
         with pytest.raises(ActionRefused) as refused:
             office.act(action, **fields)
         assert refused.value.status == 403
@@ -119,7 +139,8 @@ def test_members_are_notified_and_verified_a_minute_later(office: Office) -> Non
     office.world.run(65)
     steps = [(row["client_id"], row["step"]) for row in office.entries("ResetStepDone")]
     assert sorted(client for client, step in steps if step == "verified") == sorted(
-        actor.client_id for actor in office.world.cluster.actors.consumers(GROUP))
+        actor.client_id for actor in office.world.cluster.actors.consumers(GROUP)
+    )
 
 
 def test_an_undo_waits_until_members_are_stopped(office: Office) -> None:

@@ -37,8 +37,10 @@ def address(office: Office, node: str) -> str:
 
 def states(office: Office) -> dict[str, str]:
     snapshot = office.snapshot()
-    rows = {row["broker"] if not row["broker_id"] else f"{row['broker']}.{row['broker_id']}": row["state"]
-            for row in snapshot["brokers"]}
+    rows = {
+        row["broker"] if not row["broker_id"] else f"{row['broker']}.{row['broker_id']}": row["state"]
+        for row in snapshot["brokers"]
+    }
     return rows | {row["name"]: row["state"] for row in snapshot["name_servers"]}
 
 
@@ -178,8 +180,9 @@ def test_a_detached_cluster_is_gone_and_its_connections_with_it(office: Office) 
     assert office.clusters.read(SLUG, "topology", []) == Refusal("unknown")
 
 
-@pytest.mark.parametrize("addresses", [(), ("nohost",), ("10.0.0.1:0",), ("10.0.0.1:99999",),
-                                       tuple(f"10.0.0.{n}:9876" for n in range(9))])
+@pytest.mark.parametrize(
+    "addresses", [(), ("nohost",), ("10.0.0.1:0",), ("10.0.0.1:99999",), tuple(f"10.0.0.{n}:9876" for n in range(9))]
+)
 def test_settings_no_one_can_use_are_refused(office: Office, addresses: tuple[str, ...]) -> None:
     with pytest.raises(ActionRefused) as refused:
         office.world.environment.sim.run(office.clusters.attach(SLUG, AttachedSettings(addresses)))

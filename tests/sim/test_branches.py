@@ -109,7 +109,8 @@ def test_a_branch_of_a_branch_is_executed_from_the_first_event_too(stage: Record
 
 @pytest.mark.parametrize("instead", [None, {"action": "CrashActor", "actor": "B"}])
 def test_one_action_left_out_or_changed_is_the_same_run_up_to_it(
-        stage: Recorded, instead: dict[str, Any] | None) -> None:
+    stage: Recorded, instead: dict[str, Any] | None
+) -> None:
     stage.run(4)
     stage.act("CrashActor", actor="A")
     stage.run(4)
@@ -132,9 +133,12 @@ def test_what_cannot_be_branched_is_refused_with_a_sentence(stage: Recorded) -> 
     stage.run(3)
     last = stage.rows()[-1]["seq"]
     template = seq_of(stage, "CreateTopic")
-    for at, changes, sentence in ((last + 10_000, {}, "There is no event"), (last, {last + 1: None}, "is no action"),
-                                  (last, {template: None}, "is no action"),
-                                  (last, dict.fromkeys(range(51)), "changes at most 50")):
+    for at, changes, sentence in (
+        (last + 10_000, {}, "There is no event"),
+        (last, {last + 1: None}, "is no action"),
+        (last, {template: None}, "is no action"),
+        (last, dict.fromkeys(range(51)), "changes at most 50"),
+    ):
         with pytest.raises(ActionRefused, match=sentence):
             branch(stage, at, changes=changes)
     stage.kill()

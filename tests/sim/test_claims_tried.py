@@ -21,10 +21,22 @@ SEEDS = 6
 ALL_SEEDS = 60
 
 
-def consumed(offset: int, client_id: str, at_ms: int, *, began_ms: int = 0, key: str = "k",
-             outcome: str = "SUCCESS") -> dict[str, Any]:
-    return {"type": "MessagesConsumed", "group": "g", "topic": "t", "broker": "b", "queue_id": 0, "offsets": [offset],
-            "sharding": [key], "client_id": client_id, "at_ms": at_ms, "started_ms": began_ms, "outcome": outcome}
+def consumed(
+    offset: int, client_id: str, at_ms: int, *, began_ms: int = 0, key: str = "k", outcome: str = "SUCCESS"
+) -> dict[str, Any]:
+    return {
+        "type": "MessagesConsumed",
+        "group": "g",
+        "topic": "t",
+        "broker": "b",
+        "queue_id": 0,
+        "offsets": [offset],
+        "sharding": [key],
+        "client_id": client_id,
+        "at_ms": at_ms,
+        "started_ms": began_ms,
+        "outcome": outcome,
+    }
 
 
 def said(found: Found) -> list[str]:
@@ -36,8 +48,13 @@ ENDED = {"type": "MemberStateChanged", "client_id": "A", "state": "crashed"}
 
 
 def test_what_a_crashed_member_had_finished_comes_again() -> None:
-    rows = [consumed(1, "A", 10), consumed(2, "A", 20, outcome="INTERRUPTED"), ENDED, consumed(1, "B", 30),
-            consumed(2, "B", 40)]
+    rows = [
+        consumed(1, "A", 10),
+        consumed(2, "A", 20, outcome="INTERRUPTED"),
+        ENDED,
+        consumed(1, "B", 30),
+        consumed(2, "B", 40),
+    ]
     found = came_again("crashed")(rows, LAST)
     assert (found.looked_at, said(found)) == (1, ["t/b/0 @1: A had finished it, B got it again"])
     assert came_again("stopped")(rows, LAST).cases == []
@@ -87,9 +104,12 @@ def test_a_counterexample_is_opened_as_a_sandbox_with_the_same_journal(tmp_path:
     every = (try_seed("no-duplicates-after-a-crash", seed, basis) for seed in range(9))
     tried = next(one for one in every if one.cases)
     played = play(tried.recipe).rows
-    order = RecipeOrder(parent=SLUG, seed=tried.recipe.seed, until_ms=tried.recipe.until_ms,
-                        done=tuple(Done(act.at_ms, parse_action({"action": act.action, **act.fields}))
-                                   for act in tried.recipe.acts))
+    order = RecipeOrder(
+        parent=SLUG,
+        seed=tried.recipe.seed,
+        until_ms=tried.recipe.until_ms,
+        done=tuple(Done(act.at_ms, parse_action({"action": act.action, **act.fields})) for act in tried.recipe.acts),
+    )
     stage.machine.sim.run(stage.host.branches.begin("opened", order))
     while (change := stage.host._registry.get("opened").change) is not None:
         stage.machine.sim.run(_over(change))

@@ -34,8 +34,10 @@ def test_members_that_saw_different_strategies_leave_a_queue_to_no_one_or_to_two
 def test_two_groups_in_one_process_share_its_connections_and_die_together(world: World) -> None:
     works = [Work(world), Work(world)]
     instance = world.instance("both")
-    members = [PushConsumer(PushConsumerConfig(group=group), instance, work)
-               for group, work in zip(("G1", "G2"), works, strict=True)]  # fmt: skip
+    members = [
+        PushConsumer(PushConsumerConfig(group=group), instance, work)
+        for group, work in zip(("G1", "G2"), works, strict=True)
+    ]
     for member in members:
         member.subscribe("T")
         world.run(member.start())

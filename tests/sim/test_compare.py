@@ -26,8 +26,11 @@ def crashed(tmp_path: Path) -> Path:
 
 
 def seq_of(directory: Path, action: str) -> int:
-    return next(row["seq"] for row in rows_since(directory / "journal", 0)
-                if row["type"] == "ActionTaken" and row["action"] == action)
+    return next(
+        row["seq"]
+        for row in rows_since(directory / "journal", 0)
+        if row["type"] == "ActionTaken" and row["action"] == action
+    )
 
 
 def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> None:
@@ -51,7 +54,7 @@ def test_without_the_action_nothing_of_it_happens(crashed: Path) -> None:
     found = compare(crashed, seq, None)
     assert found.after.figures.delivered_again == 0
     assert all(row["state"] != "crashed" for row in found.after.played.rows if row["type"] == "MemberStateChanged")
-    assert found.before.played.rows[: 100] == found.after.played.rows[: 100]
+    assert found.before.played.rows[:100] == found.after.played.rows[:100]
 
 
 def test_the_same_action_again_is_the_same_run(crashed: Path) -> None:
@@ -86,10 +89,18 @@ def test_what_is_no_action_is_refused(crashed: Path) -> None:
 
 def test_a_wait_for_a_lock_lasts_from_the_first_refusal_to_the_grant() -> None:
     queue = {"group": "g", "topic": "t", "broker": "b", "queue_id": 0, "holder": "B"}
-    rows = [{"seq": n, "at_ms": at_ms, "type": kind, "client_id": "A", "how": how, **queue}
-            for n, (at_ms, kind, how) in enumerate([(10, "LockDenied", ""), (20, "QueueLocked", "renewed"),
-                                                    (30, "LockDenied", ""), (50, "QueueLocked", "expired"),
-                                                    (90, "LockDenied", "")])]
+    rows = [
+        {"seq": n, "at_ms": at_ms, "type": kind, "client_id": "A", "how": how, **queue}
+        for n, (at_ms, kind, how) in enumerate(
+            [
+                (10, "LockDenied", ""),
+                (20, "QueueLocked", "renewed"),
+                (30, "LockDenied", ""),
+                (50, "QueueLocked", "expired"),
+                (90, "LockDenied", ""),
+            ]
+        )
+    ]
     found = longest_lock_wait(rows[:4], 100)
     assert found is not None
     assert (found.ms, found.queue, found.open) == (40, "t/b/0", False)

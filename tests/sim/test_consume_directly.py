@@ -41,13 +41,16 @@ def test_the_member_consumes_it_once_more_and_commits_nothing(world: World) -> N
     assert world.broker.consumer_offsets.get("G", "T", sent.queue.queue_id) == 1
 
 
-@pytest.mark.parametrize(("status", "orderly", "reported"), [
-    (ConsumeConcurrentlyStatus.RECONSUME_LATER, False, "CR_LATER"),
-    (None, False, "CR_RETURN_NULL"),
-    (ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT, True, "CR_LATER"),
-    (ConsumeOrderlyStatus.COMMIT, True, "CR_COMMIT"),
-    (ConsumeOrderlyStatus.ROLLBACK, True, "CR_ROLLBACK"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "orderly", "reported"),
+    [
+        (ConsumeConcurrentlyStatus.RECONSUME_LATER, False, "CR_LATER"),
+        (None, False, "CR_RETURN_NULL"),
+        (ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT, True, "CR_LATER"),
+        (ConsumeOrderlyStatus.COMMIT, True, "CR_COMMIT"),
+        (ConsumeOrderlyStatus.ROLLBACK, True, "CR_ROLLBACK"),
+    ],
+)
 def test_what_the_listener_says_is_reported(world: World, status: Any, orderly: bool, reported: str) -> None:
     work = Work(world, orderly=orderly)
     member = world.consumer("c1", work, listener="orderly" if orderly else "concurrent")

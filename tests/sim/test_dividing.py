@@ -41,7 +41,9 @@ def test_lists_by_hand_give_each_member_its_own_and_a_newcomer_nothing(tmp_path:
         world.run(45)
         assert owners(world) == {"A": ["broker-a:0", "broker-a:3"], "B": ["broker-a:1"]}
         assert {world.cluster.label_of(member): queues for member, queues in forecast["after"].items()} == {
-            "A": ["broker-a:3", "broker-a:0"], "B": ["broker-a:1"]}
+            "A": ["broker-a:3", "broker-a:0"],
+            "B": ["broker-a:1"],
+        }
         assert world.read(f"board/{GROUP}/orders").data["header"]["strategy"] == "CONFIG"
         world.sleep()
         world.wake()
@@ -55,7 +57,8 @@ def test_a_group_of_one_room_leaves_the_other_rooms_queues(tmp_path: Path) -> No
         world.act("SetStrategy", group=GROUP, strategy="MACHINE_ROOM", rooms=["east@broker-a", "west@broker-b", "east"])
         world.run(45)
         assert sorted(queue for queues in owners(world).values() for queue in queues) == [
-            f"broker-a:{n}" for n in range(4)]
+            f"broker-a:{n}" for n in range(4)
+        ]
 
 
 @pytest.mark.seed("3.39", "D34")
@@ -68,8 +71,11 @@ def test_members_take_the_queues_of_their_own_room_first(tmp_path: Path) -> None
             world.act("StartConsumer", actor=label, group=GROUP, subscriptions=ORDERS, work_ms=[10], room=room)
         world.act("SetStrategy", group=GROUP, strategy="MACHINE_ROOM_NEARBY", rooms=["east@broker-a", "west@broker-b"])
         world.run(60)
-        assert owners(world) == {"D": ["broker-a:0", "broker-a:1"], "E": ["broker-a:2", "broker-a:3"],
-                                 "F": [f"broker-b:{n}" for n in range(4)]}
+        assert owners(world) == {
+            "D": ["broker-a:0", "broker-a:1"],
+            "E": ["broker-a:2", "broker-a:3"],
+            "F": [f"broker-b:{n}" for n in range(4)],
+        }
         world.act("StopActor", actor="F")
         world.run(60)
         assert sorted(owners(world)) == ["D", "E"], "a room without members is everybody's"
@@ -116,8 +122,14 @@ def test_a_row_keeps_the_moment_it_was_born(world: World) -> None:
 
 
 def test_offsets_in_memory_are_forgotten_with_the_process(world: World) -> None:
-    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, offset_store="memory", work_ms=[1],
-              from_where="CONSUME_FROM_FIRST_OFFSET")
+    world.act(
+        "StartConsumer",
+        group=GROUP,
+        subscriptions=ORDERS,
+        offset_store="memory",
+        work_ms=[1],
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+    )
     world.run(5)
     world.act("SendMessages", topic="orders", count=20)
     world.run(20)

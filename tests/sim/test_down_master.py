@@ -37,8 +37,9 @@ def lag(row: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("group", ["order-svc", "invoice-fifo"])
 @pytest.mark.parametrize("action", ["KillBroker", "StopBroker", "PowerCut"])
-def test_the_board_keeps_the_queues_of_a_dead_master_with_its_last_word(cluster: World, action: str,
-                                                                        group: str) -> None:
+def test_the_board_keeps_the_queues_of_a_dead_master_with_its_last_word(
+    cluster: World, action: str, group: str
+) -> None:
     before, now_ms = board(cluster, group), cluster.cluster.clock.now_ms()
     cluster.act(action, broker="broker-b")
     after = board(cluster, group)
@@ -67,7 +68,8 @@ def test_a_concurrent_group_reads_a_dead_master_s_queues_from_the_slave(cluster:
     cluster.act("KillBroker", broker="broker-a")
     cluster.run(ROUTES_LEARNED_S)
     assert {key: row["down"]["reads"] for key, row in rows_of(board(cluster), "broker-a").items()} == dict.fromkeys(
-        before, "slave_idle")
+        before, "slave_idle"
+    )
     for actor in ("B", "C"):
         cluster.act("RestartActor", actor=actor)
     cluster.run(30)
@@ -89,7 +91,8 @@ def test_an_orderly_group_waits_for_the_master_whether_there_is_a_slave_or_not(c
     locks = cluster.read(LOCKS).data
     assert {key: row["lock"] for key, row in rows_of(locks, "broker-a").items()} == dict.fromkeys(rows)
     assert {key: row["down"] for key, row in rows_of(locks, "broker-a").items()} == {
-        key: row["down"] for key, row in rows.items()}
+        key: row["down"] for key, row in rows.items()
+    }
     assert locks["known"] == {"queues_known": 4, "queues_all": 8, "lag_last_known": str(sum(map(int, before.values())))}
 
 
@@ -125,7 +128,9 @@ def test_the_whole_sandbox_says_what_the_board_says(cluster: World) -> None:
     whole = cluster.snapshot()
     [topic] = [row for row in whole["topics"] if row["topic"] == "orders"]
     assert [(row["broker"], row["known_at_ms"] is None) for row in topic["queues"]] == [
-        *[("broker-a", True)] * 4, *[("broker-b", False)] * 4]
+        *[("broker-a", True)] * 4,
+        *[("broker-b", False)] * 4,
+    ]
     for group in ("order-svc", "invoice-fifo"):
         [row] = [row for row in whole["groups"] if row["group"] == group]
         data = board(cluster, group)

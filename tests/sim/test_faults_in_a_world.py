@@ -40,36 +40,43 @@ def sent(world: World) -> int:
 
 # Refusals.
 
-@pytest.mark.parametrize(("action", "fields", "status", "field"), [
-    ("CutLink", {"a": "A", "b": "B"}, 422, "b"),
-    ("CutLink", {"a": "A", "b": "A"}, 422, "b"),
-    ("CutLink", {"a": "broker-a", "b": "broker-b"}, 422, "b"),
-    ("CutLink", {"a": "ns-1", "b": "ns-1"}, 422, "b"),
-    ("CutLink", {"a": "nobody", "b": "ns-1"}, 422, "a"),
-    ("HealLink", {"a": "A", "b": "broker-a"}, 409, None),
-    ("DelayLink", {"a": "A", "b": "broker-a", "delay_ms": 0}, 422, "delay_ms"),
-    ("StopNameServer", {"name_server": "ns-9"}, 404, "name_server"),
-    ("StartNameServer", {"name_server": "ns-1"}, 409, None),
-    ("ResumeBroker", {"broker": "broker-a"}, 409, None),
-    ("PromoteSlave", {"broker": "broker-a", "broker_id": 0}, 409, "broker_id"),
-    ("PromoteSlave", {"broker": "broker-a", "broker_id": 1}, 404, "broker"),
-    ("PowerCut", {"broker": "broker-z"}, 404, "broker"),
-    ("SkewClock", {"broker": "broker-a", "skew_ms": 0}, 409, "skew_ms"),
-    ("ForceUnlock", {"group": GROUP, "topic": "orders", "broker": "broker-a", "queue_id": 0}, 409, "queue_id"),
-])
-def test_what_makes_no_sense_is_refused(world: World, action: str, fields: dict[str, Any], status: int,
-                                        field: str | None) -> None:
+
+@pytest.mark.parametrize(
+    ("action", "fields", "status", "field"),
+    [
+        ("CutLink", {"a": "A", "b": "B"}, 422, "b"),
+        ("CutLink", {"a": "A", "b": "A"}, 422, "b"),
+        ("CutLink", {"a": "broker-a", "b": "broker-b"}, 422, "b"),
+        ("CutLink", {"a": "ns-1", "b": "ns-1"}, 422, "b"),
+        ("CutLink", {"a": "nobody", "b": "ns-1"}, 422, "a"),
+        ("HealLink", {"a": "A", "b": "broker-a"}, 409, None),
+        ("DelayLink", {"a": "A", "b": "broker-a", "delay_ms": 0}, 422, "delay_ms"),
+        ("StopNameServer", {"name_server": "ns-9"}, 404, "name_server"),
+        ("StartNameServer", {"name_server": "ns-1"}, 409, None),
+        ("ResumeBroker", {"broker": "broker-a"}, 409, None),
+        ("PromoteSlave", {"broker": "broker-a", "broker_id": 0}, 409, "broker_id"),
+        ("PromoteSlave", {"broker": "broker-a", "broker_id": 1}, 404, "broker"),
+        ("PowerCut", {"broker": "broker-z"}, 404, "broker"),
+        ("SkewClock", {"broker": "broker-a", "skew_ms": 0}, 409, "skew_ms"),
+        ("ForceUnlock", {"group": GROUP, "topic": "orders", "broker": "broker-a", "queue_id": 0}, 409, "queue_id"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    world: World, action: str, fields: dict[str, Any], status: int, field: str | None
+) -> None:
     why = refusal(world, action, **fields)
     assert (why.status, why.field) == (status, field)
 
 
 # Name servers.
 
+
 def test_a_broker_cut_off_from_one_name_server_stays_with_the_other(cluster: World) -> None:
     cluster.act("CutLink", a="broker-b", b="ns-1")
     cluster.run(160)
-    known = {server["name"]: {row["broker"] for row in server["brokers"]}
-             for server in cluster.snapshot()["name_servers"]}
+    known = {
+        server["name"]: {row["broker"] for row in server["brokers"]} for server in cluster.snapshot()["name_servers"]
+    }
     assert known == {"ns-1": {"broker-a"}, "ns-2": {"broker-a", "broker-b"}}
     [gone] = [entry.event for entry in cluster.entries(RouteChanged) if entry.event.why == "expired"]
     assert (gone.name_server, gone.broker) == ("ns-1", "broker-b")
@@ -79,8 +86,9 @@ def test_a_name_server_that_stops_forgets_and_learns_again(cluster: World) -> No
     seq = cluster.act("StopNameServer", name_server="ns-1")
     assert caused_by(cluster, seq) == ["NameServerStopped"]
     cluster.run(1)
-    states = {server["name"]: (server["state"], len(server["brokers"]))
-              for server in cluster.snapshot()["name_servers"]}
+    states = {
+        server["name"]: (server["state"], len(server["brokers"])) for server in cluster.snapshot()["name_servers"]
+    }
     assert states == {"ns-1": ("stopped", 0), "ns-2": ("running", 3)}
     assert refusal(cluster, "StopNameServer", name_server="ns-1").status == 409
     before = sent(cluster)
@@ -94,6 +102,7 @@ def test_a_name_server_that_stops_forgets_and_learns_again(cluster: World) -> No
 
 
 # Brokers.
+
 
 def test_a_hung_broker_answers_no_one_and_goes_on_where_it_was(world: World) -> None:
     world.act("HangBroker", broker="broker-a")
@@ -172,6 +181,7 @@ def test_what_waits_for_its_flush_when_the_power_goes_had_no_ok(tmp_path: Path) 
 
 # Slaves.
 
+
 def test_a_slave_that_loses_its_power_loses_what_its_master_still_has(cluster: World) -> None:
     before = broker(cluster, "broker-a", 1).store.max_physical_offset
     cluster.act("PowerCut", broker="broker-a", broker_id=1)
@@ -192,8 +202,11 @@ def test_a_slave_is_promoted_by_hand_and_the_dead_master_comes_back_as_its_slave
     had = broker(cluster, "broker-a", 1).store.max_physical_offset
     seq = cluster.act("PromoteSlave", broker="broker-a", broker_id=1)
     assert caused_by(cluster, seq)[-1] == "BrokerStarted"
-    rows = [(row["broker_id"], row["role"], row["state"], row["address"]) for row in cluster.snapshot()["brokers"]
-            if row["broker"] == "broker-a"]
+    rows = [
+        (row["broker_id"], row["role"], row["state"], row["address"])
+        for row in cluster.snapshot()["brokers"]
+        if row["broker"] == "broker-a"
+    ]
     assert sorted(rows) == [(0, "master", "running", new.address), (1, "slave", "killed", old.address)]
     assert cluster.entries(BrokerStarted)[-1].event == BrokerStarted("broker-a", 0, new.address, "ASYNC_MASTER")
     cluster.run(40)
@@ -215,7 +228,10 @@ def test_only_a_master_with_a_slave_waits_for_one(cluster: World) -> None:
     assert refusal(cluster, "ChangeBroker", broker="broker-b", changes={"replication": "SYNC_MASTER"}).status == 422
     cluster.act("ChangeBroker", broker="broker-a", changes={"replication": "SYNC_MASTER"})
     assert [(row["role"], row["replication"]) for row in cluster.snapshot()["brokers"]] == [
-        ("master", "SYNC_MASTER"), ("slave", None), ("master", "ASYNC_MASTER")]
+        ("master", "SYNC_MASTER"),
+        ("slave", None),
+        ("master", "ASYNC_MASTER"),
+    ]
 
 
 def test_links_and_clocks_stay_with_the_machine_when_a_slave_is_promoted(cluster: World) -> None:
@@ -224,8 +240,9 @@ def test_links_and_clocks_stay_with_the_machine_when_a_slave_is_promoted(cluster
     cluster.act("KillBroker", broker="broker-a")
     cluster.act("PromoteSlave", broker="broker-a", broker_id=1)
     assert [(row["a"], row["b"]) for row in cluster.snapshot()["links"]] == [("A", "broker-a")]
-    assert {(row["broker_id"], row["skew_ms"]) for row in cluster.snapshot()["brokers"]
-            if row["broker"] == "broker-a"} == {(0, 5_000), (1, 0)}
+    assert {
+        (row["broker_id"], row["skew_ms"]) for row in cluster.snapshot()["brokers"] if row["broker"] == "broker-a"
+    } == {(0, 5_000), (1, 0)}
 
 
 def test_a_cut_between_master_and_slave_stops_the_copying(cluster: World) -> None:
@@ -242,6 +259,7 @@ def test_a_cut_between_master_and_slave_stops_the_copying(cluster: World) -> Non
 
 
 # Clocks.
+
 
 def test_a_wrong_clock_stamps_messages_and_leaves_durations_alone(world: World) -> None:
     hour_ms = 3_600_000
@@ -289,12 +307,14 @@ def test_a_clock_that_jumps_ahead_ends_locks_early(tmp_path: Path) -> None:
 
 # Locks.
 
+
 def test_a_lock_can_be_taken_away_by_force(tmp_path: Path) -> None:
     with World(tmp_path, "payments", seed=3) as world:
         world.run(60)
         queue = next(iter(broker(world).locks.table["payment-fifo"]))
-        seq = world.act("ForceUnlock", group="payment-fifo", topic=queue.topic, broker=queue.broker,
-                        queue_id=queue.queue_id)
+        seq = world.act(
+            "ForceUnlock", group="payment-fifo", topic=queue.topic, broker=queue.broker, queue_id=queue.queue_id
+        )
         [freed] = [entry.event for entry in world.entries(QueueUnlocked) if entry.cause == seq]
         assert (freed.queue_id, freed.why) == (queue.queue_id, "forced")
         world.run(25)

@@ -31,17 +31,26 @@ def folded(world: World, truth: Any) -> Any:
 def untrue(folded: Any, truth: Any) -> list[str]:
     """Fields said to be carried that are not as the snapshot was."""
     found = []
-    rows = {("topics", topic["topic"], row["broker"], row["queue_id"]): row
-            for topic in truth["topics"] for row in topic["queues"]}
-    rows |= {(f"groups/{group['group']}", row["topic"], row["broker"], row["queue_id"]): row
-             for group in truth["groups"] for row in group["queues"]}
+    rows = {
+        ("topics", topic["topic"], row["broker"], row["queue_id"]): row
+        for topic in truth["topics"]
+        for row in topic["queues"]
+    }
+    rows |= {
+        (f"groups/{group['group']}", row["topic"], row["broker"], row["queue_id"]): row
+        for group in truth["groups"]
+        for row in group["queues"]
+    }
     for place, fields in folded.carried.items():
         kind, _, name = place.partition("/")
         for outer in folded.snapshot[kind]:
             for row in outer["queues"] if not name or outer["group"] == name else ():
                 key = (place, outer.get("topic") or row["topic"], row["broker"], row["queue_id"])
-                found += [f"#{truth['seq']} {key} {field}: {row[field]}, was {rows[key][field]}"
-                          for field in sorted(fields) if row[field] != rows[key][field]]
+                found += [
+                    f"#{truth['seq']} {key} {field}: {row[field]}, was {rows[key][field]}"
+                    for field in sorted(fields)
+                    if row[field] != rows[key][field]
+                ]
     return found
 
 

@@ -18,7 +18,8 @@ TWO_MINUTES = 6  # delay level
 
 
 def test_a_delayed_message_is_delivered_when_its_broker_s_clock_is_set_right_and_its_time_has_passed(
-        tmp_path: Path) -> None:
+    tmp_path: Path,
+) -> None:
     """RocketMQ looks every 100 ms what is due by the wall clock, so a clock that jumps makes things due at once."""
     with World(tmp_path) as world:
         world.act("CreateTopic", topic="T")

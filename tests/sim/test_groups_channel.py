@@ -56,8 +56,12 @@ def with_retries_waiting(world: World) -> None:
 def test_lag_counts_the_retry_topic_as_mqadmin_does(world: World) -> None:
     with_retries_waiting(world)
     office = attached(world)
-    for header in (world.read(f"board/{GROUP}/orders").data["header"], office.read(f"board/{GROUP}/orders")["header"],
-                   group(world), group(office)):
+    for header in (
+        world.read(f"board/{GROUP}/orders").data["header"],
+        office.read(f"board/{GROUP}/orders")["header"],
+        group(world),
+        group(office),
+    ):
         assert (header["lag"], header["retrying"]) == ("15", "3")
     [said] = [row for row in world.snapshot()["groups"] if row["group"] == GROUP]
     assert (said["lag"], said["counts"]["retrying"]) == ("15", 3)
@@ -127,24 +131,27 @@ def test_a_killed_broker_leaves_members_and_rates_unknown(world: World) -> None:
     assert (row["queues_known"], row["queues_all"]) == (0, 4)
 
 
-@pytest.mark.parametrize(("standing", "state"), [
-    (Standing(90, 0, 3, Flow(5.0, 5.0), age_ms=15_001), "behind"),
-    (Standing(90, 0, 3, Flow(5.0, 5.0)), "behind"),
-    (Standing(70, 0, 3, Flow(5.0, 5.0)), "ok"),
-    (Standing(90, 0, 3, Flow(5.0, 5.0), most_age_ms=9_000), "ok"),
-    (Standing(90, 0, 0, Flow(0.0, 0.0)), "nobody"),
-    (Standing(7, 2, 3, Flow(5.0, 5.0), age_ms=900), "retrying"),
-    (Standing(7, 0, 3, Flow(5.0, 6.5), age_ms=900), "differs"),
-    (Standing(0, 0, 3, Flow(0.0, 0.0)), "quiet"),
-    (Standing(0, 0, 0, Flow(0.0, 0.0)), "quiet"),
-    (Standing(7, 0, 3, Flow(None, None)), "unknown"),
-    (Standing(None, None, 3, Flow(5.0, 5.0)), "unknown"),
-    (Standing(0, None, 3, Flow(5.0, 5.0)), "unknown"),
-    (Standing(0, 0, 3, Flow(5.0, 5.0), unknown_queues=4), "ok_partly"),
-    (Standing(0, 0, 0, Flow(0.0, 0.0), unknown_queues=4), "quiet_partly"),
-    (Standing(90, 0, 3, Flow(5.0, 5.0), age_ms=15_001, unknown_queues=4), "behind"),
-    (Standing(0, 0, 3, Flow(5.0, 5.0), members_differ=True), "mixed"),
-    (Standing(7, 2, 3, Flow(5.0, 5.0), age_ms=900, members_differ=True), "retrying"),
-])
+@pytest.mark.parametrize(
+    ("standing", "state"),
+    [
+        (Standing(90, 0, 3, Flow(5.0, 5.0), age_ms=15_001), "behind"),
+        (Standing(90, 0, 3, Flow(5.0, 5.0)), "behind"),
+        (Standing(70, 0, 3, Flow(5.0, 5.0)), "ok"),
+        (Standing(90, 0, 3, Flow(5.0, 5.0), most_age_ms=9_000), "ok"),
+        (Standing(90, 0, 0, Flow(0.0, 0.0)), "nobody"),
+        (Standing(7, 2, 3, Flow(5.0, 5.0), age_ms=900), "retrying"),
+        (Standing(7, 0, 3, Flow(5.0, 6.5), age_ms=900), "differs"),
+        (Standing(0, 0, 3, Flow(0.0, 0.0)), "quiet"),
+        (Standing(0, 0, 0, Flow(0.0, 0.0)), "quiet"),
+        (Standing(7, 0, 3, Flow(None, None)), "unknown"),
+        (Standing(None, None, 3, Flow(5.0, 5.0)), "unknown"),
+        (Standing(0, None, 3, Flow(5.0, 5.0)), "unknown"),
+        (Standing(0, 0, 3, Flow(5.0, 5.0), unknown_queues=4), "ok_partly"),
+        (Standing(0, 0, 0, Flow(0.0, 0.0), unknown_queues=4), "quiet_partly"),
+        (Standing(90, 0, 3, Flow(5.0, 5.0), age_ms=15_001, unknown_queues=4), "behind"),
+        (Standing(0, 0, 3, Flow(5.0, 5.0), members_differ=True), "mixed"),
+        (Standing(7, 2, 3, Flow(5.0, 5.0), age_ms=900, members_differ=True), "retrying"),
+    ],
+)
 def test_a_group_is_as_late_as_its_oldest_message_or_as_what_it_consumes(standing: Standing, state: str) -> None:
     assert standing.state == state

@@ -81,7 +81,7 @@ def test_a_sandbox_begins_with_every_event_of_the_history_and_goes_on(stage: Rec
     assert stage.journal()[: len(before)] == before
     woken = stage.rows()[len(before)]
     assert (woken["type"], woken["reason"], woken["seq"]) == ("SandboxWoken", "history", len(before))
-    stored = [row["first_offset"] for row in stage.rows()[len(before):] if row["type"] == "MessagesStored"]
+    stored = [row["first_offset"] for row in stage.rows()[len(before) :] if row["type"] == "MessagesStored"]
     assert min(map(int, stored)) > 20, "offsets go on"
     assert what_is_left_over(home) == []
 
@@ -106,8 +106,9 @@ def test_clock_lag_offsets_and_journal_are_there_at_once(stage: Recorded) -> Non
     assert sum(int(queue["max"]) for topic in snapshot["topics"] for queue in topic["queues"]) > 150
     lag = stage.machine.sim.run(stage.host.ask(RECORDED, RecentLag(group="order-svc", topic="orders")))
     assert all(sum(value is not None for value in values) >= 20 for values in lag["queues"].values())
-    facts = stage.machine.sim.run(stage.host.past.look_back(RECORDED, EventFilter("facts"), before=None, after=-1,
-                                                            most=500)).rows
+    facts = stage.machine.sim.run(
+        stage.host.past.look_back(RECORDED, EventFilter("facts"), before=None, after=-1, most=500)
+    ).rows
     assert {"SandboxOpened", "QueueTaken"} <= {row["type"] for row in facts}
 
 
@@ -135,7 +136,10 @@ def test_its_whole_run_is_executed_again_from_the_seed(stage: Recorded) -> None:
 
 @pytest.mark.parametrize(("share", "is_kept"), [(0.3, True), (0.7, True), (0.97, True), (0.97, False)])
 def test_a_branch_begins_at_any_event_of_the_history_or_after_it(
-    stage: Recorded, home: Path, share: float, is_kept: bool,
+    stage: Recorded,
+    home: Path,
+    share: float,
+    is_kept: bool,
 ) -> None:
     if not is_kept:
         shutil.rmtree(home / histories.DIRECTORY)
@@ -151,7 +155,10 @@ def test_a_branch_begins_at_any_event_of_the_history_or_after_it(
 
 @pytest.mark.parametrize(("is_whole", "least_s"), [(True, 3), (False, 33)])
 def test_what_comes_after_the_history_needs_no_execution_of_it(
-    stage: Recorded, home: Path, is_whole: bool, least_s: float,
+    stage: Recorded,
+    home: Path,
+    is_whole: bool,
+    least_s: float,
 ) -> None:
     if not is_whole:
         (place(home) / RUN / "lag.json").write_bytes(b"{}")
@@ -195,8 +202,10 @@ def test_what_was_done_to_it_counts_from_its_own_beginning(stage: Recorded) -> N
 def test_every_sandbox_and_branch_has_ports_of_its_own(stage: Recorded) -> None:
     stage.create("second", TEMPLATE)
     stage.make("branch", BranchOrder(parent="second", at=100))
-    found = [{node.own for node in records.load(stage.directory.with_name(slug)).nodes}
-             for slug in (RECORDED, "second", "branch")]
+    found = [
+        {node.own for node in records.load(stage.directory.with_name(slug)).nodes}
+        for slug in (RECORDED, "second", "branch")
+    ]
     run = {node.address for node in records.load(stage.directory).nodes}
     assert len(set().union(run, *found)) == len(run) + sum(map(len, found))
     assert len(stage.host._registry.ports()) == sum(map(len, found))
@@ -207,14 +216,19 @@ def test_every_sandbox_and_branch_has_ports_of_its_own(stage: Recorded) -> None:
 
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_two_that_are_made_at_once_are_both_whole_and_one_name_is_given_once(
-    stage: Recorded, home: Path, is_kept: bool,
+    stage: Recorded,
+    home: Path,
+    is_kept: bool,
 ) -> None:
     before = history_lines(home) if is_kept else []
     if not is_kept:
         shutil.rmtree(home / histories.DIRECTORY)
+
     async def all_at_once() -> list[Any]:
-        made = [stage.host.create(slug, TEMPLATE, preset="sandbox", seed=None, changes=None, limits=None, history=True)
-                for slug in ("one", "two", "two")]
+        made = [
+            stage.host.create(slug, TEMPLATE, preset="sandbox", seed=None, changes=None, limits=None, history=True)
+            for slug in ("one", "two", "two")
+        ]
         return await asyncio.gather(*made, return_exceptions=True)
 
     *_, refused = stage.machine.sim.run(all_at_once())
@@ -224,13 +238,22 @@ def test_two_that_are_made_at_once_are_both_whole_and_one_name_is_given_once(
     stage.sleep()
     stage.run(2)
     assert {slot.slug: slot.state for slot in stage.host._registry.all()} == {
-        RECORDED: "asleep", "one": "live", "two": "live"}
+        RECORDED: "asleep",
+        "one": "live",
+        "two": "live",
+    }
     assert what_is_left_over(home) == []
 
 
-@pytest.mark.parametrize("given", [
-    {"seed": 4}, {"limits": {"topics": 8}}, {"changes": {"flush": "SYNC_FLUSH"}}, {"history": False},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"seed": 4},
+        {"limits": {"topics": 8}},
+        {"changes": {"flush": "SYNC_FLUSH"}},
+        {"history": False},
+    ],
+)
 def test_who_asks_for_a_run_of_his_own_gets_none(stage: Recorded, given: dict[str, Any]) -> None:
     stage.create("own", TEMPLATE, **given)
     assert begins_without(stage, "own")
@@ -238,13 +261,18 @@ def test_who_asks_for_a_run_of_his_own_gets_none(stage: Recorded, given: dict[st
 
 def test_templates_in_which_nothing_goes_on_have_none() -> None:
     assert [name for name in TEMPLATES if not histories.has_history(name, HALF_A_MINUTE)] == [
-        "empty", "replicas", "index"]
+        "empty",
+        "replicas",
+        "index",
+    ]
     assert not histories.has_history(TEMPLATE, HostConfig())
 
 
 @pytest.mark.parametrize("change", ["code", "limits", "length"])
 def test_what_another_release_or_other_settings_made_is_not_used_and_goes(
-    home: Path, monkeypatch: pytest.MonkeyPatch, change: str,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
 ) -> None:
     config = HALF_A_MINUTE
     if change == "code":
@@ -287,7 +315,9 @@ def test_a_damaged_history_is_not_used_and_is_made_again(stage: Recorded, home: 
 
 
 def test_where_the_disk_takes_no_copy_a_sandbox_begins_without(
-    stage: Recorded, home: Path, monkeypatch: pytest.MonkeyPatch,
+    stage: Recorded,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def no_room(descriptor: int, piece: bytes, start: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -56,8 +56,9 @@ def test_there_are_thirteen_each_with_a_lab_and_what_an_owner_may_do() -> None:
     assert with_seed(f"{SEED}none") is None
 
 
-@pytest.mark.parametrize("slug", [pytest.param(slug, marks=pytest.mark.wide) if slug in SLOW else slug
-                                  for slug in INCIDENTS])
+@pytest.mark.parametrize(
+    "slug", [pytest.param(slug, marks=pytest.mark.wide) if slug in SLOW else slug for slug in INCIDENTS]
+)
 def test_every_marker_is_found_in_its_order_and_nothing_is_refused(slug: str) -> None:
     run = played(slug)
     assert [note.title for note in run.noted.notes] == [marker.title for marker in INCIDENTS[slug].markers]
@@ -76,8 +77,10 @@ def test_lag_after_a_deploy_is_of_a_slower_handler() -> None:
     before, after = lag(run, slug, run.seq("The deploy")), lag(run, slug, run.seq("Roll back"))
     assert after > 10 * max(1, before)
     assert run.note("Caught up").values["lag"] < after / 5
-    took_ms = {handler: [row.at_ms - row.started_ms for row in run.evidence.deliveries_of("billing")
-                         if row.handler == handler] for handler in ("work", "v2")}
+    took_ms = {
+        handler: [row.at_ms - row.started_ms for row in run.evidence.deliveries_of("billing") if row.handler == handler]
+        for handler in ("work", "v2")
+    }
     assert median(took_ms["v2"]) > 5 * median(took_ms["work"])
 
 
@@ -94,8 +97,11 @@ def test_one_queue_of_an_orderly_group_stands_while_the_others_move() -> None:
     run = played("one-queue-stuck")
     failed, mended = run.seq("First failure"), run.seq("Mended")
     assert run.at_ms("Mended") - run.at_ms("First failure") > 60_000
-    moved = {queue_of(seen.event) for seen in run.evidence.of(OffsetCommitted)
-             if seen.event.topic == "bookings" and run.seq("Pinned") < seen.seq < mended}
+    moved = {
+        queue_of(seen.event)
+        for seen in run.evidence.of(OffsetCommitted)
+        if seen.event.topic == "bookings" and run.seq("Pinned") < seen.seq < mended
+    }
     stuck = f"bookings/broker-a/{run.note('First failure').values['queue'].removeprefix('q')}"
     assert moved == set(run.evidence.queues_of("bookings")) - {stuck}
     assert failed < run.seq("Lag grows") < mended
@@ -140,12 +146,16 @@ def test_two_members_with_one_client_id_read_the_same_half() -> None:
     again = [row for row in given_again(run.evidence, "invoicing", "invoices") if row.seq > copied]
     assert len(again) > 100
     assert {int(row.queue.rpartition("/")[2]) for row in again if row.seq < stopped} == set(range(4)) - idle
-    commits = [seen.event for seen in run.evidence.of(OffsetCommitted)
-               if seen.event.topic == "invoices" and run.seq("Half of it waits") < seen.seq < stopped]
+    commits = [
+        seen.event
+        for seen in run.evidence.of(OffsetCommitted)
+        if seen.event.topic == "invoices" and run.seq("Half of it waits") < seen.seq < stopped
+    ]
     assert {event.queue_id for event in commits} == set(range(4)) - idle
     assert lag(run, "one-client-id-twice", stopped) > 80
-    last = {seen.event.client_id: seen.event for seen in run.evidence.of(QueuesAssigned)
-            if seen.event.topic == "invoices"}
+    last = {
+        seen.event.client_id: seen.event for seen in run.evidence.of(QueuesAssigned) if seen.event.topic == "invoices"
+    }
     assert [len(event.queues) for event in last.values()] == [2, 2]
     assert len({queue for event in last.values() for queue in event.queues}) == 4
 
@@ -181,10 +191,16 @@ def test_a_full_member_stops_pulling_and_goes_on_by_itself() -> None:
     held, let_go = [seen for seen in run.evidence.of(FlowControlChanged) if seen.event.group == "indexer"][:2]
     assert (held.event.limit, let_go.event.limit) == ("count", None)
     assert held.event.value > held.event.allowed
-    pulled = sum(row["count"] for row in run.rows if row["type"] == "PullAnswered" and row["topic"] == "documents"
-                 and run.seq("Lag") < row["seq"] < run.seq("Fast again"))
-    finished = [row for row in run.evidence.deliveries_of("indexer")
-                if run.seq("Lag") < row.seq < run.seq("Fast again")]
+    pulled = sum(
+        row["count"]
+        for row in run.rows
+        if row["type"] == "PullAnswered"
+        and row["topic"] == "documents"
+        and run.seq("Lag") < row["seq"] < run.seq("Fast again")
+    )
+    finished = [
+        row for row in run.evidence.deliveries_of("indexer") if run.seq("Lag") < row.seq < run.seq("Fast again")
+    ]
     assert pulled <= len(finished) + 64
     ended = {"crashed", "stopped"}
     assert not [seen for seen in run.evidence.of(MemberStateChanged) if seen.event.state in ended]
@@ -194,8 +210,11 @@ def test_a_dead_master_takes_answered_messages_that_were_not_read() -> None:
     run = played("lost-with-the-master")
     lost = run.note("Offsets given twice").values["lost"]
     assert lost > 40
-    stored = sum(seen.event.count for seen in run.evidence.of(MessagesStored, since=run.seq("A link is cut"))
-                 if seen.seq < run.seq("Power cut"))
+    stored = sum(
+        seen.event.count
+        for seen in run.evidence.of(MessagesStored, since=run.seq("A link is cut"))
+        if seen.seq < run.seq("Power cut")
+    )
     assert stored == pytest.approx(lost, abs=2)
     failed = [row for row in run.rows if row["type"] == "SendFailed"]
     assert run.seq("Power cut") < min(row["seq"] for row in failed)
@@ -219,8 +238,11 @@ def test_refused_messages_wait_for_their_retries_while_the_lag_is_nothing() -> N
     mended = run.seq("Roll back")
     assert lag(run, slug, mended) < 5
     assert len(retries_pile_up.waiting(run.evidence, mended)) > 100
-    between = [row for row in run.rows if row["type"] == MessagesConsumed.__name__
-               and run.seq("The release") + 1 < row["seq"] < mended]
+    between = [
+        row
+        for row in run.rows
+        if row["type"] == MessagesConsumed.__name__ and run.seq("The release") + 1 < row["seq"] < mended
+    ]
     assert {row["outcome"] for row in between} == {"LATER"}
     assert run.note("The last one").values["late_s"] >= 30
     assert retries_pile_up.waiting(run.evidence, run.seq("The last one")) == set()

@@ -44,7 +44,12 @@ def test_a_lab_is_shown_with_the_numbers_of_a_seed() -> None:
 def test_a_check_says_whether_each_script_is_answered_as_it_should_be() -> None:
     [row] = json.loads(said("check", "4", "--workers", "1", "--json"))["labs"]
     assert (row["lab"], row["solved"], row["empty_fails"], row["seeds"], row["minutes"]) == (
-        LAB.slug, True, True, 1, LAB.minutes)
+        LAB.slug,
+        True,
+        True,
+        1,
+        LAB.minutes,
+    )
     assert [wrong["script"] for wrong in row["wrong"]] == [wrong.name for wrong in LAB.wrong]
     assert all(wrong["fails"] and wrong["misconception"] and "{" not in wrong["sentence"] for wrong in row["wrong"])
 
@@ -62,8 +67,10 @@ def test_a_lab_whose_script_does_not_solve_is_not_whole(monkeypatch: pytest.Monk
     assert [wrong["fails"] for wrong in row["wrong"]] == [False, True, True, True]
 
 
-@pytest.mark.parametrize("words", [("show", "no-such-lab"), ("check",), ("check", "4", "--seeds", "0"),
-                                   ("play", "4", "--script", "no such script")])
+@pytest.mark.parametrize(
+    "words",
+    [("show", "no-such-lab"), ("check",), ("check", "4", "--seeds", "0"), ("play", "4", "--script", "no such script")],
+)
 def test_what_cannot_be_done_is_said_in_a_sentence(words: tuple[str, ...]) -> None:
     with pytest.raises(CommandError) as caught:
         said(*words)
@@ -116,16 +123,20 @@ def filled_in(text: str) -> str:
     text = re.sub(rf"{MARK}: [^\"\n]*", "Words of a teacher.", text)
     text = text.replace("right=truth", "right=lambda _: Truth(0.0)")
     text = text.replace("lab import Lab, Question, Step, WrongScript", "lab import *  # noqa").replace(
-        "to_fill_in import carried_out, truth", "to_fill_in import carried_out; from sandbox.labs.lab import Truth")
+        "to_fill_in import carried_out, truth", "to_fill_in import carried_out; from sandbox.labs.lab import Truth"
+    )
     head, _, _ = text.partition("    wrong=(")
     head = head.replace('again=_("Words of a teacher.")', 'again=_("Look again at {topic}; it is not {given}.")', 1)
-    return head.replace("LAB = Lab(", WRONG + "LAB = Lab(") + """    wrong=(
+    return (
+        head.replace("LAB = Lab(", WRONG + "LAB = Lab(")
+        + """    wrong=(
         WrongScript("none", "a crash mends itself", "{action} was not carried out yet.", _nothing),
         WrongScript("seven", "seven", "Look again at {topic}; it is not {given}.", _says_seven),
         WrongScript("too early", "too early", "Words of a teacher.", _says_at_once),
     ),
 )
 """
+    )
 
 
 WRONG = """def _says_seven(hands: Hands) -> None:
@@ -165,8 +176,9 @@ def written(tmp_path: Path, text: str) -> Path:
     return file
 
 
-def test_a_saved_lab_plays_at_once_and_says_what_is_to_be_filled_in(saved: str, tmp_path: Path,
-                                                                    labs_of_files: None) -> None:
+def test_a_saved_lab_plays_at_once_and_says_what_is_to_be_filled_in(
+    saved: str, tmp_path: Path, labs_of_files: None
+) -> None:
     code, said_then = checked(written(tmp_path, saved))
     assert code == 1
     assert "solved, 1 seeds" in said_then
@@ -182,11 +194,15 @@ def test_a_filled_in_file_is_whole_in_workers_of_their_own(saved: str, tmp_path:
     [row] = json.loads(out.getvalue())["labs"]
     assert (row["lab"], row["solved"], row["to_fill_in"], row["stopped"]) == ("mine", True, [], {})
     assert [wrong["sentence"] for wrong in row["wrong"]] == [
-        "CrashActor was not carried out yet.", "Look again at orders; it is not 7.", "Words of a teacher."]
+        "CrashActor was not carried out yet.",
+        "Look again at orders; it is not 7.",
+        "Words of a teacher.",
+    ]
 
 
-def test_a_file_is_played_and_its_second_attempt_has_other_names(saved: str, tmp_path: Path,
-                                                                 labs_of_files: None) -> None:
+def test_a_file_is_played_and_its_second_attempt_has_other_names(
+    saved: str, tmp_path: Path, labs_of_files: None
+) -> None:
     file = str(written(tmp_path, saved))
     assert "Lab T1, attempt 1: 100 of 100" in said("play", file)
     assert "crash" in said("show", file).lower()
@@ -200,18 +216,25 @@ def test_a_file_is_played_and_its_second_attempt_has_other_names(saved: str, tmp
         assert player.numbers["topic"] == "orders-2"
 
 
-@pytest.mark.parametrize(("old", "new", "sentence"), [
-    ("def _solve(hands: Hands) -> None:", "def _solve(hands", ": this is not Python ('(' was never closed)."),
-    ("LAB = Lab(", "OTHER = Lab(", "has no lab. Name it so: LAB = Lab(...)."),
-    ("            check=_step_1,\n", "", "Step lacks check. docs/labs.md says what it is for."),
-    ("check=_step_1,", "check=None,", "step 1 has no check. Give it a function"),
-    ("from sandbox.labs.script import Hands", "from sandbox.labs.script import Feet",
-     "line 21: ImportError, cannot import name 'Feet'"),
-    ('number="T1"', 'number="3"', "there is a lab 3, crash-and-stop, already. Choose another"),
-    ('template="', 'template="no-', "There is no template no-orders-bare."),
-])  # fmt: skip
-def test_a_file_that_is_no_lab_gets_a_sentence(saved: str, tmp_path: Path, labs_of_files: None, old: str, new: str,
-                                               sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("def _solve(hands: Hands) -> None:", "def _solve(hands", ": this is not Python ('(' was never closed)."),
+        ("LAB = Lab(", "OTHER = Lab(", "has no lab. Name it so: LAB = Lab(...)."),
+        ("            check=_step_1,\n", "", "Step lacks check. docs/labs.md says what it is for."),
+        ("check=_step_1,", "check=None,", "step 1 has no check. Give it a function"),
+        (
+            "from sandbox.labs.script import Hands",
+            "from sandbox.labs.script import Feet",
+            "line 21: ImportError, cannot import name 'Feet'",
+        ),
+        ('number="T1"', 'number="3"', "there is a lab 3, crash-and-stop, already. Choose another"),
+        ('template="', 'template="no-', "There is no template no-orders-bare."),
+    ],
+)
+def test_a_file_that_is_no_lab_gets_a_sentence(
+    saved: str, tmp_path: Path, labs_of_files: None, old: str, new: str, sentence: str
+) -> None:
     assert old in saved
     with pytest.raises(CommandError) as caught:
         said("check", str(written(tmp_path, saved.replace(old, new, 1))))

@@ -50,8 +50,10 @@ def test_wrong_predictions_cost_thirty_points_in_an_exam_alone(exam: bool, score
 def test_hints_and_a_new_attempt_are_refused_with_the_reason(tmp_path: Path) -> None:
     with World(tmp_path, seed=3) as world:
         world.act(StartLab(lab=LAB.slug, exam=True))
-        for action, sentence in ((TakeHint(lab=LAB.slug, step=1), "This is an exam: there are no hints."),
-                                 (RestartLab(lab=LAB.slug), "This is an exam: it has one attempt.")):
+        for action, sentence in (
+            (TakeHint(lab=LAB.slug, step=1), "This is an exam: there are no hints."),
+            (RestartLab(lab=LAB.slug), "This is an exam: it has one attempt."),
+        ):
             with pytest.raises(ActionRefused) as caught:
                 world.act(action)
             assert (caught.value.status, str(caught.value)) == (409, sentence)
@@ -91,8 +93,15 @@ def test_journals_without_exams_are_written_as_before_there_were_any(tmp_path: P
         world.act(StartLab(lab=LAB.slug))
         [started], [action, *_] = world.entries(LabStarted), world.entries(ActionTaken)
     row = to_row(started, longs_as_text=False)
-    assert row == {"seq": started.seq, "at_ms": started.at_ms, "type": "LabStarted", "cause": started.cause,
-                   "lab": LAB.slug, "attempt": 1, "seed": "3"}
+    assert row == {
+        "seq": started.seq,
+        "at_ms": started.at_ms,
+        "type": "LabStarted",
+        "cause": started.cause,
+        "lab": LAB.slug,
+        "attempt": 1,
+        "seed": "3",
+    }
     assert from_row(row) == started
     assert action.event.fields == {"lab": LAB.slug}
     assert fields_of(StartLab(lab=LAB.slug, exam=True)) == {"lab": LAB.slug, "exam": True}

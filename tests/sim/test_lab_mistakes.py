@@ -69,10 +69,17 @@ class Continuing:
         self._step += 1
 
 
-@pytest.mark.parametrize(("slug", "mistake"), [
-    ("reset-by-time", "too short"), ("reset-by-time", "earliest"), ("reset-by-time", "too late"),
-    ("shrink-queues", "both"), ("queue-entry", "no tag"), ("key-index", "key again"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("slug", "mistake"),
+    [
+        ("reset-by-time", "too short"),
+        ("reset-by-time", "earliest"),
+        ("reset-by-time", "too late"),
+        ("shrink-queues", "both"),
+        ("queue-entry", "no tag"),
+        ("key-index", "key again"),
+    ],
+)
 def test_a_right_prediction_outlives_a_mistake_that_the_lab_expects(slug: str, mistake: str) -> None:
     lab = LABS[slug]
     wrong = next(script for script in lab.wrong if script.name == mistake)

@@ -95,8 +95,11 @@ def test_an_answer_of_the_attempt_before_is_not_taken_for_one_of_this(world: Wor
 
 def test_an_answer_without_a_key_has_the_fields_it_always_had(world: World) -> None:
     world.act("AnswerStep", lab=LAB.slug, step=1, part="predict", value="2")
-    fields = [event.fields for entry in world.entries(ActionTaken)
-              if isinstance(event := entry.event, ActionTaken) and event.action == "AnswerStep"]  # fmt: skip
+    fields = [
+        event.fields
+        for entry in world.entries(ActionTaken)
+        if isinstance(event := entry.event, ActionTaken) and event.action == "AnswerStep"
+    ]
     assert fields == [{"lab": LAB.slug, "step": 1, "part": "predict", "value": "2"}]
 
 

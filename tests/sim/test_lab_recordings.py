@@ -26,8 +26,10 @@ def test_all_steps_but_the_last_are_met_in_it_with_other_numbers(slug: str) -> N
     assert all(text.format(**values) for _, text, values in made.notes)
     answered = [row["step"] for row in recording.facts(*head.seq) if row["type"] == "PredictionGiven"]
     assert len(lab.steps) not in answered
-    values = [row["value"] if row["type"] == "PredictionGiven" else row["fields"]["value"]
-              for row in recording.facts(*head.seq)
-              if row["type"] == "PredictionGiven" or row.get("action") == "AnswerStep"]  # fmt: skip
+    values = [
+        row["value"] if row["type"] == "PredictionGiven" else row["fields"]["value"]
+        for row in recording.facts(*head.seq)
+        if row["type"] == "PredictionGiven" or row.get("action") == "AnswerStep"
+    ]
     assert values, "that the other one answered is there"
     assert set(values) == {LEFT_OUT}, "and not what: a reason that is right there is right in any attempt"

@@ -173,7 +173,10 @@ def test_hints_cost_nothing_and_are_recorded(world: World) -> None:
 def test_its_state_shows_the_open_phase_and_nothing_sealed(world: World) -> None:
     shown = world.ask("lab-state")["lab"]
     assert (shown["lab"], shown["attempt"], [step["state"] for step in shown["steps"]]) == (
-        LAB.slug, 1, ["open", "later"])
+        LAB.slug,
+        1,
+        ["open", "later"],
+    )
     assert (shown["open"]["phase"], shown["open"]["prediction"], shown["open"]["hints"]) == ("predict", None, [])
     assert (shown["open"]["predict"]["kind"], shown["open"]["why"]["kind"]) == ("number", "choice")
     assert "right" not in str(shown)
@@ -229,7 +232,10 @@ def test_starting_over_ends_the_faults_and_settings_of_the_attempt_before(tmp_pa
         world.act(RestartLab(lab=lab.slug))
         world.run(1)
         assert {node.node: node.state for node in world.cluster.nodes.brokers} == {
-            "broker-a": "running", "broker-a.1": "stopped", "broker-b": "running"}
+            "broker-a": "running",
+            "broker-a.1": "stopped",
+            "broker-b": "running",
+        }
         assert world.cluster.preset.flush == "ASYNC_FLUSH"
 
 
@@ -265,8 +271,12 @@ def test_the_journal_files_alone_give_the_same_grade(tmp_path: Path) -> None:
 
 def test_a_changed_line_of_the_journal_changes_every_later_receipt() -> None:
     played = play(LAB, LAB.solve, 1)
-    changed = [entry._replace(event=PredictionGiven(LAB.slug, 1, "999")) if isinstance(entry.event, PredictionGiven)
-               and entry.event.step == 1 else entry for entry in played.entries]
+    changed = [
+        entry._replace(event=PredictionGiven(LAB.slug, 1, "999"))
+        if isinstance(entry.event, PredictionGiven) and entry.event.step == 1
+        else entry
+        for entry in played.entries
+    ]
     [graded] = grade(changed)
     ours, theirs = (attempt.receipts.kept for attempt in (played.attempt, graded.attempt))
     assert [one.seq for one in ours] == [other.seq for other in theirs]

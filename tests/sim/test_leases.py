@@ -44,18 +44,27 @@ def test_a_run_is_its_seed() -> None:
     assert again.checker.counts != played(4)[1]
 
 
-@pytest.mark.parametrize(("rules", "finding", "first"), [
-    pytest.param(Rules(margin_s=0.0), "may both write to", 0, id="no margin"),
-    pytest.param(Rules(counts_from_sending=False), "may both write to", 45, id="validity counts from the answer"),
-    pytest.param(Rules(checks_before_acknowledging=False), "acknowledged and in none", 7,
-                 id="no look at the lease before an acknowledgement"),
-    pytest.param(Rules(copies=False), "has opened", 7, id="what was not given back is opened as it is"),
-    pytest.param(Rules(numbers_copies=False), "are lost", 2, id="one name for all copies"),
-    pytest.param(Rules(checks_before_discarding=False), "are lost", 11, id="no look before older files are removed"),
-    pytest.param(Rules(says_uncopied=False), "has opened", 59, id="what was never copied is given back as clean"),
-    pytest.param(Rules(opens_own=False), "has opened", 1, id="a copy that came later is opened"),
-    pytest.param(Rules(table_lease_s=20.0), "is open nowhere", 12, id="a table that waits too long"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rules", "finding", "first"),
+    [
+        pytest.param(Rules(margin_s=0.0), "may both write to", 0, id="no margin"),
+        pytest.param(Rules(counts_from_sending=False), "may both write to", 45, id="validity counts from the answer"),
+        pytest.param(
+            Rules(checks_before_acknowledging=False),
+            "acknowledged and in none",
+            7,
+            id="no look at the lease before an acknowledgement",
+        ),
+        pytest.param(Rules(copies=False), "has opened", 7, id="what was not given back is opened as it is"),
+        pytest.param(Rules(numbers_copies=False), "are lost", 2, id="one name for all copies"),
+        pytest.param(
+            Rules(checks_before_discarding=False), "are lost", 11, id="no look before older files are removed"
+        ),
+        pytest.param(Rules(says_uncopied=False), "has opened", 59, id="what was never copied is given back as clean"),
+        pytest.param(Rules(opens_own=False), "has opened", 1, id="a copy that came later is opened"),
+        pytest.param(Rules(table_lease_s=20.0), "is open nowhere", 12, id="a table that waits too long"),
+    ],
+)
 def test_a_planted_fault_is_found(rules: Rules, finding: str, first: int) -> None:
     seeds = range(first, first + WITHIN)
     found = next((seed for seed in seeds for said in LeaseWorld(seed, rules).run() if finding in said), None)

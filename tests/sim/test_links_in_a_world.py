@@ -21,8 +21,9 @@ def first_attempts_failed(world: World) -> set[str]:
 def test_a_cut_link_says_nothing_and_its_connections_stay(world: World) -> None:
     seq = world.act("CutLink", a="shop", b="broker-a")
     assert caused_by(world, seq) == ["LinkChanged"]
-    assert world.snapshot()["links"] == [{"a": "broker-a", "b": "shop", "state": "cut", "one_way": False,
-                                          "delay_ms": 0}]
+    assert world.snapshot()["links"] == [
+        {"a": "broker-a", "b": "shop", "state": "cut", "one_way": False, "delay_ms": 0}
+    ]
     connected = len(broker(world).connections)
     before = len(world.entries(SendFailed))
     world.run(2)
@@ -73,8 +74,9 @@ def test_a_delayed_link_takes_its_time_each_way(world: World) -> None:
     assert waited == pytest.approx(1.2, abs=0.06), "there and back to connect, there to send"
     [row] = world.snapshot()["links"]
     assert (row["state"], row["delay_ms"]) == ("delayed", 400)
-    assert world.entries(LinkChanged)[-1].event == LinkChanged(a="console", b="broker-a", state="delayed",
-                                                               one_way=False, delay_ms=400)
+    assert world.entries(LinkChanged)[-1].event == LinkChanged(
+        a="console", b="broker-a", state="delayed", one_way=False, delay_ms=400
+    )
 
 
 def test_links_survive_sleep_and_old_sandboxes_have_none(world: World) -> None:

@@ -15,15 +15,20 @@ GROUP = "order-svc"
 world = world_with({"orders": 1})
 
 
-def consumer(world: World, group: str = GROUP, *, expression: str = "*", work_ms: tuple[int, int] = (10, 10),
-             **fields: Any) -> None:
+def consumer(
+    world: World, group: str = GROUP, *, expression: str = "*", work_ms: tuple[int, int] = (10, 10), **fields: Any
+) -> None:
     world.act("StartConsumer", group=group, subscriptions=[["orders", expression]], work_ms=list(work_ms), **fields)
     world.run(25)
 
 
 def send(world: World, *keys: str, seconds: float = 1, **fields: Any) -> None:
-    world.act("SendMessages", topic="orders", rows=[{"key": key, "tag": "paid", "body": f"body of {key}"}
-                                                    for key in keys], **fields)
+    world.act(
+        "SendMessages",
+        topic="orders",
+        rows=[{"key": key, "tag": "paid", "body": f"body of {key}"} for key in keys],
+        **fields,
+    )
     world.run(seconds)
 
 
@@ -59,7 +64,7 @@ def test_every_byte_of_a_record_belongs_to_a_field_and_fields_say_what_they_hold
     assert values["TOTALSIZE"] == str(len(raw)) == str(found["bytes"])
     assert (values["MAGICCODE"], values["TOPIC"], values["BODYLEN"]) == ("DAA320A7", "orders", "11")
     assert (values["KEYS"], values["TAGS"]) == ("k-1", "paid")
-    at = {part["name"]: raw[part["start"]:part["end"]] for part in parts}
+    at = {part["name"]: raw[part["start"] : part["end"]] for part in parts}
     assert (at["BODY"], at["TOPIC"], at["KEYS"]) == (b"body of k-1", b"orders", b"KEYS\x01k-1")
 
 

@@ -13,8 +13,9 @@ from sandbox.queries.snapshot_cache import cache_of
 from sandbox.simulation.world import BEGIN_MS, World
 from tests.beginnings import world_with
 
-ROWS = [{"key": f"k-{number}", "tag": "paid" if number % 2 else "open", "body": f"message {number}"}
-        for number in range(8)]
+ROWS = [
+    {"key": f"k-{number}", "tag": "paid" if number % 2 else "open", "body": f"message {number}"} for number in range(8)
+]
 
 
 world = world_with({"orders": 2})
@@ -46,8 +47,11 @@ def followed(world: World, query: str = "topic=orders") -> dict[str, Any]:
 def test_one_message_is_found_by_offset_id_by_unique_key_and_by_its_place(world: World) -> None:
     send(world)
     row = find(world, topic="orders", key="k-3")["rows"][0]
-    ways = [find(world, id=row["msg_id"]), find(world, id=f"  {row['unique_key']} "),
-            find(world, topic="orders", queue=f"broker-a:{row['queue_id']}", offset=row["queue_offset"])]
+    ways = [
+        find(world, id=row["msg_id"]),
+        find(world, id=f"  {row['unique_key']} "),
+        find(world, topic="orders", queue=f"broker-a:{row['queue_id']}", offset=row["queue_offset"]),
+    ]
     assert [way["by"] for way in ways] == ["id", "id", "place"]
     for way in ways:
         [found] = way["rows"]
@@ -69,11 +73,16 @@ def test_a_search_by_time_and_tag_looks_at_what_was_stored_then(world: World) ->
     world.run(60)
     send(world, rows=[{"key": "late", "tag": "paid", "body": "x"}])
     assert sorted(keys(find(world, topic="orders", tag="paid", to_ms=BEGIN_MS + 30_000)["rows"])) == [
-        "k-1", "k-3", "k-5", "k-7"]
+        "k-1",
+        "k-3",
+        "k-5",
+        "k-7",
+    ]
     late = find(world, topic="orders", tag="paid", from_ms=BEGIN_MS + 30_000)
     assert keys(late["rows"]) == ["late"]
     assert keys(find(world, topic="orders", queue="broker-a:0", tag="open")["rows"]) == keys(
-        [row for row in find(world, topic="orders", tag="open")["rows"] if row["queue_id"] == 0])
+        [row for row in find(world, topic="orders", tag="open")["rows"] if row["queue_id"] == 0]
+    )
 
 
 def test_one_answer_looks_at_so_many_entries_and_says_where_to_go_on(tmp_path: Path) -> None:
@@ -92,19 +101,23 @@ def test_one_answer_looks_at_so_many_entries_and_says_where_to_go_on(tmp_path: P
     assert answers[-1]["found_in_all"] == len(found)
 
 
-@pytest.mark.parametrize(("fields", "status", "field"), [
-    ({}, 422, "topic"),
-    ({"topic": "orders", "offset": 0}, 422, "queue"),
-    ({"topic": "orders", "queue": "broker-a", "offset": 0}, 422, "queue"),
-    ({"topic": "orders", "queue": "broker-a:0", "offset": 99}, 404, "offset"),
-    ({"topic": "orders", "queue": "broker-a:9", "offset": 0}, 404, "queue"),
-    ({"topic": "orders", "queue": "broker-z:0", "offset": 0}, 404, "broker"),
-    ({"topic": "orders", "queue": "broker-a:9"}, 404, "queue"),
-    ({"topic": "orders", "cursor": "1:2"}, 422, "cursor"),
-    ({"topic": "orders", "cursor": f"0:{10**30}:0:0"}, 422, "cursor"),
-])  # fmt: skip
-def test_what_cannot_be_looked_for_is_refused_beside_its_field(world: World, fields: dict[str, Any], status: int,
-                                                              field: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "status", "field"),
+    [
+        ({}, 422, "topic"),
+        ({"topic": "orders", "offset": 0}, 422, "queue"),
+        ({"topic": "orders", "queue": "broker-a", "offset": 0}, 422, "queue"),
+        ({"topic": "orders", "queue": "broker-a:0", "offset": 99}, 404, "offset"),
+        ({"topic": "orders", "queue": "broker-a:9", "offset": 0}, 404, "queue"),
+        ({"topic": "orders", "queue": "broker-z:0", "offset": 0}, 404, "broker"),
+        ({"topic": "orders", "queue": "broker-a:9"}, 404, "queue"),
+        ({"topic": "orders", "cursor": "1:2"}, 422, "cursor"),
+        ({"topic": "orders", "cursor": f"0:{10**30}:0:0"}, 422, "cursor"),
+    ],
+)
+def test_what_cannot_be_looked_for_is_refused_beside_its_field(
+    world: World, fields: dict[str, Any], status: int, field: str
+) -> None:
     send(world)
     refusal = refused(world, **fields)
     assert (refusal.status, refusal.field) == (status, field)
@@ -171,14 +184,17 @@ def test_a_burst_between_two_readings_is_counted_whole_and_not_read_whole(world:
     assert paid["unseen"] == 100
 
 
-@pytest.mark.parametrize(("query", "expected"), [
-    ("topic=orders&tag=open", ["k-0", "k-2", "k-4", "k-6"]),
-    ("topic=orders&key=-3", ["k-3"]),
-    ("key=k-5", ["k-5"]),
-    ("topic=orders&tag=paid&key=k-7", ["k-7"]),
-    ("topic=none", []),
-    ("topic=orders&queue=broker-b%3A0", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("topic=orders&tag=open", ["k-0", "k-2", "k-4", "k-6"]),
+        ("topic=orders&key=-3", ["k-3"]),
+        ("key=k-5", ["k-5"]),
+        ("topic=orders&tag=paid&key=k-7", ["k-7"]),
+        ("topic=none", []),
+        ("topic=orders&queue=broker-b%3A0", []),
+    ],
+)
 def test_a_filter_lets_through_what_was_asked_for(world: World, query: str, expected: list[str]) -> None:
     send(world)
     assert sorted(keys(list(followed(world, query)["rows"].values()))) == expected

@@ -16,8 +16,16 @@ from sandbox.remoting.headers import TopicGroupHeader
 from sandbox.transport.loopback import LoopbackNetwork
 from tests.sim.client_world import BROKER, Work, World, client_world
 
-EIGHT = {"load", "read_offset", "update_offset", "persist_all", "persist", "remove_offset", "clone_offset_table",
-         "update_consume_offset_to_broker"}
+EIGHT = {
+    "load",
+    "read_offset",
+    "update_offset",
+    "persist_all",
+    "persist",
+    "remove_offset",
+    "clone_offset_table",
+    "update_consume_offset_to_broker",
+}
 
 
 class Ledger:
@@ -69,7 +77,8 @@ def sent_codes(world: World) -> list[int]:
     codes: list[int] = []
     assert isinstance(world.network, LoopbackNetwork)
     world.network.tap = lambda _sender, _receiver, command: (
-        None if command.is_response else codes.append(int(command.code)))
+        None if command.is_response else codes.append(int(command.code))
+    )
     return codes
 
 
@@ -139,8 +148,9 @@ def test_the_remote_store_loads_nothing_and_the_local_one_sends_nothing_to_broke
     world.run(reader.update_consume_offset_to_broker(MessageQueue("T", BROKER, 0), 2, oneway=False))
     assert codes[-1] == RequestCode.UPDATE_CONSUMER_OFFSET
 
-    local = PullConsumer(PullConsumerConfig(group="L", model=MessageModel.BROADCASTING),
-                         world.instance("DEFAULT", stream=True))
+    local = PullConsumer(
+        PullConsumerConfig(group="L", model=MessageModel.BROADCASTING), world.instance("DEFAULT", stream=True)
+    )
     world.run(local.start())
     codes.clear()
     world.run(local.update_consume_offset_to_broker(MessageQueue("T", BROKER, 0), 2, oneway=False))

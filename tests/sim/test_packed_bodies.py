@@ -38,8 +38,20 @@ def bomb(size: int) -> bytes:
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     large = {"max_message_bytes": 4 * MIB, "commit_log_file_bytes": 16 * MIB}
-    with World(tmp_path, record=new_record(SLUG, "empty", preset="sandbox", seed=0, changes=large, limits=None,
-                                           config=HostConfig(), ports_taken=set(), now_ms=BEGIN_MS)) as made:
+    with World(
+        tmp_path,
+        record=new_record(
+            SLUG,
+            "empty",
+            preset="sandbox",
+            seed=0,
+            changes=large,
+            limits=None,
+            config=HostConfig(),
+            ports_taken=set(),
+            now_ms=BEGIN_MS,
+        ),
+    ) as made:
         made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
         yield made
 
@@ -52,8 +64,14 @@ def send(world: World, *bodies: tuple[bytes, int]) -> None:
         assert caller.ask(10, header.to_ext(), body).code == 0
 
 
-BODIES = [(b"before", 0), (bomb(4 * MIB - 4_096), ZLIB_FLAGS), (b"rubbish", ZLIB_FLAGS),
-          (b"other", COMPRESSED | COMPRESSION_LZ4), (compress(bytes(4 * MIB)), ZLIB_FLAGS), (b"behind", 0)]
+BODIES = [
+    (b"before", 0),
+    (bomb(4 * MIB - 4_096), ZLIB_FLAGS),
+    (b"rubbish", ZLIB_FLAGS),
+    (b"other", COMPRESSED | COMPRESSION_LZ4),
+    (compress(bytes(4 * MIB)), ZLIB_FLAGS),
+    (b"behind", 0),
+]
 
 
 @pytest.mark.parametrize("kind", ["push", "pull", "lite_pull"])

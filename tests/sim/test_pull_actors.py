@@ -86,8 +86,9 @@ def test_what_they_did_is_committed_within_seconds_and_survives_a_restart(tmp_pa
         world.act("RestartActor", actor="A")
         world.run(60)
         assert consumed(world, since=before) == []
-        assert {entry.event.start_offset for entry in world.entries(QueueTaken, since=before)
-                if entry.event.topic == "T"} == {5}
+        assert {
+            entry.event.start_offset for entry in world.entries(QueueTaken, since=before) if entry.event.topic == "T"
+        } == {5}
 
 
 @pytest.mark.seed("0.7")
@@ -143,8 +144,11 @@ def test_one_that_stops_lets_go_of_its_queues_and_unregisters(tmp_path: Path, ki
         world.act("StopActor", actor="A")
         world.run(2)
         assert (member(world)["state"], member(world, "B")["queues"]) == ("stopped", 4)
-        states = [entry.event.state for entry in world.entries(MemberStateChanged)
-                  if entry.event.client_id.endswith("@STREAM")]
+        states = [
+            entry.event.state
+            for entry in world.entries(MemberStateChanged)
+            if entry.event.client_id.endswith("@STREAM")
+        ]
         assert states[-2:] == ["stopping", "stopped"]
 
 
@@ -189,18 +193,24 @@ def test_what_a_pull_consumer_refuses_comes_again_by_the_retry_topic(tmp_path: P
         send(world, 4)
         world.run(60)
         tries = [entry.event for entry in world.entries(MessagesConsumed) if entry.event.keys == ("k-3",)]
-        assert [(event.outcome, event.reconsume_times) for event in tries[:3]] == [("LATER", 0), ("LATER", 1),
-                                                                                   ("LATER", 2)]
+        assert [(event.outcome, event.reconsume_times) for event in tries[:3]] == [
+            ("LATER", 0),
+            ("LATER", 1),
+            ("LATER", 2),
+        ]
         assert {event.topic for event in tries[1:]} == {"%RETRY%G"}
         assert committed(world) == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("wish", "sentence"), [
-    ({"kind": "pull", "listener": "orderly"}, "Only a push consumer has a listener"),
-    ({"kind": "lite_pull", "threads": 5}, "Only a push consumer has a listener"),
-    ({"kind": "lite_pull", "fail_percent": 10}, "nothing can fail"),
-    ({"kind": "lite_pull", "instance": "P"}, "clients with different ids"),
-])
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        ({"kind": "pull", "listener": "orderly"}, "Only a push consumer has a listener"),
+        ({"kind": "lite_pull", "threads": 5}, "Only a push consumer has a listener"),
+        ({"kind": "lite_pull", "fail_percent": 10}, "nothing can fail"),
+        ({"kind": "lite_pull", "instance": "P"}, "clients with different ids"),
+    ],
+)
 def test_what_they_do_not_have_is_refused(tmp_path: Path, wish: dict[str, Any], sentence: str) -> None:
     with World(tmp_path) as world:
         start(world, actor="P", group="other")
@@ -281,8 +291,11 @@ def test_pulling_costs_delay_or_requests_and_push_is_a_pull_that_the_broker_hold
             for entry in world.entries(MessagesConsumed):
                 stored[entry.event.offsets[0]] = entry.event.started_ms - _stored_ms(world, entry.event.offsets[0])
             delay_ms[kind] = median(stored.values())
-            reported = [frame for frame in wire.frames if frame.sender == broker_address(world)
-                    and b"k-" in (frame.command.body or b"")]
+            reported = [
+                frame
+                for frame in wire.frames
+                if frame.sender == broker_address(world) and b"k-" in (frame.command.body or b"")
+            ]
             assert len(reported) >= 12
             # a message only ever travels in the answer to a pull
             assert {(frame.code, frame.answer) for frame in reported} == {(RequestCode.PULL_MESSAGE, True)}

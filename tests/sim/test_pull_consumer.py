@@ -126,8 +126,8 @@ def test_a_pull_waits_ten_seconds_for_an_answer_one_that_may_wait_thirty(world: 
     world.run(reader.fetch_subscribe_queues("T"))
     answer = world.broker.handle
     world.broker.handle = (  # type: ignore[method-assign]
-        lambda commands, channel: (
-            None if commands[0].code == RequestCode.PULL_MESSAGE else answer(commands, channel)))
+        lambda commands, channel: None if commands[0].code == RequestCode.PULL_MESSAGE else answer(commands, channel)
+    )
     for block, patience_s in ((False, 10), (True, 30)):
         began_s = world.now_s
         with pytest.raises(SendTimeout):

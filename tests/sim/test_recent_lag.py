@@ -65,7 +65,7 @@ def test_it_outlives_sleep_and_what_no_one_knows_stays_unknown(tmp_path: Path) -
         after = recent(world)
         ago = after["second"] - before["second"]
         for key, values in before["queues"].items():
-            assert after["queues"][key][:-ago] == values[-(300 - ago):]
+            assert after["queues"][key][:-ago] == values[-(300 - ago) :]
         world.act("KillBroker", broker="broker-a")
         world.run(30)
         assert all(values[-20:] == [None] * 20 for values in recent(world)["queues"].values()), "never 0"

@@ -22,8 +22,9 @@ from tests.wide import seeds
 LIMITS = HostLimits()
 
 
-def lived(tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps: bool = False,
-          starved: bool = False) -> Recorded:
+def lived(
+    tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps: bool = False, starved: bool = False
+) -> Recorded:
     stage, chance = Recorded(tmp_path, template, seed=seed, luck=seed), random.Random(seed)
     stage.watch()
     for number in range(actions):
@@ -41,8 +42,10 @@ def lived(tmp_path: Path, template: str, seed: int, *, actions: int = 12, sleeps
 
 def journal(stage: Recorded, slug: str = SLUG) -> list[bytes]:
     """As if everyone who acted was the owner, and the sandbox had a recipe's name."""
-    return [line.replace(b'"owner test"', f'"{BY}"'.encode()).replace(SLUG.encode(), RUN.encode())
-            for line in stage.journal(slug)]
+    return [
+        line.replace(b'"owner test"', f'"{BY}"'.encode()).replace(SLUG.encode(), RUN.encode())
+        for line in stage.journal(slug)
+    ]
 
 
 def recipe(stage: Recorded, at: int) -> str:
@@ -53,8 +56,10 @@ def opened(stage: Recorded, text: str, slug: str) -> None:
     stage.make(slug, unpack(text, LIMITS))
 
 
-@pytest.mark.parametrize(("template", "seed", "sleeps"), [
-    ("orders", 1, False), ("payments", 2, False), ("cluster", 3, False), ("orders", 4, True), ("payments", 5, True)])
+@pytest.mark.parametrize(
+    ("template", "seed", "sleeps"),
+    [("orders", 1, False), ("payments", 2, False), ("cluster", 3, False), ("orders", 4, True), ("payments", 5, True)],
+)
 def test_who_opens_a_recipe_has_the_same_run(tmp_path: Path, template: str, seed: int, sleeps: bool) -> None:
     stage = lived(tmp_path, template, seed, sleeps=sleeps)
     written, chance = journal(stage), random.Random(seed)
@@ -91,7 +96,7 @@ def test_it_goes_on_and_can_be_executed_again_itself(tmp_path: Path) -> None:
     assert found.first_difference is None
     assert found.events > at
     opened(stage, text, "another")
-    assert journal(stage, "another")[: at] == journal(stage, "again")[: at]
+    assert journal(stage, "another")[:at] == journal(stage, "again")[:at]
     stage.close()
 
 
@@ -122,8 +127,12 @@ def test_what_has_no_recipe_is_refused_with_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ActionRefused, match="has not begun"):
         recipe(stage, 0)
     order = unpack(recipe(stage, 200), LIMITS)
-    for wrong, why in (({"conditions": "other"}, "other limits"), ({"template": "none"}, "template"),
-                       ({"preset": "none"}, "preset"), ({"first_port": 65_535}, "port")):
+    for wrong, why in (
+        ({"conditions": "other"}, "other limits"),
+        ({"template": "none"}, "template"),
+        ({"preset": "none"}, "preset"),
+        ({"first_port": 65_535}, "port"),
+    ):
         with pytest.raises(ActionRefused, match=why):
             opened(stage, pack(RunOrder(**{**vars(order), **wrong}), LIMITS), "again")
     stage.kill()
@@ -139,31 +148,74 @@ def packed(value: Any) -> str:
     return base64.urlsafe_b64encode(packer.compress(orjson.dumps(value)) + packer.flush()).decode().rstrip("=")
 
 
-GOOD = [1, "orders", "sandbox", "7", 1_795_000_000_000, 2**30, 20_000, "abc", 900, 60_000,
-        [[5, 10, "CrashActor", {"actor": "A"}], [1, 1, None, {"limit": "topics", "value": 1, "allowed": 1, "who": "x"}],
-         [4, 9, "idle", 5_000], [3, 3, "RestartActor", {"actor": "A"}]]]
+GOOD = [
+    1,
+    "orders",
+    "sandbox",
+    "7",
+    1_795_000_000_000,
+    2**30,
+    20_000,
+    "abc",
+    900,
+    60_000,
+    [
+        [5, 10, "CrashActor", {"actor": "A"}],
+        [1, 1, None, {"limit": "topics", "value": 1, "allowed": 1, "who": "x"}],
+        [4, 9, "idle", 5_000],
+        [3, 3, "RestartActor", {"actor": "A"}],
+    ],
+]
 
 
 def test_a_text_is_read_as_it_was_written() -> None:
     order = unpack(packed(GOOD), LIMITS)
     assert [(one.turn, one.ms, one.name, one.wall_ms) for one in order.came] == [
-        (5, 10, "CrashActor", 0), (6, 11, None, 0), (10, 20, "idle", 1_795_000_005_000), (3, 3, "RestartActor", 0)]
+        (5, 10, "CrashActor", 0),
+        (6, 11, None, 0),
+        (10, 20, "idle", 1_795_000_005_000),
+        (3, 3, "RestartActor", 0),
+    ]
     assert pack(order, LIMITS) == packed(GOOD)
 
 
 def changed(place: int, value: Any) -> list[Any]:
-    return [*GOOD[:place], value, *GOOD[place + 1:]]
+    return [*GOOD[:place], value, *GOOD[place + 1 :]]
 
 
-@pytest.mark.parametrize("text", [
-    "", "no recipe", "AAAA", "é", "x" * 2_001, packed(GOOD)[:-4], packed(GOOD) + "AAAA", packed({}), packed([1]),
-    packed("x" * 100_000), packed(changed(4, -1)), packed(changed(4, 1.5)), packed(changed(4, "1")),
-    packed(changed(4, 2**60)), packed(changed(6, 70_000)), packed(changed(3, "")), packed(changed(3, "s" * 300)),
-    packed(changed(10, [[1, 1, "CrashActor"]])), packed(changed(10, [[1, 1, "Nothing", {}]])),
-    packed(changed(10, [[1, 1, "CrashActor", {"actor": 7}]])), packed(changed(10, [[1, 1, None, {"limit": "x"}]])),
-    packed(changed(10, [[1, 10**9, "CrashActor", {"actor": "A"}]])), packed(changed(10, [GOOD[10][0]] * 51)),
-    packed(changed(9, 10**9)), packed(changed(0, 2)), packed(changed(10, [[1, 1, "CrashActor", ["actor"]]])),
-    packed(changed(10, [[True, 1, "CrashActor", {"actor": "A"}]])), packed(changed(10, 7))])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no recipe",
+        "AAAA",
+        "é",
+        "x" * 2_001,
+        packed(GOOD)[:-4],
+        packed(GOOD) + "AAAA",
+        packed({}),
+        packed([1]),
+        packed("x" * 100_000),
+        packed(changed(4, -1)),
+        packed(changed(4, 1.5)),
+        packed(changed(4, "1")),
+        packed(changed(4, 2**60)),
+        packed(changed(6, 70_000)),
+        packed(changed(3, "")),
+        packed(changed(3, "s" * 300)),
+        packed(changed(10, [[1, 1, "CrashActor"]])),
+        packed(changed(10, [[1, 1, "Nothing", {}]])),
+        packed(changed(10, [[1, 1, "CrashActor", {"actor": 7}]])),
+        packed(changed(10, [[1, 1, None, {"limit": "x"}]])),
+        packed(changed(10, [[1, 10**9, "CrashActor", {"actor": "A"}]])),
+        packed(changed(10, [GOOD[10][0]] * 51)),
+        packed(changed(9, 10**9)),
+        packed(changed(0, 2)),
+        packed(changed(10, [[1, 1, "CrashActor", ["actor"]]])),
+        packed(changed(10, [[True, 1, "CrashActor", {"actor": "A"}]])),
+        packed(changed(10, 7)),
+    ],
+)
 def test_a_text_that_is_no_recipe_is_refused(text: str) -> None:
     with pytest.raises(ActionRefused) as why:
         unpack(text, LIMITS)

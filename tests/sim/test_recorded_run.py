@@ -48,8 +48,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 
 def queues_of(board: Any) -> Any:
     """What no reader changes; rates are since that reader looked last."""
-    return {key: {name: value for name, value in row.items() if name != "rate_per_s"}
-            for key, row in board["queues"].items()}
+    return {
+        key: {name: value for name, value in row.items() if name != "rate_per_s"}
+        for key, row in board["queues"].items()
+    }
 
 
 def frames(directory: Path, first: int = 0, last: int = END, **options: Any) -> list[Frame]:

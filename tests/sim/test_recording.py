@@ -141,36 +141,55 @@ def test_a_sandboxs_directory_is_recorded_by_its_keyframes(tmp_path: Path) -> No
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     files = [tmp_path / "one.qvr", tmp_path / "two.qvr"]
     for file in files:
-        call_command("recording", "export", str(file), "--play=orders", "--seed=3", "--minutes=0.2",
-                     stdout=io.StringIO())
+        call_command(
+            "recording", "export", str(file), "--play=orders", "--seed=3", "--minutes=0.2", stdout=io.StringIO()
+        )
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-@pytest.mark.parametrize(("name", "line"), [
-    ("frames.ndjson", '{"at_ms": "x", "seq": 1, "state": {}}'), ("frames.ndjson", "no JSON"), ("frames.ndjson", "[]"),
-    ("facts.ndjson", '{"seq": 1}'), ("facts.ndjson", "7")])  # fmt: skip
-def test_a_directory_that_import_did_not_make_so_is_refused(recorded: Recorded, tmp_path: Path, name: str,
-                                                            line: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("frames.ndjson", '{"at_ms": "x", "seq": 1, "state": {}}'),
+        ("frames.ndjson", "no JSON"),
+        ("frames.ndjson", "[]"),
+        ("facts.ndjson", '{"seq": 1}'),
+        ("facts.ndjson", "7"),
+    ],
+)
+def test_a_directory_that_import_did_not_make_so_is_refused(
+    recorded: Recorded, tmp_path: Path, name: str, line: str
+) -> None:
     folder.unpack(recorded.recording, tmp_path / "folder")
     (tmp_path / "folder" / name).write_text(line)
     with pytest.raises(CommandError, match=r"again\.$"):
         call_command("recording", "export", str(tmp_path / "x.qvr"), f"--directory={tmp_path / 'folder'}")
 
 
-@pytest.mark.parametrize(("limits", "name"), [
-    (RecordingLimits(chunks=1), "chunks"), (RecordingLimits(file_bytes=1_000), "file_bytes"),
-    (RecordingLimits(line_bytes=100), "line_bytes")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        (RecordingLimits(chunks=1), "chunks"),
+        (RecordingLimits(file_bytes=1_000), "file_bytes"),
+        (RecordingLimits(line_bytes=100), "line_bytes"),
+    ],
+)
 def test_what_is_too_large_names_its_limit(recorded: Recorded, limits: RecordingLimits, name: str) -> None:
     with pytest.raises(BadRecording, match=name):
         write_recording(ABOUT, recorded.frames, recorded.facts, limits)
 
 
-@pytest.mark.parametrize(("content", "sentence"), [
-    (b"", "This is not a recording"), (b"hello\nworld", "This is not a recording"),
-    (b"[" * 9_000, "This is not a recording"),
-    (b'{"format":"queueviz recording","version":2}\n', "version 2, and version 1 is read here"),
-    (b'{"format":"queueviz recording","version":1}\n', "does not have the fields"),
-    (None, "No such file")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "This is not a recording"),
+        (b"hello\nworld", "This is not a recording"),
+        (b"[" * 9_000, "This is not a recording"),
+        (b'{"format":"queueviz recording","version":2}\n', "version 2, and version 1 is read here"),
+        (b'{"format":"queueviz recording","version":1}\n', "does not have the fields"),
+        (None, "No such file"),
+    ],
+)
 def test_a_file_that_is_no_recording_is_named_so(tmp_path: Path, content: bytes | None, sentence: str) -> None:
     file = tmp_path / "odd.qvr"
     if content is not None:

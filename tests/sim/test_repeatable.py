@@ -39,8 +39,9 @@ def equal(directory: Path) -> Replayed:
     found = replay(directory)
     assert found.first_difference is None
     first = found.stretches[0]
-    assert found.events == sum(first.from_seq <= row["seq"] <= first.to_seq
-                               for row in rows_since(directory / "journal", 0))
+    assert found.events == sum(
+        first.from_seq <= row["seq"] <= first.to_seq for row in rows_since(directory / "journal", 0)
+    )
     return found
 
 
@@ -82,8 +83,10 @@ def test_the_machine_has_no_say(tmp_path: Path) -> None:
         stage.run(20)
         stage.close()
         events.append([{**row, "came": None} for row in rows_since(stage.directory / "journal", 0)])
-    slept = [next(place for place, row in enumerate(found) if row["type"] == "LifecycleStep" and row["phase"] == "stop")
-             for found in events]
+    slept = [
+        next(place for place, row in enumerate(found) if row["type"] == "LifecycleStep" and row["phase"] == "stop")
+        for found in events
+    ]
     same = min(slept) - 50  # they fell asleep at other moments
     assert same > 500
     assert events[0][:same] == events[1][:same]
@@ -111,9 +114,15 @@ Chance.choice = lambda self, items: items[int(next(iter({str(place) for place in
 
 
 def in_a_process(script: str, argument: Path, hash_seed: str) -> str:
-    done = subprocess.run([sys.executable, "-c", script, str(argument)], cwd=ROOT, check=True, timeout=60,
-                          capture_output=True, text=True,
-                          env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(argument)],
+        cwd=ROOT,
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
+    )
     return done.stdout
 
 
@@ -144,10 +153,12 @@ def by_what_ran_before(self: Chance, items: Any) -> Any:
     return items[next(COUNT) % len(items)]
 
 
-@pytest.mark.parametrize(("name", "planted"), [("between", by_the_wall), ("choice", by_an_address),
-                                               ("choice", by_what_ran_before)])
+@pytest.mark.parametrize(
+    ("name", "planted"), [("between", by_the_wall), ("choice", by_an_address), ("choice", by_what_ran_before)]
+)
 def test_what_the_seed_does_not_decide_is_found_by_its_first_event(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, planted: Callable[..., Any]) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, planted: Callable[..., Any]
+) -> None:
     monkeypatch.setattr(Chance, name, planted)
     found = replay(played(tmp_path, "orders", 3))
     first = found.first_difference
@@ -304,10 +315,13 @@ def test_another_release_ends_the_stretch(tmp_path: Path, monkeypatch: pytest.Mo
     assert (equal(stage.directory).events, replay(stage.directory).engine) == (before, ENGINE)
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_text("{"),
-                                    lambda path: path.write_text('{"format": 2}')])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda path: path.unlink(), lambda path: path.write_text("{"), lambda path: path.write_text('{"format": 2}')],
+)
 def test_without_its_origin_a_sandbox_opens_and_says_that_the_stretch_ended(
-        tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     stage = Recorded(tmp_path, "orders", seed=2, luck=2)
     stage.run(3)
     stage.sleep()

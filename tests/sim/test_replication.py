@@ -32,8 +32,12 @@ def cluster(tmp_path: Path) -> Iterator[World]:
 
 
 def consumed(world: World, group: str, broker: str, *, since: int) -> list[int]:
-    return [offset for entry in world.entries(MessagesConsumed, since=since)
-            if (entry.event.group, entry.event.broker) == (group, broker) for offset in entry.event.offsets]
+    return [
+        offset
+        for entry in world.entries(MessagesConsumed, since=since)
+        if (entry.event.group, entry.event.broker) == (group, broker)
+        for offset in entry.event.offsets
+    ]
 
 
 def slave_log_equals_its_master_s(world: World) -> bool:
@@ -41,13 +45,15 @@ def slave_log_equals_its_master_s(world: World) -> bool:
     start, end = slave.running.store.min_physical_offset, slave.running.store.max_physical_offset
     return bool(end) and all(
         slave.running.store.log.read(at, min(4096, end - at)) == master.running.store.log.read(at, min(4096, end - at))
-        for at in range(start, end, 4096))
+        for at in range(start, end, 4096)
+    )
 
 
 @pytest.mark.seed("3.15", "4.30", "D36")
 @pytest.mark.parametrize("slave_read", [True, False])
-def test_a_concurrent_group_goes_on_from_the_slave_and_an_orderly_one_stands_still(tmp_path: Path,
-                                                                                slave_read: bool) -> None:
+def test_a_concurrent_group_goes_on_from_the_slave_and_an_orderly_one_stands_still(
+    tmp_path: Path, slave_read: bool
+) -> None:
     with World(tmp_path, "cluster", seed=11, latency_ms=(0.5, 3.0)) as world:
         world.act("ChangeBroker", broker="broker-a", changes={"slave_read": slave_read})
         world.act("StopActor", actor="shop")
@@ -60,8 +66,13 @@ def test_a_concurrent_group_goes_on_from_the_slave_and_an_orderly_one_stands_sti
         world.run(ROUTES_LEARNED_S)
         late = (Subscription("late"),)
         world.act("StartConsumer", group="readers", subscriptions=late, from_where="CONSUME_FROM_FIRST_OFFSET")
-        world.act("StartConsumer", group="in-order", subscriptions=late, listener="orderly",
-                  from_where="CONSUME_FROM_FIRST_OFFSET")
+        world.act(
+            "StartConsumer",
+            group="in-order",
+            subscriptions=late,
+            listener="orderly",
+            from_where="CONSUME_FROM_FIRST_OFFSET",
+        )
         world.run(90)
         assert len(consumed(world, "readers", "broker-a", since=killed)) == 100, "read from the slave"
         assert consumed(world, "in-order", "broker-a", since=killed) == []
@@ -100,8 +111,7 @@ def test_a_group_that_reads_from_the_slave_commits_there_and_never_by_pull(clust
     assert pulls
     assert not [ext for ext in pulls if int(ext["sysFlag"]) & COMMIT_FLAG]
     assert [frame for frame in wire.requests(RequestCode.UPDATE_CONSUMER_OFFSET) if frame.receiver == slave]
-    by = {entry.event.by for entry in cluster.entries(OffsetCommitted, since=since)
-          if entry.event.broker == "broker-a"}
+    by = {entry.event.by for entry in cluster.entries(OffsetCommitted, since=since) if entry.event.broker == "broker-a"}
     assert "pull" not in by
 
 
@@ -180,5 +190,6 @@ def test_a_group_that_has_read_more_than_the_slave_has_asks_it_again_and_again_b
         slave = broker_address(world, "broker-a", 1)
         answers = [frame.command for frame in wire.answers(RequestCode.PULL_MESSAGE) if frame.sender == slave]
         assert {(answer.code, answer.remark) for answer in answers} >= {
-            (ResponseCode.PULL_RETRY_IMMEDIATELY, "OFFSET_OVERFLOW_BADLY")}
+            (ResponseCode.PULL_RETRY_IMMEDIATELY, "OFFSET_OVERFLOW_BADLY")
+        }
         assert len(answers) < 8 * 10 * 25  # queues of two groups, seconds, at most twenty a second

@@ -82,7 +82,8 @@ def test_many_ask_at_once_and_each_gets_its_own(world: World, asker: Producer, a
 
 
 def test_no_reply_in_time_is_a_timeout_and_a_late_one_is_not_even_unpacked(
-        world: World, asker: Producer, answering: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    world: World, asker: Producer, answering: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unpacked: list[object] = []
     monkeypatch.setattr("sandbox.client.incoming.pushed", lambda *given: unpacked.append(given))
     answering.wait_s = 5

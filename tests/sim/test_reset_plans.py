@@ -34,8 +34,13 @@ class Cluster:
         world.act("CreateTopic", topic=TOPIC, write_queues=2, read_queues=2)
         world.act("CreateTopic", topic=NARROW, write_queues=2, read_queues=1)
         fields: dict[str, dict[str, Any]] = {
-            WORKING: {}, HUNG: {"actor": "hung"}, LOCKING: {"listener": "orderly"}, PULLING: {"kind": "pull"},
-            HOLDING: {"work_ms": [3_600_000, 3_600_000]}, WATCHING: {"model": "BROADCASTING"}}
+            WORKING: {},
+            HUNG: {"actor": "hung"},
+            LOCKING: {"listener": "orderly"},
+            PULLING: {"kind": "pull"},
+            HOLDING: {"work_ms": [3_600_000, 3_600_000]},
+            WATCHING: {"model": "BROADCASTING"},
+        }
         for group, more in fields.items():
             world.act("StartConsumer", group=group, subscriptions=[[TOPIC, "*"]], **more)
         world.act("StartConsumer", group=NARROW, subscriptions=[[NARROW, "*"]])
@@ -79,10 +84,16 @@ class Side:
         return self.on.ask("plan-reset", **{"group": group, "topic": TOPIC, **self.timed(wish)})
 
     def apply(self, group: str, *, shown: dict[str, Any], **wish: Any) -> int:
-        expected = [{name: row[name] for name in ("queue", "committed", "target")}
-                    for row in shown["rows"] if row["selected"]]
-        said = {"group": group, "topic": TOPIC, "confirm": group, "fingerprint": shown["fingerprint"],
-                **self.timed(wish)}
+        expected = [
+            {name: row[name] for name in ("queue", "committed", "target")} for row in shown["rows"] if row["selected"]
+        ]
+        said = {
+            "group": group,
+            "topic": TOPIC,
+            "confirm": group,
+            "fingerprint": shown["fingerprint"],
+            **self.timed(wish),
+        }
         return self.on.act("ResetOffsets", expected=expected, **said)
 
     def timed(self, wish: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +150,9 @@ OVERWRITTEN = "Members of the group are online and would overwrite it."
 NOT_ONLINE = "Nobody of the group is online to be told (code 206)."
 BROADCASTS = "A broadcasting group keeps its offsets with each member; the broker has none."
 NO_OFFSET = "The group has no stored offset in broker-a:1; the broker refuses then (code 1)."
-KNOWN_LIVE = ("Live, broker broker-a (4.9.8) can tell members a point in time or the latest only, so this is done "
-              "offline.")  # fmt: skip
+KNOWN_LIVE = (
+    "Live, broker broker-a (4.9.8) can tell members a point in time or the latest only, so this is done offline."
+)
 ALL_AT_ONCE = "Live, broker broker-a (4.9.8) resets all queues of a topic at once, so this is done offline."
 TABLE: list[tuple[tuple[str, ...], str, dict[str, Any], dict[int, int | None] | str]] = [
     (BOTH, HALTED, offline("earliest"), {0: 0, 1: 0}),
@@ -177,7 +189,7 @@ TABLE: list[tuple[tuple[str, ...], str, dict[str, Any], dict[int, int | None] | 
     (BOTH, WATCHING, offline("earliest"), BROADCASTS),
     (BOTH, WATCHING, online("latest"), BROADCASTS),
     (BOTH, NARROW, online("latest", topic=NARROW), NO_OFFSET),  # more queues are written than read
-]  # fmt: skip
+]
 
 
 def by_view(table: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -185,8 +197,9 @@ def by_view(table: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("view", "group", "wish", "outcome"), by_view(TABLE))
-def test_a_wish_leads_to_the_offsets_of_its_plan_or_to_a_refusal(cluster: Cluster, view: str, group: str,
-                                                                wish: dict[str, Any], outcome: Any) -> None:
+def test_a_wish_leads_to_the_offsets_of_its_plan_or_to_a_refusal(
+    cluster: Cluster, view: str, group: str, wish: dict[str, Any], outcome: Any
+) -> None:
     side = Side(cluster, view)
     shown = side.plan(group, **wish)
     if isinstance(outcome, str):
@@ -207,15 +220,20 @@ def test_a_wish_leads_to_the_offsets_of_its_plan_or_to_a_refusal(cluster: Cluste
 
 
 WRONG: list[tuple[dict[str, Any], int, str]] = [
-    (offline("time"), 422, "value"), (offline("offset"), 422, "value"), (offline("shift"), 422, "value"),
-    (offline("copy_of"), 422, "source_group"), (offline("earliest", source_group=HALF), 422, "source_group"),
-    (offline("latest", queues=["broker-a:9"]), 422, "queues"), (offline("latest", topic="none"), 404, "topic"),
-]  # fmt: skip
+    (offline("time"), 422, "value"),
+    (offline("offset"), 422, "value"),
+    (offline("shift"), 422, "value"),
+    (offline("copy_of"), 422, "source_group"),
+    (offline("earliest", source_group=HALF), 422, "source_group"),
+    (offline("latest", queues=["broker-a:9"]), 422, "queues"),
+    (offline("latest", topic="none"), 404, "topic"),
+]
 
 
 @pytest.mark.parametrize(("asked", "status", "field"), WRONG)
-def test_a_wish_that_says_too_little_or_too_much_is_refused_with_its_field(side: Side, asked: dict[str, Any],
-                                                                           status: int, field: str) -> None:
+def test_a_wish_that_says_too_little_or_too_much_is_refused_with_its_field(
+    side: Side, asked: dict[str, Any], status: int, field: str
+) -> None:
     shown = side.plan(HALTED, **offline("earliest"))
     with pytest.raises(ActionRefused) as of_plan:
         side.plan(HALTED, **asked)
@@ -233,21 +251,29 @@ NOTES = [
     (BOTH, LOCKING, online("latest"), 2 * [{"locked_by"}]),
     (BOTH, PULLING, online("latest"), 2 * [{"not_heard"}]),
     (SANDBOX, HUNG, online("latest"), 2 * [{"owner_silent"}]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("view", "group", "asked", "codes"), by_view(NOTES))
-def test_a_row_of_the_plan_says_what_else_to_know(cluster: Cluster, view: str, group: str, asked: dict[str, Any],
-                                                  codes: list[set[str]]) -> None:
+def test_a_row_of_the_plan_says_what_else_to_know(
+    cluster: Cluster, view: str, group: str, asked: dict[str, Any], codes: list[set[str]]
+) -> None:
     shown = Side(cluster, view).plan(group, **asked)
     assert [{note["code"] for note in line["notes"]} for line in shown["rows"]] == codes
 
 
-@pytest.mark.parametrize(("view", "target", "needed"), [
-    ("sandbox", "latest", True), ("attached", "latest", True), ("sandbox", "earliest", False),
-    ("attached", "earliest", True)])
+@pytest.mark.parametrize(
+    ("view", "target", "needed"),
+    [
+        ("sandbox", "latest", True),
+        ("attached", "latest", True),
+        ("sandbox", "earliest", False),
+        ("attached", "earliest", True),
+    ],
+)
 def test_the_groups_name_is_typed_before_messages_are_skipped_and_always_on_a_real_cluster(
-        cluster: Cluster, view: str, target: str, needed: bool) -> None:
+    cluster: Cluster, view: str, target: str, needed: bool
+) -> None:
     side, asked = Side(cluster, view), offline(target)
     shown = side.plan(HALTED, **asked)
     if needed:

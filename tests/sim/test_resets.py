@@ -22,8 +22,14 @@ def busy_world(tmp_path: Path, seed: int, *, listener: str = "concurrent") -> Wo
     dice = Random(seed)
     world = World(tmp_path, seed=seed)
     world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-    world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=2, listener=listener,
-              work_ms=[20, dice.choice([30, 200])])
+    world.act(
+        "StartConsumer",
+        group=GROUP,
+        subscriptions=[["orders", "*"]],
+        copies=2,
+        listener=listener,
+        work_ms=[20, dice.choice([30, 200])],
+    )
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=dice.choice([5, 20, 40]))
     world.run(dice.choice([16, 25, 31.3]))
     if dice.random() < 0.3:
@@ -69,8 +75,11 @@ def test_the_preview_equals_the_result_or_the_apply_is_refused(tmp_path: Path, s
         wish = {**wish_of(dice, world), "method": "offline" if offline else "online"}
         plan = world.ask("plan-reset", **wish)
         assert plan["refused"] is None
-        shown = [{"queue": row["queue"], "committed": row["committed"], "target": row["target"]}
-                 for row in plan["rows"] if row["selected"]]
+        shown = [
+            {"queue": row["queue"], "committed": row["committed"], "target": row["target"]}
+            for row in plan["rows"]
+            if row["selected"]
+        ]
         world.run(dice.choice([0, 0.4, 3, 11]))  # commits in between
         before = committed(world)
         refusal = refused(world, **wish, expected=shown, confirm=GROUP)

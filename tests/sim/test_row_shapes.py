@@ -43,8 +43,9 @@ def wrong(value: object, shape: Any, at: str) -> Iterator[str]:
             yield from wrong(value[name], hints[name], f"{at}.{name}")
     elif get_origin(shape) in (Union, UnionType):
         options = [option for option in get_args(shape) if (option is type(None)) == (value is None)]
-        yield from min((list(wrong(value, option, at)) for option in options), key=len,
-                       default=[f"{at}: None is not declared"])
+        yield from min(
+            (list(wrong(value, option, at)) for option in options), key=len, default=[f"{at}: None is not declared"]
+        )
     elif get_origin(shape) in (dict, Mapping) and isinstance(value, dict):
         for key, inside in value.items():
             yield from wrong(inside, get_args(shape)[1], f"{at}[{key}]")
@@ -80,10 +81,19 @@ EVERYWHERE = {"topics": Topics, "groups": Groups, "topology": Topology}
 def wrong_in(world: World) -> list[str]:
     snapshot = world.snapshot()
     clients = {f"client/{label}": Client for label in world.cluster.actors.by_label}
-    channels = {**of_groups(snapshot), **of_nodes(snapshot), **clients, **EVERYWHERE, "connect": Connect,
-                "lab": LabView, "tile": Tile}  # fmt: skip
-    return [*wrong(snapshot, Snapshot, "snapshot"),
-            *(said for name, shape in channels.items() for said in wrong(world.read(name).data, shape, name))]
+    channels = {
+        **of_groups(snapshot),
+        **of_nodes(snapshot),
+        **clients,
+        **EVERYWHERE,
+        "connect": Connect,
+        "lab": LabView,
+        "tile": Tile,
+    }
+    return [
+        *wrong(snapshot, Snapshot, "snapshot"),
+        *(said for name, shape in channels.items() for said in wrong(world.read(name).data, shape, name)),
+    ]
 
 
 @pytest.mark.parametrize("template", ["empty", "orders", "payments", "cluster", "retries"])
@@ -134,4 +144,7 @@ def test_a_wrong_row_is_noticed() -> None:
     lives = {"broker_ms": 1, "client_ms": None, "more": 2}
     shape = get_type_hints(Locks)["lives"]
     assert sorted(wrong(lives, shape, "lives")) == [
-        "lives.client_ms: None is not <class 'int'>", "lives: more is not declared", "lives: renew_ms is missing"]
+        "lives.client_ms: None is not <class 'int'>",
+        "lives: more is not declared",
+        "lives: renew_ms is missing",
+    ]

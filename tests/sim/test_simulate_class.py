@@ -17,16 +17,30 @@ MINUTES = 0.75
 
 
 def content(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*"))
-            if path.is_file()}
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three students, made side by side by the command."""
     out = tmp_path_factory.mktemp("class") / "new"
-    done = run("simulate_class", "--students", "3", "--minutes", str(MINUTES), "--seed", "7", "--out", out, "--json",
-               "--processes", "2", home=out.parent / "home")
+    done = run(
+        "simulate_class",
+        "--students",
+        "3",
+        "--minutes",
+        str(MINUTES),
+        "--seed",
+        "7",
+        "--out",
+        out,
+        "--json",
+        "--processes",
+        "2",
+        home=out.parent / "home",
+    )
     assert done.returncode == 0, done.stderr
     figures: dict[str, Any] = orjson.loads(done.stdout)
     assert (figures["students"], figures["minutes"]) == (3, MINUTES)
@@ -41,8 +55,10 @@ def test_the_same_seed_gives_the_same_bytes_whatever_else_is_in_the_class(out: P
 
 def test_students_and_seeds_differ(out: Path, tmp_path: Path) -> None:
     [other] = make_class(Lesson(1, MINUTES, "8"), tmp_path, processes=1)
-    journals = [b"".join(value for name, value in content(directory).items() if name.startswith("journal/"))
-                for directory in (*sorted(out.glob("student-*")), tmp_path / other.name)]
+    journals = [
+        b"".join(value for name, value in content(directory).items() if name.startswith("journal/"))
+        for directory in (*sorted(out.glob("student-*")), tmp_path / other.name)
+    ]
     assert len(journals) == len(set(journals)) == 4
     assert all(journals)
 
@@ -65,9 +81,11 @@ def test_every_directory_is_a_sandbox_s_and_its_stores_can_be_read(out: Path) ->
 
 
 def test_a_directory_with_something_in_it_is_left_alone(out: Path, tmp_path: Path) -> None:
-    wishes = [("1", out, f"{out} is not empty: a class needs a directory of its own."),
-              ("0", tmp_path, "--students is 1 to 10000, --minutes above 0"),
-              ("1", out / "class.json", "is a file: a class needs a directory.")]
+    wishes = [
+        ("1", out, f"{out} is not empty: a class needs a directory of its own."),
+        ("0", tmp_path, "--students is 1 to 10000, --minutes above 0"),
+        ("1", out / "class.json", "is a file: a class needs a directory."),
+    ]
     before = content(out)
     for students, where, says in wishes:
         done = run("simulate_class", "--students", students, "--minutes", "1", "--out", where, home=tmp_path)

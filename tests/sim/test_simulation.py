@@ -15,8 +15,11 @@ from sandbox.simulation.violation import MOST_SENTENCES, Violation, first_of
 from tests.wide import seeds
 
 ALWAYS = seeds(15, 50)
-FAILED_ONCE = [line.partition("#")[0].split() for line in
-               (Path(__file__).parent / "seeds.txt").read_text().splitlines() if line.partition("#")[0].strip()]
+FAILED_ONCE = [
+    line.partition("#")[0].split()
+    for line in (Path(__file__).parent / "seeds.txt").read_text().splitlines()
+    if line.partition("#")[0].strip()
+]
 
 
 @pytest.mark.parametrize("seed", ALWAYS)
@@ -53,10 +56,17 @@ def test_every_trouble_is_drawn_and_every_shape_of_cluster() -> None:
     assert {len(setup.name_servers) for setup in setups} == {1, 2}
     assert {bool(setup.slaves) for setup in setups} == {True, False}
     assert {(setup.flush, setup.replication) for setup in setups} == {
-        (flush, replication) for flush in ("ASYNC_FLUSH", "SYNC_FLUSH")
-        for replication in ("ASYNC_MASTER", "SYNC_MASTER")}
+        (flush, replication)
+        for flush in ("ASYNC_FLUSH", "SYNC_FLUSH")
+        for replication in ("ASYNC_MASTER", "SYNC_MASTER")
+    }
     assert {group.kind for setup in setups for group in setup.groups} == {
-        "concurrent", "orderly", "broadcasting", "pull", "lite_pull"}
+        "concurrent",
+        "orderly",
+        "broadcasting",
+        "pull",
+        "lite_pull",
+    }
     assert any(setup.transactional for setup in setups)
 
 

@@ -27,8 +27,14 @@ def stage(tmp_path: Path, *, allowed: bool = True) -> World:
 
 
 def start(world: World, expression: str, *, group: str = "G", **consumer: Any) -> None:
-    world.act("StartConsumer", group=group, subscriptions=[["T", expression, "SQL92"]], work_ms=[1], from_where=FIRST,
-              **consumer)
+    world.act(
+        "StartConsumer",
+        group=group,
+        subscriptions=[["T", expression, "SQL92"]],
+        work_ms=[1],
+        from_where=FIRST,
+        **consumer,
+    )
 
 
 def send(world: World, tag: str, *keys: str) -> None:
@@ -36,8 +42,9 @@ def send(world: World, tag: str, *keys: str) -> None:
 
 
 def consumed(world: World, group: str = "G") -> list[str]:
-    return sorted(key for entry in world.entries(MessagesConsumed) if entry.event.group == group
-                  for key in entry.event.keys)
+    return sorted(
+        key for entry in world.entries(MessagesConsumed) if entry.event.group == group for key in entry.event.keys
+    )
 
 
 def member(world: World, group: str = "G") -> dict[str, Any]:
@@ -85,8 +92,11 @@ def test_offsets_pass_over_what_no_one_wants(tmp_path: Path) -> None:
         rows = world.read("board/G/T").data["queues"].values()
         assert sorted(row["committed"] for row in rows) == ["5", "5"]
         assert consumed(world) == []
-        passed = [entry.event for entry in world.entries(PullAnswered)
-                  if entry.event.code == ResponseCode.PULL_RETRY_IMMEDIATELY]
+        passed = [
+            entry.event
+            for entry in world.entries(PullAnswered)
+            if entry.event.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+        ]
         assert len(passed) >= 2
         assert {event.skipped_by_hash for event in passed} == {0}
 
@@ -169,9 +179,14 @@ def test_a_subscription_without_a_kind_is_one_by_tags(tmp_path: Path) -> None:
         assert consumed(world) == ["1"]
 
 
-@pytest.mark.parametrize(("subscription", "field"), [
-    (["T", "", "SQL92"], "subscriptions"), (["T", "a > 1", "XPATH"], "subscriptions.kind"),
-    (["T", "||", "TAG"], "subscriptions")])
+@pytest.mark.parametrize(
+    ("subscription", "field"),
+    [
+        (["T", "", "SQL92"], "subscriptions"),
+        (["T", "a > 1", "XPATH"], "subscriptions.kind"),
+        (["T", "||", "TAG"], "subscriptions"),
+    ],
+)
 def test_what_no_client_would_send_is_refused_at_once(tmp_path: Path, subscription: list[str], field: str) -> None:
     with stage(tmp_path) as world:
         with pytest.raises(ActionRefused) as refusal:

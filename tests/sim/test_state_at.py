@@ -49,10 +49,12 @@ def files(tmp_path: Path) -> Path:
     return written(tmp_path, entries)
 
 
-@pytest.mark.parametrize(("at", "begins", "ends"), [(20, 20, 69), (45, 20, 69), (69, 20, 69), (70, 70, 119),
-                                                    (199, 170, 199)])
-def test_the_keyframe_before_an_event_and_all_to_the_next_one_are_read(files: Path, at: int, begins: int,
-                                                                       ends: int) -> None:
+@pytest.mark.parametrize(
+    ("at", "begins", "ends"), [(20, 20, 69), (45, 20, 69), (69, 20, 69), (70, 70, 119), (199, 170, 199)]
+)
+def test_the_keyframe_before_an_event_and_all_to_the_next_one_are_read(
+    files: Path, at: int, begins: int, ends: int
+) -> None:
     assert len(list(files.iterdir())) > 10
     assert [entry.seq for entry in around(files, at)] == list(range(begins, ends + 1))
 

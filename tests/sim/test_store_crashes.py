@@ -136,8 +136,10 @@ def recovered(disk: SimDisk) -> tuple[list[bytes], dict[str, bytes], RecoveryRep
     """Records and queue files after one recovery, seen by the process after the next kill, and what it reported."""
     store = reopened(disk).store()
     report = store.load()
-    records = [bytes(view[found.physical_offset - file.base :][: found.size])
-               for file, view, found in store.log.walk(store.min_physical_offset, check_crc=True)]
+    records = [
+        bytes(view[found.physical_offset - file.base :][: found.size])
+        for file, view, found in store.log.walk(store.min_physical_offset, check_crc=True)
+    ]
     disk.kill()
     return records, {name: data for name, data in disk.image().items() if name.startswith("consumequeue/")}, report
 

@@ -43,14 +43,18 @@ def test_a_cluster_has_a_slave_that_follows_and_two_name_servers_that_know_the_s
         assert int(slave["log"]["max"]) > 0
         assert int(master["log"]["replicated"]) <= int(master["log"]["max"])
         assert (slave["log"]["replicated"], lonely["log"]["replicated"]) == (None, None)
-        known = [[(row["broker"], row["broker_id"]) for row in server["brokers"]]
-                 for server in snapshot["name_servers"]]
+        known = [
+            [(row["broker"], row["broker_id"]) for row in server["brokers"]] for server in snapshot["name_servers"]
+        ]
         assert known == [[("broker-a", 0), ("broker-a", 1), ("broker-b", 0)]] * 2
         [topic] = [topic for topic in snapshot["topics"] if topic["topic"] == "orders"]
         assert sorted((queue["broker"], queue["queue_id"]) for queue in topic["queues"]) == [
-            (broker, number) for broker in ("broker-a", "broker-b") for number in range(4)]
+            (broker, number) for broker in ("broker-a", "broker-b") for number in range(4)
+        ]
         assert {group["group"]: group["listener"] for group in snapshot["groups"]} == {
-            "order-svc": "concurrent", "invoice-fifo": "orderly"}
+            "order-svc": "concurrent",
+            "invoice-fifo": "orderly",
+        }
 
 
 def test_the_index_template_has_two_keys_of_one_hash(tmp_path: Path) -> None:

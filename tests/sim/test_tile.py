@@ -23,7 +23,11 @@ def test_a_tile_follows_a_student_through_a_step(tmp_path: Path) -> None:
         player = LabPlayer(world, LAB)
         n = player.numbers
         assert (tile(world)["lab"], tile(world)["step"], tile(world)["steps"], tile(world)["phase"]) == (
-            "4", 1, 2, "predict")
+            "4",
+            1,
+            2,
+            "predict",
+        )
         player.predict(1)
         player.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
         assert tile(world)["phase"] == "do"

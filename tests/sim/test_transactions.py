@@ -84,7 +84,8 @@ def test_an_undecided_producer_leaves_everything_to_the_question(world: World) -
     prepared = len(facts(world, TransactionPrepared))
     world.run(60)
     assert {(event.outcome, event.by, event.checks) for event in facts(world, TransactionEnded)} == {
-        ("commit", "check", 1)}
+        ("commit", "check", 1)
+    }
     assert stored(world, "orders") == prepared == len(facts(world, TransactionChecked))
 
 
@@ -102,7 +103,9 @@ def test_people_end_open_ones_through_the_real_way(world: World) -> None:
     assert [(f.command.ext or {})["commitOrRollback"] for f in frames] == ["8", "12"]
     assert all(f.command.is_oneway for f in frames)
     assert [(event.transaction_id, event.outcome) for event in facts(world, TransactionEnded)] == [
-        (first["transaction_id"], "commit"), (second["transaction_id"], "rollback")]
+        (first["transaction_id"], "commit"),
+        (second["transaction_id"], "rollback"),
+    ]
     assert stored(world, "orders") == 1
 
 

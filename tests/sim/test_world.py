@@ -89,9 +89,14 @@ def test_a_crashed_orderly_member_leaves_its_locks_for_a_minute(tmp_path: Path, 
         left = [row for row in rows if row["lock"] is not None and row["lock"]["holder"] == crashed]
         assert left, "nobody unlocked them"
         assert any(row["waiting"] for row in left), "the other member asks in vain"
-        took_s = world.run_until(lambda: all(
-            row["lock"]["holder"] != crashed for row in world.read("locks/maintenance").data["queues"].values()
-            if row["lock"] is not None), within_s=90)
+        took_s = world.run_until(
+            lambda: all(
+                row["lock"]["holder"] != crashed
+                for row in world.read("locks/maintenance").data["queues"].values()
+                if row["lock"] is not None
+            ),
+            within_s=90,
+        )
         assert took_s > 10
         taken_over = [entry for entry in world.entries(QueueLocked) if entry.event.how == "taken_over"]
         assert {entry.event.previous for entry in taken_over} == {crashed}
@@ -133,8 +138,9 @@ def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> Non
 def test_after_a_kill_the_journal_jumps_and_little_is_repeated(tmp_path: Path, home: Path) -> None:
     with flights(tmp_path, home) as world:
         world.run(30)
-        stored = {queue: int(row["max"]) for queue, row in
-                  world.read("board/gate-display/flights").data["queues"].items()}
+        stored = {
+            queue: int(row["max"]) for queue, row in world.read("board/gate-display/flights").data["queues"].items()
+        }
         last = world.cluster.journal.next_seq
         world.kill()
         world.wake()
@@ -238,8 +244,14 @@ with World(Path(sys.argv[1]), "orders", seed=7, latency_ms=(0.5, 20)) as world:
 def test_another_process_gives_the_same_transcript(tmp_path: Path) -> None:
     reported = set()
     for hash_seed in ("1", "2"):  # the order of Python's sets differs between them
-        done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path / hash_seed)], cwd=ROOT, check=True,
-                              timeout=60, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONHASHSEED": hash_seed})
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(tmp_path / hash_seed)],
+            cwd=ROOT,
+            check=True,
+            timeout=60,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        )
         reported.add(done.stdout)
     assert len(reported) == 1

@@ -20,8 +20,22 @@ ROUNDS = 5
 CONCURRENT, ORDERLY = "order-svc", "order-fifo"
 GROUPS = (CONCURRENT, ORDERLY)
 BROKERS = ("broker-a", "broker-b")
-STEPS = ("add", "crash", "hang", "hang", "resume", "stop", "restart", "slow", "reset", "strategy", "kill", "start",
-         "start", "burst")
+STEPS = (
+    "add",
+    "crash",
+    "hang",
+    "hang",
+    "resume",
+    "stop",
+    "restart",
+    "slow",
+    "reset",
+    "strategy",
+    "kill",
+    "start",
+    "start",
+    "burst",
+)
 LOST_LOCKS_MS = 65_000  # a restarted broker has forgotten its locks; until then two members may trust theirs
 SPREAD = [5, 1_500]  # so that later messages are done before earlier ones
 HANDED_OVER_S = 20  # after an action: who gives a queue away may still commit for so long
@@ -48,8 +62,9 @@ def begun(home: Path, seed: int) -> World:
     world.act("RemoveActor", actor="shop")
     for label in "ABC":
         world.act("ChangeActor", actor=label, work_ms=SPREAD)
-    world.act("StartConsumer", group=ORDERLY, subscriptions=[["orders", "*"]], copies=2, listener="orderly",
-              work_ms=[10, 60])
+    world.act(
+        "StartConsumer", group=ORDERLY, subscriptions=[["orders", "*"]], copies=2, listener="orderly", work_ms=[10, 60]
+    )
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=5)
     world.run(15)
     return world
@@ -101,8 +116,15 @@ class Mischief:
         members = self._world.cluster.actors.consumers(group)
         if not any(member.state == "hung" for member in members):
             online = any(member.lives for member in members)
-            self._world.act("ResetOffsets", group=group, topic="orders", target="shift", value=-20,
-                            method="online" if online else "offline", confirm=group)
+            self._world.act(
+                "ResetOffsets",
+                group=group,
+                topic="orders",
+                target="shift",
+                value=-20,
+                method="online" if online else "offline",
+                confirm=group,
+            )
 
 
 def members_of(world: World, group: str) -> list[ConsumerActor]:

@@ -51,7 +51,9 @@ def test_a_topic_no_one_reads_shows_its_ends_and_nothing_of_an_offset(world: Wor
     world.run(2)
     board = world.read("board//orders").data
     assert {name: (row["min"], row["max"]) for name, row in board["queues"].items()} == {
-        "broker-a:0": ("0", "5"), "broker-a:1": ("0", "5")}
+        "broker-a:0": ("0", "5"),
+        "broker-a:1": ("0", "5"),
+    }
     for field in ("committed", "in_memory", "next_pull", "owner", "assigned", "lock"):
         assert {row[field] for row in board["queues"].values()} == {None}, field
     assert {board["header"][field] for field in ("group", "lag", "strategy", "model", "out_per_s")} == {None}
@@ -79,8 +81,9 @@ def test_a_group_that_may_not_consume_stands_still(world: World) -> None:
 def test_the_forecast_of_a_start_is_where_a_new_member_starts(world: World) -> None:
     world.act("SendMessages", topic="orders", count=10)
     world.run(2)
-    forecast = {n: world.ask("start-offset", group=GROUP, topic="orders", broker="broker-a", queue_id=n)
-                for n in (0, 1)}
+    forecast = {
+        n: world.ask("start-offset", group=GROUP, topic="orders", broker="broker-a", queue_id=n) for n in (0, 1)
+    }
     assert {answer["trace"][0] for answer in forecast.values()} == {"zero_in_memory"}
     world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1])
     world.run(12)

@@ -13,12 +13,28 @@ class Run:
     def __init__(self) -> None:
         self.table = Table(["java", "go"])
 
-    def report(self, scenario: str, param: str, outcome: Literal["passed", "failed", "skipped"], why: str = "", *,
-               duration_s: float = 1.0, measured: str = "") -> None:
-        self.table.add(pytest.TestReport(
-            f"tests/interop/test_it.py::test_{scenario}[{param}]@group", ("test_it.py", 1, scenario), {}, outcome,
-            ("test_it.py", 1, f"Skipped: {why}") if why else None, "setup" if why else "call",
-            user_properties=[(MEASURED, measured)] if measured else [], duration=duration_s))
+    def report(
+        self,
+        scenario: str,
+        param: str,
+        outcome: Literal["passed", "failed", "skipped"],
+        why: str = "",
+        *,
+        duration_s: float = 1.0,
+        measured: str = "",
+    ) -> None:
+        self.table.add(
+            pytest.TestReport(
+                f"tests/interop/test_it.py::test_{scenario}[{param}]@group",
+                ("test_it.py", 1, scenario),
+                {},
+                outcome,
+                ("test_it.py", 1, f"Skipped: {why}") if why else None,
+                "setup" if why else "call",
+                user_properties=[(MEASURED, measured)] if measured else [],
+                duration=duration_s,
+            )
+        )
 
 
 @pytest.fixture
@@ -34,7 +50,8 @@ def test_a_scenario_is_a_row_and_a_client_a_column(run: Run) -> None:
     assert [line.split() for line in run.table.lines()[1:]] == [
         ["scenario", "java", "go"],
         ["send", "sync", "pass", "7", "s", "pass"],
-        ["killed", "member", "pass", "after", "60", "s", "FAIL"]]
+        ["killed", "member", "pass", "after", "60", "s", "FAIL"],
+    ]
 
 
 def test_a_scenario_for_one_client_though_two_could_breaks_the_rule(run: Run) -> None:
@@ -44,7 +61,8 @@ def test_a_scenario_for_one_client_though_two_could_breaks_the_rule(run: Run) ->
     run.report("reset", "go", "skipped", "not today")
     assert run.table.broken() == [
         "The scenario 'batch' is passed by java; it could be by go, and 2 are the least.",
-        "The scenario 'reset' is passed by java; it could be by go, and 2 are the least."]
+        "The scenario 'reset' is passed by java; it could be by go, and 2 are the least.",
+    ]
 
 
 def test_who_is_not_here_does_not_count(run: Run) -> None:
@@ -58,8 +76,10 @@ def test_a_feature_of_one_client_alone_is_said(run: Run) -> None:
     run.report("lite_pull", "java", "passed")
     run.report("lite_pull", "go", "skipped", "go has no lite")
     assert run.table.broken() == []
-    assert run.table.lines()[-2:] == ["skipped: go has no lite (lite pull)",
-                                      "one client alone has what it takes, java: lite pull"]
+    assert run.table.lines()[-2:] == [
+        "skipped: go has no lite (lite pull)",
+        "one client alone has what it takes, java: lite pull",
+    ]
 
 
 def test_commands_and_what_has_no_client_stand_below(run: Run) -> None:
@@ -67,5 +87,9 @@ def test_commands_and_what_has_no_client_stand_below(run: Run) -> None:
     run.report("topic_list", "mqadmin-4.9.8", "passed")
     run.report("a_store_changes_hands", "ours-5.3.3", "passed", duration_s=30.0)
     assert [line.split() for line in run.table.lines()[3:]] == [
-        [], ["command", "mqadmin-4.9.8"], ["topic", "list", "pass"],
-        [], ["a", "store", "changes", "hands,", "ours-5.3.3:", "pass", "30", "s"]]
+        [],
+        ["command", "mqadmin-4.9.8"],
+        ["topic", "list", "pass"],
+        [],
+        ["a", "store", "changes", "hands,", "ours-5.3.3:", "pass", "30", "s"],
+    ]

@@ -1,14 +1,15 @@
 """The hands of played students: rows with numbers again, and a class that its seed decides."""
 
-
 from queueviz.demo_class.page_hands import with_numbers
 from queueviz.demo_class.parts import IN_ORDER, cast
 from sandbox.journal.events import CrashRepeated, Entry, MessagesStored
 from sandbox.journal.schema import from_row, to_row
 
 NAMES = [f"n{number}" for number in range(12)]
-EVENTS = [MessagesStored("orders", "broker-a", 3, 2**60, 2, 77, 500),
-          CrashRepeated("7", "12", 3, (("orders/broker-a/0", ((126, 319),)),))]  # fmt: skip
+EVENTS = [
+    MessagesStored("orders", "broker-a", 3, 2**60, 2, 77, 500),
+    CrashRepeated("7", "12", 3, (("orders/broker-a/0", ((126, 319),)),)),
+]
 
 
 def test_a_row_of_the_api_is_the_entry_it_was() -> None:

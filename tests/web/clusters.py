@@ -10,8 +10,14 @@ from queueviz.models import Cluster
 SLUG = "k.prod"
 
 
-def cluster(name: str = "prod", *, audience: str = "named", viewers: tuple[User, ...] = (),
-            operators: tuple[User, ...] = (), **fields: Any) -> Cluster:  # fmt: skip
+def cluster(
+    name: str = "prod",
+    *,
+    audience: str = "named",
+    viewers: tuple[User, ...] = (),
+    operators: tuple[User, ...] = (),
+    **fields: Any,
+) -> Cluster:
     made = Cluster(name=name, audience=audience, **{"name_servers": "10.0.0.1:9876;10.0.0.2:9876", **fields})
     made.full_clean()
     made.save()

@@ -32,10 +32,24 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_rates() -> None:
     """No one has done anything yet."""
-    for rate in (creations.NEWCOMERS, moments.MOMENTS, acting.ACTIONS, acting.QUESTIONS, replaying.STATES,
-                 api_replay.RECORDINGS, demo.PRESSES, sharing.GUESSES, accounts.ATTEMPTS, broadcasts.BROADCASTS,
-                 joining.GUESSES, joining.JOINS, joining.LOOKS, polling.VOTES, presence.HANDS,
-                 exporting.EXPORTS):  # fmt: skip
+    for rate in (
+        creations.NEWCOMERS,
+        moments.MOMENTS,
+        acting.ACTIONS,
+        acting.QUESTIONS,
+        replaying.STATES,
+        api_replay.RECORDINGS,
+        demo.PRESSES,
+        sharing.GUESSES,
+        accounts.ATTEMPTS,
+        broadcasts.BROADCASTS,
+        joining.GUESSES,
+        joining.JOINS,
+        joining.LOOKS,
+        polling.VOTES,
+        presence.HANDS,
+        exporting.EXPORTS,
+    ):
         rate.forget()
 
 

@@ -18,33 +18,75 @@ from sandbox.queries.changes import Changes
 from sandbox.queries.state_at import Kept, StateAt
 
 SNAPSHOT: dict[str, Any] = {
-    "epoch": "7f3a", "seq": "18402", "at_ms": 1_795_142_537_350, "wall_ms": 1_795_142_537_350,
+    "epoch": "7f3a",
+    "seq": "18402",
+    "at_ms": 1_795_142_537_350,
+    "wall_ms": 1_795_142_537_350,
     "machine_ms": 1_795_142_537_350,
     "rate": 1,
     "rate_pinned": False,
     "name_servers": [{"name": "ns-1", "state": "running", "brokers": []}],
-    "brokers": [{"broker": "broker-a", "broker_id": 0, "role": "ASYNC_MASTER", "state": "running",
-                 "address": "127.0.0.1:1", "listening": False, "flush": "ASYNC_FLUSH", "replication": "ASYNC_MASTER",
-                 "disk": "ok", "log": {"min": "0", "max": "4096", "flushed": "4096", "replicated": None,
-                                       "file_bytes": 1_048_576}}],
-    "topics": [{"topic": "orders", "kind": "normal", "permission": 6, "read_queues": 1, "write_queues": 1,
-                "queues": [{"broker": "broker-a", "queue_id": 0, "min": "0", "max": "15306", "rate_per_s": 6.0}]}],
+    "brokers": [
+        {
+            "broker": "broker-a",
+            "broker_id": 0,
+            "role": "ASYNC_MASTER",
+            "state": "running",
+            "address": "127.0.0.1:1",
+            "listening": False,
+            "flush": "ASYNC_FLUSH",
+            "replication": "ASYNC_MASTER",
+            "disk": "ok",
+            "log": {"min": "0", "max": "4096", "flushed": "4096", "replicated": None, "file_bytes": 1_048_576},
+        }
+    ],
+    "topics": [
+        {
+            "topic": "orders",
+            "kind": "normal",
+            "permission": 6,
+            "read_queues": 1,
+            "write_queues": 1,
+            "queues": [{"broker": "broker-a", "queue_id": 0, "min": "0", "max": "15306", "rate_per_s": 6.0}],
+        }
+    ],
     "producers": [],
-    "groups": [{"group": "order-svc", "model": "CLUSTERING", "listener": "concurrent", "strategy": "AVG",
-                "subscription": [{"topic": "orders", "expression": "*"}], "members": [], "queues": [],
-                "counts": {"delivered_again": 0, "retrying": 0, "dead_letters": 0}}],
-}  # fmt: skip
+    "groups": [
+        {
+            "group": "order-svc",
+            "model": "CLUSTERING",
+            "listener": "concurrent",
+            "strategy": "AVG",
+            "subscription": [{"topic": "orders", "expression": "*"}],
+            "members": [],
+            "queues": [],
+            "counts": {"delivered_again": 0, "retrying": 0, "dead_letters": 0},
+        }
+    ],
+}
 
 
 ATTACHED: dict[str, Any] = {
-    **SNAPSHOT, "at_ms": 1_795_142_537_350,
+    **SNAPSHOT,
+    "at_ms": 1_795_142_537_350,
     "name_servers": [{"name": "ns-1", "state": "running", "brokers": []}],
-    "brokers": [{"broker": "broker-a", "broker_id": 0, "role": "master", "state": "running",
-                 "address": "10.0.0.9:10911", "listening": None, "flush": None, "replication": None,
-                 "disk": None, "version": "4.9.7",
-                 "log": dict.fromkeys(("min", "max", "flushed", "replicated", "file_bytes"))}],
+    "brokers": [
+        {
+            "broker": "broker-a",
+            "broker_id": 0,
+            "role": "master",
+            "state": "running",
+            "address": "10.0.0.9:10911",
+            "listening": None,
+            "flush": None,
+            "replication": None,
+            "disk": None,
+            "version": "4.9.7",
+            "log": dict.fromkeys(("min", "max", "flushed", "replicated", "file_bytes")),
+        }
+    ],
     "producers": [],
-}  # fmt: skip
+}
 """What of a snapshot a real cluster reports."""
 
 
@@ -81,8 +123,16 @@ class FakePort:
         self.with_history: dict[str, bool] = {}  # slug -> as create was asked
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
 
-    def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None,
-               history: bool = False, changes: Any = None) -> "Future[Any]":
+    def create(
+        self,
+        slug: str,
+        template: str,
+        *,
+        preset: str = "sandbox",
+        seed: Any = None,
+        history: bool = False,
+        changes: Any = None,
+    ) -> "Future[Any]":
         def work() -> dict[str, Any]:
             template_of(template)
             self.with_history[slug] = history
@@ -105,9 +155,19 @@ class FakePort:
         def work() -> RunOrder:
             self._known(slug)
             came = (Came(40, 9_000, "CrashActor", {"actor": "A"}), Came(70, 12_000, "idle", None, 1_795_000_090_000))
-            return RunOrder(template="orders", preset="sandbox", seed="7", wall_ms=1_795_000_000_000,
-                            memory_bytes=2**34, first_port=20_000, conditions="abc", came=came, until=at,
-                            until_ms=1_795_000_095_000, moments=(1_795_000_009_000, 1_795_000_012_000))
+            return RunOrder(
+                template="orders",
+                preset="sandbox",
+                seed="7",
+                wall_ms=1_795_000_000_000,
+                memory_bytes=2**34,
+                first_port=20_000,
+                conditions="abc",
+                came=came,
+                until=at,
+                until_ms=1_795_000_095_000,
+                moments=(1_795_000_009_000, 1_795_000_012_000),
+            )
 
         return self._do("recipe", work)
 
@@ -207,21 +267,33 @@ class FakePort:
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
         def work() -> dict[str, Any]:
             if slug in self.attached:
-                row = {"slug": slug, "name": slug, "template": "attached", "seen_ms": ATTACHED["at_ms"] - 2_000,
-                       "trouble": self.trouble,
-                       "troubles": [{"pattern": self.trouble, "values": {}}] if self.trouble else [],
-                       "state": "unreachable" if self.trouble else "live"}  # fmt: skip
+                row = {
+                    "slug": slug,
+                    "name": slug,
+                    "template": "attached",
+                    "seen_ms": ATTACHED["at_ms"] - 2_000,
+                    "trouble": self.trouble,
+                    "troubles": [{"pattern": self.trouble, "values": {}}] if self.trouble else [],
+                    "state": "unreachable" if self.trouble else "live",
+                }
                 return {**ATTACHED, "seq": str(self.rows[-1]["seq"]) if self.rows else ATTACHED["seq"], "sandbox": row}
             state = self.sandboxes[self._known(slug)]
-            sandbox = {"slug": slug, "name": slug, "template": "orders", "preset": "sandbox", "state": state,
-                       "notices": self.notices.get(slug, [])}  # fmt: skip
+            sandbox = {
+                "slug": slug,
+                "name": slug,
+                "template": "orders",
+                "preset": "sandbox",
+                "state": state,
+                "notices": self.notices.get(slug, []),
+            }
             newest = str(self.rows[-1]["seq"]) if self.rows else SNAPSHOT["seq"]
             return {**SNAPSHOT, "seq": newest, "sandbox": sandbox}
 
         return self._do("snapshot", work)
 
-    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False,
-                longs_as_text: bool = True) -> "Future[Entries]":
+    def entries(
+        self, slug: str, after: int, limit: int, *, facts_only: bool = False, longs_as_text: bool = True
+    ) -> "Future[Entries]":
         def work() -> Entries:
             left_out = FLOW_NAMES if facts_only else ()
             rest = [row for row in self.rows if int(row["seq"]) > after and row["type"] not in left_out]
@@ -231,11 +303,15 @@ class FakePort:
 
         return self._do("entries", work)
 
-    def look_back(self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1,
-                  most: int = 100) -> "Future[LookedBack]":
+    def look_back(
+        self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
+    ) -> "Future[LookedBack]":
         def work() -> LookedBack:
-            fitting = [row for row in reversed(self.rows) if after < int(row["seq"]) < (before or 2**63)
-                       and wanted.takes(row["type"]) and wanted.fits(row)]  # fmt: skip
+            fitting = [
+                row
+                for row in reversed(self.rows)
+                if after < int(row["seq"]) < (before or 2**63) and wanted.takes(row["type"]) and wanted.fits(row)
+            ]
             rest = int(fitting[most - 1]["seq"]) if len(fitting) > most else None
             return LookedBack(fitting[:most], rest, None, self.first_seq)
 

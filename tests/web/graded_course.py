@@ -59,12 +59,11 @@ def leave_graded(course: Course, journals: dict[str, str]) -> None:
     made: dict[str, Table] = {}
     for name, columns in TABLES.items():
         fields = [(field, KINDS[kind]) for field, kind in (column.split() for column in columns.split(", "))]
-        rows: list[Any] = [dict(zip([field for field, _ in fields], row, strict=True))
-                           for part in parts for row in getattr(part, name)]  # fmt: skip
+        rows: list[Any] = [
+            dict(zip([field for field, _ in fields], row, strict=True)) for part in parts for row in getattr(part, name)
+        ]
         path = out / "run-r" / name
         path.mkdir(parents=True, exist_ok=True)
         pyarrow.parquet.write_table(pa.Table.from_pylist(rows, pa.schema(fields)), path / "part-0.parquet")
         made[name] = Table(f"run-r/{name}", len(rows))
     publish(out, Manifest("grading", "r", made, {}, 0, {}))
-
-

@@ -9,21 +9,43 @@ import pyarrow.parquet
 from queueviz.runs import places
 from sandbox.pipeline.results import Manifest, Table, publish
 
-NUMBERS = {"queue_offset", "after_offset", "seq", "first_seq", "last_seq", "example_seq", "messages", "deliveries",
-           "first_ms", "last_ms", "from_ms", "produced", "consumed", "lag", "lag_ms"}  # fmt: skip
+NUMBERS = {
+    "queue_offset",
+    "after_offset",
+    "seq",
+    "first_seq",
+    "last_seq",
+    "example_seq",
+    "messages",
+    "deliveries",
+    "first_ms",
+    "last_ms",
+    "from_ms",
+    "produced",
+    "consumed",
+    "lag",
+    "lag_ms",
+}
 COLUMNS = {
     ("delivery_audit", "messages"): "sandbox group topic queue queue_offset message_id keys verdict cause deliveries "
-                                    "first_ms last_ms first_seq last_seq",
+    "first_ms last_ms first_seq last_seq",
     ("delivery_audit", "summary"): "sandbox group topic verdict cause messages example_seq",
     ("delivery_audit", "order_breaks"): "sandbox group topic queue key queue_offset after_offset seq",
     ("lag_history", "seconds"): "sandbox group topic queue from_ms produced consumed lag lag_ms",
     ("lag_history", "tens"): "sandbox group topic queue from_ms produced consumed lag lag_ms",
     ("lag_history", "fives"): "sandbox group topic queue from_ms produced consumed lag lag_ms",
-}  # fmt: skip
+}
 
 
-def leave(job: str, slug: str, tables: dict[str, list[dict[str, Any]]], *, true_to: int | None = 18_390,
-          made_ms: int = 1_795_142_525_350, run: str = "r1") -> Path:
+def leave(
+    job: str,
+    slug: str,
+    tables: dict[str, list[dict[str, Any]]],
+    *,
+    true_to: int | None = 18_390,
+    made_ms: int = 1_795_142_525_350,
+    run: str = "r1",
+) -> Path:
     """What `run` found out; rows may leave out columns, which are null then."""
     out = places.result_of(job, slug)
     out.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,14 @@ class ScriptedChild(Child):
     def __init__(self, words: Path) -> None:
         self._ends = ExitStack()
         with words.open("wb") as file:
-            self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=file, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+            self._process = subprocess.Popen(
+                [sys.executable, __file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
 
     @property
     def pid(self) -> int:
@@ -51,8 +57,10 @@ def main() -> None:
         if job == "done":
             out = Path(order["out"])
             out.mkdir(parents=True, exist_ok=True)
-            publish(out, Manifest(job, run, {"summary": Table("nowhere", 7)}, dict.fromkeys(order["journals"], 18_390),
-                                  1, {}))
+            publish(
+                out,
+                Manifest(job, run, {"summary": Table("nowhere", 7)}, dict.fromkeys(order["journals"], 18_390), 1, {}),
+            )
             report(run=run, state="done", tables={"summary": 7})
         elif job == "fails":
             report(run=run, state="failed", why="The store is no store.")

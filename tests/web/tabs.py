@@ -20,8 +20,9 @@ BOARD = "board/calm-owl-aaaaaa/g/t"
 SLUG = "calm-owl-aaaaaa"
 
 
-def socket(*headers: tuple[bytes, bytes], protocol: str = SUBPROTOCOL,
-           path: str = "/ws/live/") -> WebsocketCommunicator:  # fmt: skip
+def socket(
+    *headers: tuple[bytes, bytes], protocol: str = SUBPROTOCOL, path: str = "/ws/live/"
+) -> WebsocketCommunicator:
     return WebsocketCommunicator(application, path, headers=[HOST, *headers], subprotocols=[protocol])
 
 
@@ -52,8 +53,9 @@ async def closing(made: WebsocketCommunicator) -> int:
 
 
 async def kept(visibility: str = Sandbox.Visibility.LINK) -> Sandbox:
-    return await Sandbox.objects.acreate(slug=SLUG, name=SLUG, template="orders", visibility=visibility,
-                                         visited_at=timezone.now())  # fmt: skip
+    return await Sandbox.objects.acreate(
+        slug=SLUG, name=SLUG, template="orders", visibility=visibility, visited_at=timezone.now()
+    )
 
 
 async def session_of_the_owner() -> SessionStore:

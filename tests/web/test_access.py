@@ -20,11 +20,18 @@ from tests.web.fake_port import SNAPSHOT, FakePort
 
 pytestmark = pytest.mark.django_db
 
-MODEL_USERS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py",  # forms.py: rules of fields, no rows
-         "sharing.py",  # share links, found by their secret alone
-         "attaching.py",  # hears what happened to rows, and fetches none
-         "metrics.py",  # names of attached clusters, for who has the token of metrics or administers the server
-         "operating.py", "undoing.py"}  # what was done to an attached cluster, and how it is taken back
+MODEL_USERS = {
+    "access.py",
+    "owners.py",
+    "admin.py",
+    "models.py",
+    "forms.py",  # forms.py: rules of fields, no rows
+    "sharing.py",  # share links, found by their secret alone
+    "attaching.py",  # hears what happened to rows, and fetches none
+    "metrics.py",  # names of attached clusters, for who has the token of metrics or administers the server
+    "operating.py",
+    "undoing.py",
+}  # what was done to an attached cluster, and how it is taken back
 
 
 def made_by(visitor: Visitor, port: FakePort) -> Sandbox:
@@ -168,8 +175,11 @@ def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypat
     burst = {"action": "SendMessages", "topic": "flights", "count": 5_000, "body_bytes": 200_000}
     acting.act(new_visitor()._replace(address="192.0.2.1"), "landing", burst)
     acting.act(new_visitor()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
-    acting.act(new_visitor()._replace(address="192.0.2.3"), "landing",
-               {"action": "ChangeActor", "actor": "B", "work_ms": "86400000"})  # fmt: skip
+    acting.act(
+        new_visitor()._replace(address="192.0.2.3"),
+        "landing",
+        {"action": "ChangeActor", "actor": "B", "work_ms": "86400000"},
+    )
     done = [action for _, action, _ in port.acted]
     assert done[0] == SendMessages(topic="flights", count=50)
     assert done[1] == CrashActor(actor="A")
@@ -205,8 +215,11 @@ def test_each_of_the_three_buttons_may_be_pressed_at_once_and_a_fourth_press_is_
     monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: None)
     owners.demo_sandbox()
     who = new_visitor()
-    for action in ({"action": "SendMessages", "topic": "flights"}, {"action": "CrashActor", "actor": "A"},
-                   {"action": "ChangeActor", "actor": "B", "work_ms": "9000"}):  # fmt: skip
+    for action in (
+        {"action": "SendMessages", "topic": "flights"},
+        {"action": "CrashActor", "actor": "A"},
+        {"action": "ChangeActor", "actor": "B", "work_ms": "9000"},
+    ):
         acting.act(who, "landing", action)
     with pytest.raises(ActionRefused) as refused:
         acting.act(who, "landing", {"action": "CrashActor", "actor": "B"})
@@ -221,18 +234,29 @@ def test_a_bearer_header_gives_its_token(header: str, token: str | None) -> None
     assert bearer(header) == token
 
 
-OF_COURSES = {"courses/submissions.py": {"Grant", "Sandbox"}, "courses/teaching.py": {"Grant"},
-              "courses/belongings.py": {"AuditRecord", "Sandbox"}, "courses/forgetting.py": {"AuditRecord", "Sandbox"}}
+OF_COURSES = {
+    "courses/submissions.py": {"Grant", "Sandbox"},
+    "courses/teaching.py": {"Grant"},
+    "courses/belongings.py": {"AuditRecord", "Sandbox"},
+    "courses/forgetting.py": {"AuditRecord", "Sandbox"},
+}
 
 
 def test_nothing_but_access_touches_the_rows() -> None:
     """Models are imported by the listed modules only; runs by the pipeline's modules, and no other model there."""
     folder = Path(access.__file__).parent
-    found = {str(path.relative_to(folder)): _models(path) for path in folder.rglob("*.py")
-             if path.name not in MODEL_USERS and "migrations" not in path.parts}  # fmt: skip
+    found = {
+        str(path.relative_to(folder)): _models(path)
+        for path in folder.rglob("*.py")
+        if path.name not in MODEL_USERS and "migrations" not in path.parts
+    }
     keepers = [name for name in found if name.startswith("runs/") or name == "pages/pipeline.py"]
-    own = {**{name: {"PipelineRun"} for name in keepers}, **OF_COURSES,
-           "engines/lease_rows.py": {"EngineLease", "SandboxPlace"}, "creations.py": {"AuditRecord"}}
+    own = {
+        **{name: {"PipelineRun"} for name in keepers},
+        **OF_COURSES,
+        "engines/lease_rows.py": {"EngineLease", "SandboxPlace"},
+        "creations.py": {"AuditRecord"},
+    }
     guilty = {name: models for name, models in found.items() if models - own.get(name, set())}
     assert guilty == {}
 
@@ -240,11 +264,17 @@ def test_nothing_but_access_touches_the_rows() -> None:
 def _models(path: Path) -> set[str]:
     """Of `queueviz.models`, what is used for more than a type; `*` where that is all of it."""
     tree = ast.parse(path.read_text())
-    imports = {name.name for node in ast.walk(tree)
-               if isinstance(node, ast.ImportFrom) and node.module == "queueviz.models"
-               for name in node.names}  # fmt: skip
-    whole = {"*" for node in ast.walk(tree) if isinstance(node, ast.Import)
-             and any(name.name == "queueviz.models" for name in node.names)}  # fmt: skip
+    imports = {
+        name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "queueviz.models"
+        for name in node.names
+    }
+    whole = {
+        "*"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import) and any(name.name == "queueviz.models" for name in node.names)
+    }
     types = {id(name) for node in ast.walk(tree) for part in _type_parts(node) for name in ast.walk(part)}
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in types}
     return imports & used | whole

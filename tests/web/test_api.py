@@ -79,8 +79,20 @@ def test_a_bearer_request_ignores_cookies(visitor: Client) -> None:
 def test_the_snapshot_has_the_shape_of_the_catalogue(visitor: Client) -> None:
     slug = make(visitor)["slug"]
     snapshot = visitor.get(f"/api/sandboxes/{slug}").json()
-    assert {"sandbox", "epoch", "seq", "at_ms", "wall_ms", "rate", "rate_pinned", "name_servers", "brokers", "topics",
-            "producers", "groups"} <= set(snapshot)  # fmt: skip
+    assert {
+        "sandbox",
+        "epoch",
+        "seq",
+        "at_ms",
+        "wall_ms",
+        "rate",
+        "rate_pinned",
+        "name_servers",
+        "brokers",
+        "topics",
+        "producers",
+        "groups",
+    } <= set(snapshot)
     assert {"slug", "name", "template", "preset", "state", "expires_at"} <= set(snapshot["sandbox"])
     assert snapshot["seq"] == "18402"
 
@@ -98,8 +110,9 @@ def test_an_action_answers_with_the_number_of_its_event(visitor: Client, port: F
 def test_rows_travel_typed_through_an_action(visitor: Client, port: FakePort) -> None:
     slug = make(visitor)["slug"]
     rows = [{"key": "k1", "tag": "t", "body": "b", "born_ms": 2**60}]
-    visitor.post(f"/api/sandboxes/{slug}/actions", {"action": "SendMessages", "topic": "orders", "rows": rows},
-                 content_type=JSON)  # fmt: skip
+    visitor.post(
+        f"/api/sandboxes/{slug}/actions", {"action": "SendMessages", "topic": "orders", "rows": rows}, content_type=JSON
+    )
     sent = port.acted[0][1]
     assert isinstance(sent, SendMessages)
     assert sent.rows[0].born_ms == 2**60
@@ -124,8 +137,9 @@ def test_a_bad_field_is_named(visitor: Client, fields: dict[str, Any], field: st
 
 def test_the_engine_s_refusal_keeps_its_status_and_details(visitor: Client, port: FakePort) -> None:
     slug = make(visitor)["slug"]
-    port.refuse["act"] = ActionRefused(409, "{group} has members online.", "Stop them first.", details={"rows": []},
-                                       group="order-svc")  # fmt: skip
+    port.refuse["act"] = ActionRefused(
+        409, "{group} has members online.", "Stop them first.", details={"rows": []}, group="order-svc"
+    )
     answer = visitor.post(f"/api/sandboxes/{slug}/actions", {"action": "CrashActor", "actor": "A"}, content_type=JSON)
     assert answer.status_code == 409
     said = answer.json()
@@ -215,9 +229,11 @@ def test_the_journal_is_read_backwards_page_by_page(visitor: Client, port: FakeP
 
 def test_the_journal_is_searched_in_the_reader_s_language(visitor: Client, port: FakePort) -> None:
     slug = make(visitor)["slug"]
-    port.rows = [{"seq": "1", "type": "ActionTaken", "action": "CrashActor", "fields": {"actor": "A"}},
-                 {"seq": "2", "type": "MemberStateChanged", "state": "crashed"},
-                 {"seq": "3", "type": "MemberStateChanged", "state": "running"}]  # fmt: skip
+    port.rows = [
+        {"seq": "1", "type": "ActionTaken", "action": "CrashActor", "fields": {"actor": "A"}},
+        {"seq": "2", "type": "MemberStateChanged", "state": "crashed"},
+        {"seq": "3", "type": "MemberStateChanged", "state": "running"},
+    ]
 
     def found(search: str, language: str = "en") -> list[str]:
         url, headers = f"/api/sandboxes/{slug}/journal", {"Accept-Language": language}
@@ -332,8 +348,14 @@ def test_the_api_page_needs_no_other_host(visitor: Client) -> None:
     assert b"://" not in page.content.replace(b"http://testserver", b"")
     assert "script-src 'self'" in page["Content-Security-Policy"]
     paths = visitor.get("/api/openapi.json").json()["paths"]
-    assert {"/api/sandboxes", "/api/sandboxes/{slug}", "/api/sandboxes/{slug}/actions", "/api/sandboxes/{slug}/events",
-            "/api/sandboxes/{slug}/journal", "/api/sandboxes/{slug}/ask/{name}"} <= set(paths)  # fmt: skip
+    assert {
+        "/api/sandboxes",
+        "/api/sandboxes/{slug}",
+        "/api/sandboxes/{slug}/actions",
+        "/api/sandboxes/{slug}/events",
+        "/api/sandboxes/{slug}/journal",
+        "/api/sandboxes/{slug}/ask/{name}",
+    } <= set(paths)
 
 
 def test_limits_are_those_of_the_catalogue() -> None:
@@ -342,8 +364,9 @@ def test_limits_are_those_of_the_catalogue() -> None:
     assert owners.LIMITS.creations_per_hour_per_address == 320
 
 
-def test_the_place_is_taken_before_the_sandbox_is_made(visitor: Client, port: FakePort,
-                                                       monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_the_place_is_taken_before_the_sandbox_is_made(
+    visitor: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken: list[int] = []
     make_it = port.create
 
@@ -356,8 +379,9 @@ def test_the_place_is_taken_before_the_sandbox_is_made(visitor: Client, port: Fa
     assert taken == [1], "many at once cannot all be the last that fits"
 
 
-def test_a_start_that_failed_gives_its_place_back(visitor: Client, port: FakePort,
-                                                  monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_a_start_that_failed_gives_its_place_back(
+    visitor: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failed: Future[Any] = Future()
     failed.set_exception(ActionRefused(503, "There is no room now.", "Try again later."))
     monkeypatch.setattr(port, "create", lambda *args, **more: failed)

@@ -75,10 +75,17 @@ def test_pages_questions_and_api_answer_by_the_same_rights(
     client = everyone.browser(role)
     headers = {"Authorization": "Bearer qv_whatever"} if role == "token" else {}
     wanted = 200 if role in seen_by else 404
-    addresses = ["/k/prod/", "/k/prod/reset/", "/k/prod/part/rail/", "/api/clusters/prod", "/api/clusters/prod/events",
-                 "/api/clusters/prod/ask/route?topic=orders"]  # fmt: skip
+    addresses = [
+        "/k/prod/",
+        "/k/prod/reset/",
+        "/k/prod/part/rail/",
+        "/api/clusters/prod",
+        "/api/clusters/prod/events",
+        "/api/clusters/prod/ask/route?topic=orders",
+    ]
     assert {address: client.get(address, headers=headers).status_code for address in addresses} == dict.fromkeys(
-        addresses, wanted)
+        addresses, wanted
+    )
     reset = 200 if role == "operator" else 403 if role in seen_by else 404
     assert client.post("/api/clusters/prod/actions", RESET, content_type=JSON, headers=headers).status_code == reset
     by_form = client.post("/k/prod/actions/", RESET, headers={**headers, "HX-Request": "true"}).status_code
@@ -105,8 +112,14 @@ def test_an_operator_s_fault_is_refused_in_words_and_reaches_no_engine(port: Fak
 def test_unknown_and_forbidden_are_the_same_to_visitors_without_rights(port: FakePort) -> None:
     cluster(audience="named")
     anonymous = Client()
-    for address in ("/k/{}/", "/k/{}/reset/", "/k/{}/part/board/", "/k/{}/ask/route/?topic=t", "/api/clusters/{}",
-                    "/api/clusters/{}/events"):  # fmt: skip
+    for address in (
+        "/k/{}/",
+        "/k/{}/reset/",
+        "/k/{}/part/board/",
+        "/k/{}/ask/route/?topic=t",
+        "/api/clusters/{}",
+        "/api/clusters/{}/events",
+    ):
         hidden, none = (anonymous.get(address.format(name)) for name in ("prod", "nope"))
         assert (hidden.status_code, none.status_code) == (404, 404)
         plain = [answer.content.replace(b"prod", b"").replace(b"nope", b"") for answer in (hidden, none)]
@@ -115,8 +128,9 @@ def test_unknown_and_forbidden_are_the_same_to_visitors_without_rights(port: Fak
     assert port.attached == {}, "nobody who may look has asked for it"
 
 
-@pytest.mark.parametrize("address", ["/s/k.prod/", "/s/k.prod/board/", "/api/sandboxes/k.prod",
-                                     "/api/sandboxes/k.prod/events"])
+@pytest.mark.parametrize(
+    "address", ["/s/k.prod/", "/s/k.prod/board/", "/api/sandboxes/k.prod", "/api/sandboxes/k.prod/events"]
+)
 def test_a_cluster_is_at_its_own_addresses_only(port: FakePort, address: str) -> None:
     cluster(audience="everyone")
     assert Client().get(address).status_code == 404

@@ -17,8 +17,14 @@ from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db
 
-FORM = {"name": "prod", "title": "Production", "name_servers": "10.0.0.1:9876", "audience": "everyone",
-        "access_key": "", "secret_variable": ""}
+FORM = {
+    "name": "prod",
+    "title": "Production",
+    "name_servers": "10.0.0.1:9876",
+    "audience": "everyone",
+    "access_key": "",
+    "secret_variable": "",
+}
 
 
 @pytest.fixture
@@ -40,11 +46,21 @@ def test_addresses_of_name_servers(servers: str) -> None:
 
 @pytest.mark.parametrize(
     ("servers", "said"),
-    [("", "at least one"), (";;", "at least one"), ("10.0.0.1", "no port"), (":9876", "no port"),
-     ("10.0.0.1:0", "no port: a number"), ("10.0.0.1:65536", "no port: a number"), ("10.0.0.1:x", "no port: a number"),
-     ("300.0.0.1:9876", "no host name"), ("http://ns:9876", "no host name"), ("-ns:9876", "no host name"),
-     ("ns:9876;ns:9876", "twice"), (";".join(f"ns-{n}:1" for n in range(9)), "At most 8")],
-)  # fmt: skip
+    [
+        ("", "at least one"),
+        (";;", "at least one"),
+        ("10.0.0.1", "no port"),
+        (":9876", "no port"),
+        ("10.0.0.1:0", "no port: a number"),
+        ("10.0.0.1:65536", "no port: a number"),
+        ("10.0.0.1:x", "no port: a number"),
+        ("300.0.0.1:9876", "no host name"),
+        ("http://ns:9876", "no host name"),
+        ("-ns:9876", "no host name"),
+        ("ns:9876;ns:9876", "twice"),
+        (";".join(f"ns-{n}:1" for n in range(9)), "At most 8"),
+    ],
+)
 def test_what_is_no_address_is_said(servers: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         cluster_fields.are_addresses(servers)

@@ -51,8 +51,9 @@ def played(real_engine: Any) -> Iterator[Played]:
 
 def committed(snapshot: dict[str, Any], group: str = "order-svc") -> dict[str, str | None]:
     found = next((row for row in snapshot["groups"] if row["group"] == group), {"queues": []})
-    return {f"{row['broker']}:{row['queue_id']}": row["committed"] for row in found["queues"]
-            if row["topic"] == "orders"}  # fmt: skip
+    return {
+        f"{row['broker']}:{row['queue_id']}": row["committed"] for row in found["queues"] if row["topic"] == "orders"
+    }
 
 
 def members(snapshot: dict[str, Any]) -> int:
@@ -93,7 +94,8 @@ def test_the_pages_show_what_the_cluster_reports_and_a_reset_does_what_was_previ
     assert (unnamed.what, first.what, last.what) == ("reset-refused", "reset", "reset-done")
     assert first.details["before"] == still
     assert {row[0].split("/", 1)[1]: str(row[2]) for row in last.details["result"]["rows"]} == {
-        queue.replace(":", "/"): target for queue, target in targets.items()}
+        queue.replace(":", "/"): target for queue, target in targets.items()
+    }
     journal = played.operator.get("/api/clusters/prod/events").content.decode()
     assert "OffsetsReset" in journal
     assert "operator ada" in journal

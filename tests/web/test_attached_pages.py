@@ -41,8 +41,22 @@ def test_every_page_that_can_be_drawn_of_a_cluster_opens(page: Client) -> None:
         assert "/s/" not in text(page, f"part/{name}/"), name
 
 
-@pytest.mark.parametrize("path", ["topics/", "settings/", "connect/", "wire/", "client/", "clients/A/", "store/",
-                                  "part/topic-form/", "part/topic/", "part/topics/", "nothing/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "topics/",
+        "settings/",
+        "connect/",
+        "wire/",
+        "client/",
+        "clients/A/",
+        "store/",
+        "part/topic-form/",
+        "part/topic/",
+        "part/topics/",
+        "nothing/",
+    ],
+)
 def test_pages_of_what_is_only_a_sandbox_s_are_not_there(page: Client, path: str) -> None:
     assert page.get(f"/k/prod/{path}").status_code == 404
 
@@ -56,9 +70,22 @@ def test_a_form_that_changes_something_is_not_given_out(page: Client, form: str)
 def test_nothing_is_offered_that_cannot_be_done(page: Client) -> None:
     for path in [tab.path for tab in TABS if BOARDS[tab.name].attached]:
         shown = text(page, path)
-        for mark in ('data-act="', 'id="world"', 'id="step"', "data-rate=", 'id="add"', 'id="collide"',
-                     'value="CutLink"', 'value="StopNameServer"', 'value="KillBroker"', "keep/", 'data-ask="fault"',
-                     'data-ask="locks"', 'data-ask="burst"', "/clients/"):  # fmt: skip
+        for mark in (
+            'data-act="',
+            'id="world"',
+            'id="step"',
+            "data-rate=",
+            'id="add"',
+            'id="collide"',
+            'value="CutLink"',
+            'value="StopNameServer"',
+            'value="KillBroker"',
+            "keep/",
+            'data-ask="fault"',
+            'data-ask="locks"',
+            'data-ask="burst"',
+            "/clients/",
+        ):
             assert mark not in shown, f"{mark} on {path or 'board'}"
 
 
@@ -86,11 +113,33 @@ def test_one_that_does_not_answer_says_so_in_its_own_words(page: Client, port: F
 
 
 def test_what_is_unknown_is_a_dash_with_a_reason_and_no_nought(page: Client, port: FakePort) -> None:
-    header = {"lag": None, "redelivered_on_crash": None, "in_per_s": None, "out_per_s": None, "e2e_p50_ms": None,
-              "e2e_p99_ms": None, "delivered_again": None, "oldest_since_ms": None, "model": "CLUSTERING",
-              "strategy": None, "listener": None, "next_actor": None}  # fmt: skip
-    row = {"min": "0", "max": "9", "committed": "5", "in_memory": None, "next_pull": None, "owner": None,
-           "assigned": None, "cells": None, "lock": None, "oldest": None, "flow_control": None}  # fmt: skip
+    header = {
+        "lag": None,
+        "redelivered_on_crash": None,
+        "in_per_s": None,
+        "out_per_s": None,
+        "e2e_p50_ms": None,
+        "e2e_p99_ms": None,
+        "delivered_again": None,
+        "oldest_since_ms": None,
+        "model": "CLUSTERING",
+        "strategy": None,
+        "listener": None,
+        "next_actor": None,
+    }
+    row = {
+        "min": "0",
+        "max": "9",
+        "committed": "5",
+        "in_memory": None,
+        "next_pull": None,
+        "owner": None,
+        "assigned": None,
+        "cells": None,
+        "lock": None,
+        "oldest": None,
+        "flow_control": None,
+    }
     port.show("board/k.prod/order-svc/orders", {"header": header, "queues": {"broker-a:0": row}, "members": {}}, seq=1)
     shown = text(page)
     for figure in ("lag", "risk", "again"):
@@ -107,15 +156,17 @@ def test_no_badge_of_the_articles_is_on_a_page_of_production(page: Client) -> No
 
 
 def test_a_group_without_members_had_perhaps_some(page: Client, port: FakePort) -> None:
-    port.show("board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}},
-              seq=1)
+    port.show(
+        "board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}}, seq=1
+    )
     assert "No broker names a member of this group now." in text(page)
     assert "No consumer yet" not in text(page)
 
 
 def test_a_viewer_sees_the_reset_with_the_reason_why_not(page: Client, port: FakePort) -> None:
-    port.show("board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}},
-              seq=1)
+    port.show(
+        "board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}}, seq=1
+    )
     shown = text(Client(), "reset/")
     assert "Only the operators of this cluster may do this." in shown
     assert re.search(r'<button class="btn primary" id="rs-go"[^>]*disabled[^>]*data-forbidden', shown)
@@ -148,14 +199,32 @@ def test_no_page_writes_an_address_of_a_sandbox_by_hand() -> None:
 
 def test_a_dead_master_is_said_everywhere_with_the_time_of_its_last_answer(page: Client, port: FakePort) -> None:
     at_ms = 1_795_000_028_000  # 11:07:08
-    row = {"min": "0", "max": "9", "committed": "5", "in_memory": None, "next_pull": None, "owner": None,
-           "assigned": None, "cells": None, "lock": None, "oldest": None, "flow_control": None,
-           "down": None}  # fmt: skip
-    port.show("board/k.prod/order-svc/orders", {
-        "header": {"lag": "4", "queues_known": 1, "queues_all": 2, "lag_last_known": "4", "model": "CLUSTERING"},
-        "members": {},
-        "queues": {"broker-a:0": row, "broker-b:0": row | {"down": {"known_at_ms": at_ms, "reads": None, "lag": "4"}}},
-    }, seq=1)  # fmt: skip
+    row = {
+        "min": "0",
+        "max": "9",
+        "committed": "5",
+        "in_memory": None,
+        "next_pull": None,
+        "owner": None,
+        "assigned": None,
+        "cells": None,
+        "lock": None,
+        "oldest": None,
+        "flow_control": None,
+        "down": None,
+    }
+    port.show(
+        "board/k.prod/order-svc/orders",
+        {
+            "header": {"lag": "4", "queues_known": 1, "queues_all": 2, "lag_last_known": "4", "model": "CLUSTERING"},
+            "members": {},
+            "queues": {
+                "broker-a:0": row,
+                "broker-b:0": row | {"down": {"known_at_ms": at_ms, "reads": None, "lag": "4"}},
+            },
+        },
+        seq=1,
+    )
     shown = text(page)
     assert "1 of 2 queues known now" in shown
     ages = dict(re.findall(r'data-queue="(broker-.:0)".*?class="age">([^<]*)<', shown, re.DOTALL))

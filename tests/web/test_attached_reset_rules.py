@@ -15,9 +15,18 @@ from tests.web.fake_port import FakePort
 pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
-FORM = {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "time", "value": "1795142537350",
-        "queues[]": ["broker-a:0"], "method": "online", "confirm": "order-svc", "reason": "rehearsed yesterday",
-        "expected": '[{"queue": "broker-a:0", "committed": "15291", "target": "15000"}]'}  # fmt: skip
+FORM = {
+    "action": "ResetOffsets",
+    "group": "order-svc",
+    "topic": "orders",
+    "target": "time",
+    "value": "1795142537350",
+    "queues[]": ["broker-a:0"],
+    "method": "online",
+    "confirm": "order-svc",
+    "reason": "rehearsed yesterday",
+    "expected": '[{"queue": "broker-a:0", "committed": "15291", "target": "15000"}]',
+}
 
 
 @pytest.fixture
@@ -36,8 +45,15 @@ def records() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_a_reset_is_written_down_before_and_after(operator: Client, port: FakePort) -> None:
-    done = {"type": "OffsetsReset", "seq": "18432", "cause": "18431", "reset_id": "r1-18431", "group": "order-svc",
-            "at_ms": 1_795_142_537_350, "rows": [["orders/broker-a/0", "1", "2"]]}  # fmt: skip
+    done = {
+        "type": "OffsetsReset",
+        "seq": "18432",
+        "cause": "18431",
+        "reset_id": "r1-18431",
+        "group": "order-svc",
+        "at_ms": 1_795_142_537_350,
+        "rows": [["orders/broker-a/0", "1", "2"]],
+    }
     port.rows = [{"type": "ActionTaken", "seq": "18431"}, done]
     assert reset(operator).status_code == 204
     (slug, action, by), (first, second) = port.acted[0], records()
@@ -72,7 +88,8 @@ def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator
         assert reset(anonymous).status_code == 403
     assert port.acted == []
     assert [(what, details["why"]) for what, details in records()] == 3 * [
-        ("reset-refused", "Only the operators of this cluster may do this.")]
+        ("reset-refused", "Only the operators of this cluster may do this.")
+    ]
     assert {row.who for row in AuditRecord.objects.all()} == {"eve"}
     operating.ATTEMPTS.forget()
     operating.ATTEMPTS.burst = 1
@@ -85,8 +102,12 @@ def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator
 
 
 def test_the_offsets_before_a_reset_by_a_program_are_written_down(operator: Client, port: FakePort) -> None:
-    port.answers = {"rows": [{"queue": "broker-a:0", "committed": "15291", "selected": True},
-                             {"queue": "broker-a:1", "committed": None, "selected": False}]}  # fmt: skip
+    port.answers = {
+        "rows": [
+            {"queue": "broker-a:0", "committed": "15291", "selected": True},
+            {"queue": "broker-a:1", "committed": None, "selected": False},
+        ]
+    }
     fields = {name: value for name, value in FORM.items() if name not in ("expected", "queues[]")}
     answer = operator.post("/api/clusters/prod/actions", fields, content_type="application/json")
     assert answer.status_code == 200
@@ -96,8 +117,9 @@ def test_the_offsets_before_a_reset_by_a_program_are_written_down(operator: Clie
 
 
 def test_what_the_cluster_refuses_is_written_down_too(operator: Client, port: FakePort) -> None:
-    port.refuse["act"] = ActionRefused(502, "Broker {broker} did not reset its queues: {why}.", broker="broker-a",
-                                       why="code 1")
+    port.refuse["act"] = ActionRefused(
+        502, "Broker {broker} did not reset its queues: {why}.", broker="broker-a", why="code 1"
+    )
     answer = reset(operator)
     assert answer.status_code == 502
     assert b"Broker broker-a did not reset its queues" in answer.content
@@ -121,14 +143,24 @@ def done(port: FakePort, number: int, group: str = "order-svc", topic: str = "or
     """What the journal will say of the next action, which is the `number`th."""
     seq = 18_430 + number
     rows = [[f"{topic}/broker-a/0", "15291", "15000"], [f"{topic}/broker-a/1", "-1", "7"]]
-    port.rows.append({"type": "OffsetsReset", "seq": str(100_000 + seq), "cause": str(seq), "reset_id": f"r1-{seq}",
-                      "at_ms": 1_795_142_537_350, "group": group, "rows": rows})  # fmt: skip
+    port.rows.append(
+        {
+            "type": "OffsetsReset",
+            "seq": str(100_000 + seq),
+            "cause": str(seq),
+            "reset_id": f"r1-{seq}",
+            "at_ms": 1_795_142_537_350,
+            "group": group,
+            "rows": rows,
+        }
+    )
     return f"r1-{seq}"
 
 
 def undo(client: Client, reset_id: str, confirm: str = "order-svc") -> Any:
-    return client.post("/k/prod/actions/", {"action": "UndoReset", "reset_id": reset_id, "confirm": confirm},
-                       headers=HTMX)  # fmt: skip
+    return client.post(
+        "/k/prod/actions/", {"action": "UndoReset", "reset_id": reset_id, "confirm": confirm}, headers=HTMX
+    )
 
 
 def test_an_undo_leads_where_the_database_says_and_is_written_down(operator: Client, port: FakePort) -> None:
@@ -183,8 +215,13 @@ def test_a_reset_of_another_topic_does_not_stand_in_the_way(operator: Client, po
 
 def test_a_reset_that_one_broker_did_and_another_did_not_can_be_undone(operator: Client, port: FakePort) -> None:
     reset_id = done(port, 1)
-    port.refuse["act"] = ActionRefused(502, "Broker {broker} did not reset its queues: {why}.", broker="broker-b",
-                                       why="code 1", details={"began": "18431"})  # fmt: skip
+    port.refuse["act"] = ActionRefused(
+        502,
+        "Broker {broker} did not reset its queues: {why}.",
+        broker="broker-b",
+        why="code 1",
+        details={"began": "18431"},
+    )
     assert reset(operator).status_code == 502
     assert records()[-1][1]["result"]["reset_id"] == reset_id
     assert undo(operator, reset_id).status_code == 204
@@ -198,23 +235,53 @@ def test_a_sandbox_s_reset_needs_no_name_and_no_audit(visitor: Client, mine: str
 
 
 def test_the_preview_says_when_another_way_is_taken(operator: Client, port: FakePort) -> None:
-    row = {"queue": "broker-a:0", "broker": "broker-a", "queue_id": 0, "min": "0", "max": "9", "committed": "5",
-           "in_memory": None, "target": "0", "change": "+1227", "again": 5, "skipped": 0, "notes": [], "owner": None,
-           "selected": True}  # fmt: skip
-    instead = {"message": "Live, broker broker-a (4.9.7) can tell members a point in time or the latest only, so this "
-                          "is done offline.",
-               "pattern": "Live, broker {broker} ({version}) can tell members a point in time or the latest only, so "
-                          "this is done offline.",
-               "hint": "", "values": {"broker": "broker-a", "version": "4.9.7"}}  # fmt: skip
-    port.answers = {"seq": "7", "at_ms": 1_795_142_537_350, "group": "order-svc", "topic": "orders",
-                    "method": "offline",
-                    "target": "earliest", "value": None, "asked_method": "online", "instead": instead, "refused": None,
-                    "fingerprint": "f",
-                    "rows": [row], "delivered_again": 5, "skipped": 0, "lag_after": 9, "catch_up_ms": None,
-                    "warnings": 0, "histogram": []}  # fmt: skip
+    row = {
+        "queue": "broker-a:0",
+        "broker": "broker-a",
+        "queue_id": 0,
+        "min": "0",
+        "max": "9",
+        "committed": "5",
+        "in_memory": None,
+        "target": "0",
+        "change": "+1227",
+        "again": 5,
+        "skipped": 0,
+        "notes": [],
+        "owner": None,
+        "selected": True,
+    }
+    instead = {
+        "message": "Live, broker broker-a (4.9.7) can tell members a point in time or the latest only, so this "
+        "is done offline.",
+        "pattern": "Live, broker {broker} ({version}) can tell members a point in time or the latest only, so "
+        "this is done offline.",
+        "hint": "",
+        "values": {"broker": "broker-a", "version": "4.9.7"},
+    }
+    port.answers = {
+        "seq": "7",
+        "at_ms": 1_795_142_537_350,
+        "group": "order-svc",
+        "topic": "orders",
+        "method": "offline",
+        "target": "earliest",
+        "value": None,
+        "asked_method": "online",
+        "instead": instead,
+        "refused": None,
+        "fingerprint": "f",
+        "rows": [row],
+        "delivered_again": 5,
+        "skipped": 0,
+        "lag_after": 9,
+        "catch_up_ms": None,
+        "warnings": 0,
+        "histogram": [],
+    }
     said = operator.get("/k/prod/ask/plan-reset/?group=order-svc&topic=orders&target=earliest").content.decode()
     assert "broker-a (4.9.7) can tell members a point in time or the latest only" in said
-    assert "<dd class=\"num\">–</dd>" in said, "how long catching up takes is unknown"
+    assert '<dd class="num">–</dd>' in said, "how long catching up takes is unknown"
     assert ">+1\u2009227<" in said
 
 

@@ -21,22 +21,47 @@ def summary(verdict: str, messages: int, cause: str | None = None, seq: int | No
 
 
 def message(offset: int, verdict: str = "once", queue: str = "broker-a:0", **more: Any) -> dict[str, Any]:
-    return {**LINE, "queue": queue, "queue_offset": offset, "message_id": f"ID{offset}", "keys": f"order-{offset}",
-            "verdict": verdict, "deliveries": 1, **more}  # fmt: skip
+    return {
+        **LINE,
+        "queue": queue,
+        "queue_offset": offset,
+        "message_id": f"ID{offset}",
+        "keys": f"order-{offset}",
+        "verdict": verdict,
+        "deliveries": 1,
+        **more,
+    }
 
 
 TABLES: dict[str, list[dict[str, Any]]] = {
-    "summary": [summary("once", 15_000, seq=120), summary("duplicate", 7, "crash_before_commit", 130),
-                summary("duplicate", 2, "retry", 131), summary("unknown", 40), summary("lost", 1, seq=140)],
-    "messages": [message(0, first_seq=2**60, last_seq=2**60, first_ms=1_795_142_537_350, last_ms=1_795_142_537_350),
-                 message(1, "duplicate", cause="crash_before_commit", deliveries=2, first_seq=130, last_seq=139,
-                         first_ms=1, last_ms=2),
-                 message(2, "unknown", deliveries=None), message(3, "lost", deliveries=0),
-                 message(0, "waiting", "broker-a:1", deliveries=0)],
-    "order_breaks": [{**LINE, "queue": "broker-a:0", "key": "order-1", "queue_offset": 1, "after_offset": 9,
-                      "seq": 139},
-                     {**LINE, "queue": "broker-a:1", "key": None, "queue_offset": 4, "after_offset": 5, "seq": 150}],
-}  # fmt: skip
+    "summary": [
+        summary("once", 15_000, seq=120),
+        summary("duplicate", 7, "crash_before_commit", 130),
+        summary("duplicate", 2, "retry", 131),
+        summary("unknown", 40),
+        summary("lost", 1, seq=140),
+    ],
+    "messages": [
+        message(0, first_seq=2**60, last_seq=2**60, first_ms=1_795_142_537_350, last_ms=1_795_142_537_350),
+        message(
+            1,
+            "duplicate",
+            cause="crash_before_commit",
+            deliveries=2,
+            first_seq=130,
+            last_seq=139,
+            first_ms=1,
+            last_ms=2,
+        ),
+        message(2, "unknown", deliveries=None),
+        message(3, "lost", deliveries=0),
+        message(0, "waiting", "broker-a:1", deliveries=0),
+    ],
+    "order_breaks": [
+        {**LINE, "queue": "broker-a:0", "key": "order-1", "queue_offset": 1, "after_offset": 9, "seq": 139},
+        {**LINE, "queue": "broker-a:1", "key": None, "queue_offset": 4, "after_offset": 5, "seq": 150},
+    ],
+}
 
 
 def page(client: Client, slug: str, query: str = "") -> str:
@@ -65,8 +90,13 @@ def test_a_visitor_without_rights_may_read_it_and_not_start_it(visitor: Client, 
 def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
     seen = page(visitor, mine)
-    for verdict, count in (("once", "15\u2009000"), ("duplicate", "9"), ("lost", "1"), ("unknown", "40"),
-                           ("out_of_order", "2")):  # fmt: skip
+    for verdict, count in (
+        ("once", "15\u2009000"),
+        ("duplicate", "9"),
+        ("lost", "1"),
+        ("unknown", "40"),
+        ("out_of_order", "2"),
+    ):
         link = f'href="?group=order-svc&amp;topic=orders&amp;verdict={verdict}#messages"'
         assert re.search(re.escape(link) + rf"[^>]*>{count}</a>", seen), verdict
     for seq in (120, 130, 140, 139):
@@ -88,7 +118,7 @@ def test_it_says_up_to_which_event_it_is_true_and_what_has_come_since(visitor: C
 def test_messages_of_a_verdict_and_a_cause_are_listed_with_their_events(visitor: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
     seen = page(visitor, mine, "?verdict=duplicate&cause=crash_before_commit")
-    listed = seen[seen.index('id="messages"'):]
+    listed = seen[seen.index('id="messages"') :]
     assert "order-1" in listed
     assert "order-0" not in listed
     assert "journal/?at=130" in listed
@@ -139,8 +169,9 @@ def test_no_more_messages_are_read_than_are_shown(visitor: Client, mine: str, mo
     assert "order-2" not in seen.split('id="messages"')[1]
 
 
-def test_too_many_messages_are_counted_and_not_drawn(visitor: Client, mine: str,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_messages_are_counted_and_not_drawn(
+    visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     leave("delivery_audit", mine, TABLES)
     assert "vstrips" in page(visitor, mine)
     monkeypatch.setattr(audit, "DRAWN_MESSAGES", 15_049)
@@ -158,7 +189,11 @@ def test_a_strip_joins_neighbours_and_shows_what_is_missing_as_deleted() -> None
     [strip] = strips(batch(("a:0", 14, "lost"), ("a:0", 10, "once"), ("a:0", 11, "once"), ("a:0", 12, "duplicate")))
     assert (strip.first, strip.last, strip.per_bin) == (10, 14, 1)
     assert [(piece.verdict, piece.x, piece.width) for piece in strip.pieces] == [
-        ("once", 0.0, 40.0), ("duplicate", 40.0, 20.0), ("none", 60.0, 20.0), ("lost", 80.0, 20.0)]  # fmt: skip
+        ("once", 0.0, 40.0),
+        ("duplicate", 40.0, 20.0),
+        ("none", 60.0, 20.0),
+        ("lost", 80.0, 20.0),
+    ]
     assert [(verdict, n) for verdict, _, n in strip.counts] == [("once", 2), ("duplicate", 1), ("lost", 1)]
 
 

@@ -54,8 +54,16 @@ def test_a_row_that_lost_a_field_is_set_anew() -> None:
 
 def test_a_snapshot_has_the_fields_of_the_protocol() -> None:
     text = frames.snap("board/s/g/t", 3, Reading(18_402, 1_000, 0.1, "7f3a", {"queues": {}}))
-    assert orjson.loads(text) == {"k": "snap", "ch": "board/s/g/t", "n": 3, "ep": "7f3a", "seq": "18402",
-                                  "at_ms": 1_000, "rate": 0.1, "data": {"queues": {}}}  # fmt: skip
+    assert orjson.loads(text) == {
+        "k": "snap",
+        "ch": "board/s/g/t",
+        "n": 3,
+        "ep": "7f3a",
+        "seq": "18402",
+        "at_ms": 1_000,
+        "rate": 0.1,
+        "data": {"queues": {}},
+    }
 
 
 def test_a_delta_names_the_rate_only_where_it_changed() -> None:

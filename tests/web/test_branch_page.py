@@ -18,8 +18,18 @@ JSON = "application/json"
 
 
 def test_the_branch_page_offers_the_actions_before_the_event(visitor: Client, mine: str, port: FakePort) -> None:
-    port.rows = [{"seq": str(seq), "at_ms": seq, "type": "ActionTaken", "cause": None, "action": "CrashActor",
-                  "fields": {"actor": "A"}, "by": by} for seq, by in ((3, "template"), (7, "owner"), (9, "owner"))]
+    port.rows = [
+        {
+            "seq": str(seq),
+            "at_ms": seq,
+            "type": "ActionTaken",
+            "cause": None,
+            "action": "CrashActor",
+            "fields": {"actor": "A"},
+            "by": by,
+        }
+        for seq, by in ((3, "template"), (7, "owner"), (9, "owner"))
+    ]
     page = visitor.get(f"/s/{mine}/branch/?at=8").content.decode()
     assert "Event #8 of" in page
     assert [seq for seq in (3, 7, 9) if f'name="without" value="{seq}"' in page] == [7]
@@ -50,15 +60,26 @@ def test_a_teacher_branches_a_lab_in_progress(teacher: Client, course: Course, p
     assert teacher.post(f"/s/{sandbox.slug}/branch/", {"at": "8"}).status_code == 302
 
 
-@pytest.mark.parametrize(("exam", "of_course", "finished", "status"), [
-    (True, False, False, 409), (False, True, False, 409), (False, False, False, 302), (True, True, True, 302)])
+@pytest.mark.parametrize(
+    ("exam", "of_course", "finished", "status"),
+    [(True, False, False, 409), (False, True, False, 409), (False, False, False, 302), (True, True, True, 302)],
+)
 def test_no_run_is_played_again_while_a_lab_of_a_course_or_an_exam_is_in_progress(
     visitor: Client, mine: str, port: FakePort, course: Course, exam: bool, of_course: bool, finished: bool, status: int
 ) -> None:
     port.answers["lab"] = {"lab": "members-and-queues", "exam": exam, "finished": finished}
     Sandbox.objects.filter(slug=mine).update(course=course if of_course else None)
-    port.rows = [{"seq": "7", "at_ms": 7, "type": "ActionTaken", "cause": None, "action": "CrashActor",
-                  "fields": {"actor": "A"}, "by": "owner"}]
+    port.rows = [
+        {
+            "seq": "7",
+            "at_ms": 7,
+            "type": "ActionTaken",
+            "cause": None,
+            "action": "CrashActor",
+            "fields": {"actor": "A"},
+            "by": "owner",
+        }
+    ]
     port.refuse["ask"] = ActionRefused(503, "The sandbox is asleep.")
     assert visitor.post(f"/s/{mine}/branch/", {"at": "8"}).status_code == status
     if status == 409:
@@ -73,8 +94,9 @@ def test_a_branch_that_is_cancelled_leaves_nothing(visitor: Client, mine: str) -
 
 
 def test_what_the_engine_refuses_leaves_no_row_and_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
-    port.refuse["branch"] = ActionRefused(409, "At event {seq} this run cannot be executed again.", "Branch before it.",
-                                          seq=8)
+    port.refuse["branch"] = ActionRefused(
+        409, "At event {seq} this run cannot be executed again.", "Branch before it.", seq=8
+    )
     answer = visitor.post(f"/s/{mine}/branch/", {"at": "8"})
     assert (answer.status_code, Sandbox.objects.filter(branch_of=mine).count()) == (409, 0)
     assert b"At event 8 this run cannot be executed again." in answer.content

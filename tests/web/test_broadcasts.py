@@ -60,11 +60,16 @@ def test_some_are_chosen_by_their_numbers(lesson: Lesson) -> None:
     assert [slug for slug, _, _ in lesson.port.intervened] == [lesson.sandboxes[1].slug]
 
 
-@pytest.mark.parametrize(("given", "field"), [
-    ({"kind": "delete_all"}, "kind"),
-    ({"kind": "freeze", "in_s": "31"}, "in_s"), ({"kind": "freeze", "in_s": "-1"}, "in_s"),
-    ({"kind": "freeze", "students": "999999"}, "students"),
-    ({"kind": "freeze", "students": "x"}, "students")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"kind": "delete_all"}, "kind"),
+        ({"kind": "freeze", "in_s": "31"}, "in_s"),
+        ({"kind": "freeze", "in_s": "-1"}, "in_s"),
+        ({"kind": "freeze", "students": "999999"}, "students"),
+        ({"kind": "freeze", "students": "x"}, "students"),
+    ],
+)
 def test_what_cannot_be_read_is_refused_and_nothing_is_done(lesson: Lesson, given: dict[str, str], field: str) -> None:
     answer = lesson.send(**given)
     assert (answer.status_code, answer.json()["field"]) == (422, field)

@@ -15,8 +15,9 @@ NAME = "board/demo/g/orders"
 
 
 def reading(queues: int, at: int) -> Reading:
-    rows: dict[str, Any] = {f"broker-a:{n}": {"max": str(at), "committed": str(at), "cells": "3d4p5b"}
-                            for n in range(queues)}
+    rows: dict[str, Any] = {
+        f"broker-a:{n}": {"max": str(at), "committed": str(at), "cells": "3d4p5b"} for n in range(queues)
+    }
     return Reading(at, at, 1.0, "7f3a", {"header": {}, "queues": rows, "members": {}})
 
 

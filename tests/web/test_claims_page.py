@@ -11,13 +11,25 @@ from sandbox.control.actions import CrashActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import FakePort
 
-FALLEN = {"claim": "no-duplicates-after-a-crash", "seeds": 200, "held": 3,
-          "broken": 197, "looked_at": 900, "virtual_s": 24_000, "took_s": 120.0, "workers": 2,
-          "distribution": {"median": 7, "low": 3, "high": 12, "most": 15},
-          "counterexample": {"seed": "4", "sentence": "", "cases": 2,
-                             "values": {"place": "orders/broker-a/2 @24", "before": "A", "after": "B"},
-                             "until_ms": 123_761,
-                             "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}]}}
+FALLEN = {
+    "claim": "no-duplicates-after-a-crash",
+    "seeds": 200,
+    "held": 3,
+    "broken": 197,
+    "looked_at": 900,
+    "virtual_s": 24_000,
+    "took_s": 120.0,
+    "workers": 2,
+    "distribution": {"median": 7, "low": 3, "high": 12, "most": 15},
+    "counterexample": {
+        "seed": "4",
+        "sentence": "",
+        "cases": 2,
+        "values": {"place": "orders/broker-a/2 @24", "before": "A", "after": "B"},
+        "until_ms": 123_761,
+        "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}],
+    },
+}
 HELD = {**FALLEN, "held": 200, "broken": 0, "counterexample": None}
 
 
@@ -51,8 +63,9 @@ def test_one_that_runs_shows_how_far_it_is_and_can_be_cancelled(visitor: Client,
     assert "It was cancelled." in shown(visitor, mine, None, "cancelled")
 
 
-def test_choosing_one_begins_a_play_of_this_sandbox(visitor: Client, mine: str, port: FakePort,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_choosing_one_begins_a_play_of_this_sandbox(
+    visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun: list[plays.Play] = []
     monkeypatch.setattr(plays, "begin", lambda play: begun.append(play) or play)
     assert visitor.get(f"/s/{mine}/claims/").content.count(b'name="claim"') == len(CLAIMS)
@@ -70,7 +83,10 @@ def test_the_counterexample_is_opened_as_a_sandbox_of_one_s_own(visitor: Client,
     assert answer["Location"].endswith("/branching/")
     order = port.branched[0]
     assert (order.seed, order.until_ms, [(one.at_ms, one.action) for one in order.done]) == (
-        "4", 123_761, [(33_761, CrashActor(actor="A"))])
+        "4",
+        123_761,
+        [(33_761, CrashActor(actor="A"))],
+    )
     assert visitor.get(answer["Location"]).status_code == 200
     play.result = HELD
     assert visitor.post(f"/s/{mine}/claims/{play.id}/").status_code == 409

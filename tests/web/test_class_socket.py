@@ -50,8 +50,13 @@ async def test_teacher_and_students_hear_the_same_and_then_only_what_changes(les
     assert await do(lesson.ask) == 302
     for tab in tabs:
         assert (await painted(tab))["set"]["poll"] == {
-            "number": 1, "state": "vote", "question": QUESTION, "voted": 0, "of": 4,
-            "answers": [{"value": value, "sentence": sentence} for value, sentence in ANSWERS]}  # fmt: skip
+            "number": 1,
+            "state": "vote",
+            "question": QUESTION,
+            "voted": 0,
+            "of": 4,
+            "answers": [{"value": value, "sentence": sentence} for value, sentence in ANSWERS],
+        }
     assert await do(lesson.vote, 0, 2) == 302
     assert [(await painted(tab))["set"] for tab in tabs] == [{"poll": {"voted": 1}}] * 2
     assert await do(lesson.vote, 0, 3) == 302

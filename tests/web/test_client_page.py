@@ -10,8 +10,15 @@ from queueviz.boards.live_fields import ago, left, runs, shown
 from tests.web.fake_port import FakePort
 
 NOW_MS = 1_795_142_537_350
-LOCK = {"why": "lock", "topic": None, "queue": "orders/broker-a/3", "until_ms": NOW_MS + 42_000,
-        "again_ms": NOW_MS + 7_000, "holder": "10.0.0.12@4002#2", "holder_state": "crashed"}
+LOCK = {
+    "why": "lock",
+    "topic": None,
+    "queue": "orders/broker-a/3",
+    "until_ms": NOW_MS + 42_000,
+    "again_ms": NOW_MS + 7_000,
+    "holder": "10.0.0.12@4002#2",
+    "holder_state": "crashed",
+}
 
 
 def test_a_wait_for_a_dead_owners_lock_is_a_sentence_with_two_countdowns() -> None:

@@ -10,8 +10,15 @@ from queueviz.boards.compared import instead_of, lines_of
 from queueviz.pages import compare
 from tests.web.fake_port import FakePort
 
-CRASH = {"seq": "7", "at_ms": 7, "type": "ActionTaken", "cause": None, "action": "CrashActor", "fields": {"actor": "A"},
-         "by": "owner"}  # fmt: skip
+CRASH = {
+    "seq": "7",
+    "at_ms": 7,
+    "type": "ActionTaken",
+    "cause": None,
+    "action": "CrashActor",
+    "fields": {"actor": "A"},
+    "by": "owner",
+}
 
 
 def figures(again: int, wait_ms: int | None, lag: int | None) -> dict[str, Any]:
@@ -23,20 +30,27 @@ def test_the_form_offers_other_ends_of_the_same_member(visitor: Client, mine: st
     port.rows = [CRASH]
     page = visitor.get(f"/s/{mine}/compare/?seq=7").content.decode()
     assert [name for name in ("StopActor", "HangActor", "CrashActor", "KillBroker") if f'value="{name}"' in page] == [
-        "StopActor", "HangActor"]  # fmt: skip
+        "StopActor",
+        "HangActor",
+    ]
     assert visitor.get(f"/s/{mine}/compare/?seq=8").status_code == 404
 
 
 def test_what_is_offered_has_the_fields_of_the_action() -> None:
     assert instead_of("CrashActor", {"actor": "A"}, "StopActor") == {"action": "StopActor", "actor": "A"}
     assert instead_of("KillBroker", {"broker": "b", "broker_id": 1}, "PowerCut") == {
-        "action": "PowerCut", "broker": "b", "broker_id": 1}  # fmt: skip
+        "action": "PowerCut",
+        "broker": "b",
+        "broker_id": 1,
+    }
     assert instead_of("CrashActor", {"actor": "A"}, "PowerCut") is None
 
 
 def test_the_table_says_what_is_worse_and_leaves_open_what_is_not_known() -> None:
-    sides = {"before": {"figures": figures(0, None, 16), "names": {"a#1": "A"}},
-             "after": {"figures": figures(7, 61_000, None), "names": {"b#2": "B"}}}  # fmt: skip
+    sides = {
+        "before": {"figures": figures(0, None, 16), "names": {"a#1": "A"}},
+        "after": {"figures": figures(7, 61_000, None), "names": {"b#2": "B"}},
+    }
     again, lost, wait, lag = lines_of(sides)
     assert (again.before, again.after, again.difference, again.worse) == ("0", "7", "+7", 1)
     assert (lost.difference, lost.why) == ("0", "nothing in either run")
@@ -44,8 +58,9 @@ def test_the_table_says_what_is_worse_and_leaves_open_what_is_not_known() -> Non
     assert (lag.after, lag.difference, lag.worse) == ("–", "–", 0)
 
 
-def test_a_play_that_is_cancelled_ends_its_process(visitor: Client, mine: str, port: FakePort,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_a_play_that_is_cancelled_ends_its_process(
+    visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compare, "COMPARE", "sandbox.simulation.compare_that_is_not_there")
     port.rows = [CRASH]
     address = visitor.post(f"/s/{mine}/compare/", {"seq": "7"})["Location"]

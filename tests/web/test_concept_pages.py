@@ -28,11 +28,11 @@ def test_the_rail_of_every_page_shows_the_roles(real_engine: Any) -> None:
     page = text_of(client, f"/s/{slug}/")
     for node in ("ns-ns-1", "ns-ns-2", "node-broker-a-0", "node-broker-a-1", "node-broker-b-0", "producer-shop"):
         assert f'id="{node}"' in page
-    slave = page[page.index('id="node-broker-a-1"'):]
+    slave = page[page.index('id="node-broker-a-1"') :]
     assert "slave" in slave[:300]
     act(client, slug, action="KillBroker", broker="broker-b")
     dead = text_of(client, f"/s/{slug}/part/rail/")
-    assert "killed" in dead[dead.index('id="node-broker-b-0"'):][:300]
+    assert "killed" in dead[dead.index('id="node-broker-b-0"') :][:300]
 
 
 @pytest.mark.seed("3.3")
@@ -44,8 +44,9 @@ def test_the_modules_of_a_broker_can_be_looked_into(real_engine: Any) -> None:
 
     def stored_and_replicated() -> Any:
         snapshot = client.get(f"/api/sandboxes/{slug}").json()
-        ends = [int(queue["max"]) for topic in snapshot["topics"] if topic["topic"] == "seen"
-                for queue in topic["queues"]]
+        ends = [
+            int(queue["max"]) for topic in snapshot["topics"] if topic["topic"] == "seen" for queue in topic["queues"]
+        ]
         return snapshot if sum(ends) == 20 and int(snapshot["brokers"][0]["log"]["replicated"] or 0) > 0 else None
 
     snapshot = until(stored_and_replicated)
@@ -82,7 +83,9 @@ def test_the_index_page_reckons_the_slot_of_any_key(real_engine: Any) -> None:
     sums = re.findall(r"(\d+) mod (\d+) = (\d+)<br>40 \+ (\d+) × 4 =\s+(\d+)", page)
     assert [tuple(map(int, found)) for found in sums] == [
         (answer["hash"], 97, answer["hash"] % 97, file["slot"], 40 + file["slot"] * 4)
-        for file in answer["files"] if file["searched"]]
+        for file in answer["files"]
+        if file["searched"]
+    ]
 
 
 def test_the_index_page_offers_the_newest_keys_and_each_finds_its_messages(real_engine: Any) -> None:
@@ -108,7 +111,9 @@ def test_the_index_page_offers_the_newest_keys_and_each_finds_its_messages(real_
         assert found["found"], key
 
 
-@pytest.mark.parametrize(("entries", "said"), [(1, "the chain holds 1 entry, with another hash"),
-                                               (2, "the chain holds 2 entries, all with another hash")])
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [(1, "the chain holds 1 entry, with another hash"), (2, "the chain holds 2 entries, all with another hash")],
+)
 def test_a_chain_s_entries_are_counted_right(entries: int, said: str) -> None:
     assert walk_end({"code": "only_other_hashes", "values": {"entries": entries}}) == f"Nothing found: {said}"

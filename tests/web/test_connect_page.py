@@ -19,12 +19,35 @@ pytestmark = pytest.mark.django_db
 AT_MS = 1_795_142_537_350
 CLIENT = "10.1.2.3@4711"
 CONNECTION = {
-    "no": 1, "node": "broker-a", "address": "127.0.0.1:40001", "client_id": CLIENT, "opened_ms": AT_MS,
-    "heard_ms": AT_MS + 900, "first_code": 105, "first": "GET_ROUTEINFO_BY_TOPIC", "first_ms": AT_MS + 10,
-    "route": AT_MS + 10, "heartbeat": AT_MS + 20, "send": None, "pull": None, "unserved": ["403 403"], "denied": 2,
-    "denial": "signature", "ended_ms": None, "why": None}  # fmt: skip
-LISTENER = {"open": True, "state": "open", "name_servers": ["127.0.0.1:20000"], "shared": True, "rate": 1,
-            "connections": 1, "beyond": False, "access_key": None}  # fmt: skip
+    "no": 1,
+    "node": "broker-a",
+    "address": "127.0.0.1:40001",
+    "client_id": CLIENT,
+    "opened_ms": AT_MS,
+    "heard_ms": AT_MS + 900,
+    "first_code": 105,
+    "first": "GET_ROUTEINFO_BY_TOPIC",
+    "first_ms": AT_MS + 10,
+    "route": AT_MS + 10,
+    "heartbeat": AT_MS + 20,
+    "send": None,
+    "pull": None,
+    "unserved": ["403 403"],
+    "denied": 2,
+    "denial": "signature",
+    "ended_ms": None,
+    "why": None,
+}
+LISTENER = {
+    "open": True,
+    "state": "open",
+    "name_servers": ["127.0.0.1:20000"],
+    "shared": True,
+    "rate": 1,
+    "connections": 1,
+    "beyond": False,
+    "access_key": None,
+}
 
 
 def data(**more: Any) -> dict[str, Any]:
@@ -32,11 +55,30 @@ def data(**more: Any) -> dict[str, Any]:
         "listener": LISTENER,
         "ports": {"127.0.0.1:20000": {"node": "broker-a", "state": "open", "trouble": None}},
         "connections": {"1": CONNECTION},
-        "clients": {CLIENT: {"language": "CPP", "version": 232, "release": "4.1.0-SNAPSHOT", "groups": ["readers"],
-                             "addresses": ["127.0.0.1:40001"], "since_ms": AT_MS, "heard_ms": AT_MS}},
-        "refused": {"0": {"at_ms": AT_MS, "address": "127.0.0.1:40002", "reason": "protocol", "request_code": None,
-                          "request": None, "remark": "frame of 1195725856 bytes"}},
-        "counts": {"connections": {"now": 1, "allowed": 32, "refused": 3}}, **more}  # fmt: skip
+        "clients": {
+            CLIENT: {
+                "language": "CPP",
+                "version": 232,
+                "release": "4.1.0-SNAPSHOT",
+                "groups": ["readers"],
+                "addresses": ["127.0.0.1:40001"],
+                "since_ms": AT_MS,
+                "heard_ms": AT_MS,
+            }
+        },
+        "refused": {
+            "0": {
+                "at_ms": AT_MS,
+                "address": "127.0.0.1:40002",
+                "reason": "protocol",
+                "request_code": None,
+                "request": None,
+                "remark": "frame of 1195725856 bytes",
+            }
+        },
+        "counts": {"connections": {"now": 1, "allowed": 32, "refused": 3}},
+        **more,
+    }
 
 
 @pytest.fixture
@@ -61,14 +103,14 @@ def test_it_says_where_a_client_finds_the_sandbox(visitor: Client, connected: st
     for language in ("Java", "Python", "Go", "Node"):
         assert f'id="code-{language}"' in text
     assert "setNamesrvAddr(&quot;127.0.0.1:20000&quot;)" in text
-    assert 'subscribe(&quot;orders&quot;, &quot;*&quot;)' in text
-    assert 'DefaultMQPushConsumer(&quot;order-svc&quot;)' in text
+    assert "subscribe(&quot;orders&quot;, &quot;*&quot;)" in text
+    assert "DefaultMQPushConsumer(&quot;order-svc&quot;)" in text
 
 
 def test_the_code_names_the_topic_and_the_group_one_chooses(visitor: Client, connected: str) -> None:
     text = page(visitor, connected, topic="invoices", group="my-group")
-    assert 'subscribe(&quot;invoices&quot;, &quot;*&quot;)' in text
-    assert 'DefaultMQPushConsumer(&quot;my-group&quot;)' in text
+    assert "subscribe(&quot;invoices&quot;, &quot;*&quot;)" in text
+    assert "DefaultMQPushConsumer(&quot;my-group&quot;)" in text
     assert '<option value="my-group" selected>' in text
 
 
@@ -102,16 +144,23 @@ def test_every_reason_of_a_refusal_has_words_and_says_what_to_do() -> None:
 
 
 def test_a_refusal_names_the_request_at_which_it_happened(visitor: Client, connected: str, port: FakePort) -> None:
-    row = {"at_ms": AT_MS, "address": "127.0.0.1:40003", "reason": "idle", "request_code": 34, "request": "HEART_BEAT",
-           "remark": "silent for too long"}  # fmt: skip
+    row = {
+        "at_ms": AT_MS,
+        "address": "127.0.0.1:40003",
+        "reason": "idle",
+        "request_code": 34,
+        "request": "HEART_BEAT",
+        "remark": "silent for too long",
+    }
     port.boards[f"connect/{connected}"] = Reading(6, AT_MS + 1_000, 1, "7f3a", data(refused={"0": row}))
     refused = said(page(visitor, connected).split('data-list="refused"')[1].split("</ul>")[0])
     assert "silent for too long at the request HEART_BEAT" in refused
     assert "Nothing went either way for 120 s." in refused
 
 
-def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(visitor: Client, port: FakePort,
-                                                                      mine: str) -> None:
+def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
     text = page(visitor, mine)
     assert '<code class="mono" id="servers">127.0.0.1:1</code>' in text
     assert "Open the port" in text
@@ -119,8 +168,9 @@ def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(visitor: C
 
 
 @pytest.mark.parametrize(("operation", "verb"), [("listen", "open_listener"), ("unlisten", "close_listener")])
-def test_the_owner_opens_and_closes_and_that_is_kept_on_record(visitor: Client, mine: str, operation: str,
-                                                               verb: str) -> None:
+def test_the_owner_opens_and_closes_and_that_is_kept_on_record(
+    visitor: Client, mine: str, operation: str, verb: str
+) -> None:
     answer = visitor.post(f"/s/{mine}/keep/{operation}/")
     assert (answer.status_code, answer["Location"]) == (302, f"/s/{mine}/connect/")
     assert AuditRecord.objects.filter(slug=mine, what=operation).count() == 1
@@ -128,7 +178,8 @@ def test_the_owner_opens_and_closes_and_that_is_kept_on_record(visitor: Client, 
 
 def test_a_port_that_is_taken_is_said_on_the_page(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["open_listener"] = ActionRefused(
-        409, "Port {port} of this machine is taken by another program: {why}.", "End it.", port="20000", why="in use")
+        409, "Port {port} of this machine is taken by another program: {why}.", "End it.", port="20000", why="in use"
+    )
     text = visitor.post(f"/s/{mine}/keep/listen/").content.decode()
     assert "Port 20000 of this machine is taken by another program: in use." in text
     assert not AuditRecord.objects.filter(slug=mine, what="listen").exists()
@@ -172,8 +223,11 @@ def test_keys_are_shown_once_and_the_secret_is_nowhere_else(visitor: Client, min
 
 def test_keys_that_must_stay_are_said_on_the_page(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["set_keys"] = ActionRefused(
-        409, "{address} is open to other machines, and nobody has to sign.",
-        "Make access keys first: only 127.0.0.1 can be open without them.", address="192.168.1.5:20000")
+        409,
+        "{address} is open to other machines, and nobody has to sign.",
+        "Make access keys first: only 127.0.0.1 can be open without them.",
+        address="192.168.1.5:20000",
+    )
     text = visitor.post(f"/s/{mine}/keep/no-keys/").content.decode()
     assert "192.168.1.5:20000 is open to other machines, and nobody has to sign." in text
 
@@ -184,14 +238,17 @@ def test_who_only_watches_makes_no_keys(anonymous: Client, connected: str) -> No
     assert anonymous.post(f"/api/sandboxes/{connected}/keys", content_type="application/json").status_code == 403
 
 
-@pytest.mark.parametrize(("is_open", "repeatable", "said_it"), [(False, True, True), (False, False, False),
-                                                               (True, False, False)])
+@pytest.mark.parametrize(
+    ("is_open", "repeatable", "said_it"), [(False, True, True), (False, False, False), (True, False, False)]
+)
 def test_before_a_port_opens_it_says_that_the_run_cannot_be_repeated_from_there(
-        visitor: Client, mine: str, port: FakePort, is_open: bool, repeatable: bool, said_it: bool) -> None:
+    visitor: Client, mine: str, port: FakePort, is_open: bool, repeatable: bool, said_it: bool
+) -> None:
     listener = {**LISTENER, "open": is_open, "repeatable": repeatable}
     port.boards[f"connect/{mine}"] = Reading(5, AT_MS, 1, "7f3a", data(listener=listener))
-    assert ("runs on the machine's time, and its run cannot be repeated" in said(page(visitor, mine)).replace(
-        "&#x27;", "'")) is said_it
+    assert (
+        "runs on the machine's time, and its run cannot be repeated" in said(page(visitor, mine)).replace("&#x27;", "'")
+    ) is said_it
 
 
 def test_a_program_makes_keys_with_its_token(visitor: Client, port: FakePort) -> None:

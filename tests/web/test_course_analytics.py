@@ -36,8 +36,12 @@ def test_each_question_has_bars_and_a_table_with_the_same_numbers(course: Course
     page = page_of(teacher, course)
     bars = json.loads(re.search(r'<script id="bars"[^>]*>(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
     assert {name: (one["labels"], one["values"]) for name, one in bars.items()} == {
-        "time": (["4.1", "4.2"], [1.5, 0.5]), "predictions": (["4.1"], [25]), "mistakes": (["4.1"], [6]),
-        "hints": (["4.1", "4.2"], [3, 0]), "dead_ends": (["4.2"], [2])}
+        "time": (["4.1", "4.2"], [1.5, 0.5]),
+        "predictions": (["4.1"], [25]),
+        "mistakes": (["4.1"], [6]),
+        "hints": (["4.1", "4.2"], [3, 0]),
+        "dead_ends": (["4.2"], [2]),
+    }
     assert page.count('role="img"') == page.count("<details>") == 5
     for said in ("<td>1.5</td><td>4.0</td>", "You wrote 0.", "Look again.", "Do and see", "Highest: 4.1 with 1.5."):
         assert said in page

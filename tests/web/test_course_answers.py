@@ -112,8 +112,11 @@ def test_an_answer_is_late_after_the_date_and_a_receipt_is_not(course: Course, s
     status, panel = answer(student, lab, key="k2", value="3")
     assert (status, "This course was due on" in panel) == (409, True)
     slug = lab.split("/")[2]
-    for action in ({"action": "StartConsumer", "group": "clerks"}, {"action": "RestartLab", "lab": LAB},
-                   {"action": "ChangeTopic", "topic": "orders", "write_queues": 12, "read_queues": 12}):  # fmt: skip
+    for action in (
+        {"action": "StartConsumer", "group": "clerks"},
+        {"action": "RestartLab", "lab": LAB},
+        {"action": "ChangeTopic", "topic": "orders", "write_queues": 12, "read_queues": 12},
+    ):
         assert student.post(f"/api/sandboxes/{slug}/actions", action, "application/json").status_code == 409
     assert student.get(lab).status_code == 200, "to look is never too late"
     assert student.post(f"/s/{slug}/actions/", {"action": "SetRate", "rate": "0"}, headers=HTMX).status_code == 204

@@ -83,9 +83,7 @@ def test_a_sweep_that_fails_does_not_refuse_a_visitor_and_is_tried_again(course:
     assert Course.objects.count() == 0
 
 
-def test_the_teacher_sees_the_date_and_cannot_choose_one_that_deletes_at_once(
-    course: Course, teacher: Client
-) -> None:
+def test_the_teacher_sees_the_date_and_cannot_choose_one_that_deletes_at_once(course: Course, teacher: Client) -> None:
     good = {"title": "New", "labs": LAB, "most_students": "30", "feedback": "at_once"}
     day = (course.created_at + 90 * DAY).strftime("%Y-%m-%d")
     page = f"/c/{course.slug}/"

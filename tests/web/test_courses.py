@@ -95,8 +95,14 @@ def test_a_lab_of_a_course_is_the_student_s_and_the_teacher_s_alone(
     assert begun(course, other) != sandbox
 
 
-@pytest.mark.parametrize("refused", [EngineBusy("The engine is busy."), ActionRefused(503, "Full.", "Wait."),
-                                     ActionRefused(429, "Too many actions.", "Wait.")])
+@pytest.mark.parametrize(
+    "refused",
+    [
+        EngineBusy("The engine is busy."),
+        ActionRefused(503, "Full.", "Wait."),
+        ActionRefused(429, "Too many actions.", "Wait."),
+    ],
+)
 def test_a_lab_that_could_not_be_started_is_started_by_the_next_try(
     course: Course, port: FakePort, refused: Exception
 ) -> None:
@@ -191,22 +197,38 @@ def test_names_come_from_the_teacher_s_table_and_only_the_teacher_sees_them(cour
     assert sent(b"x" * 70_000) == 422
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("title", " "), ("most_students", "0"), ("most_students", "many"), ("due_at", "tomorrow"), ("feedback", "never"),
-    ("labs", "no-such-lab"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("title", " "),
+        ("most_students", "0"),
+        ("most_students", "many"),
+        ("due_at", "tomorrow"),
+        ("feedback", "never"),
+        ("labs", "no-such-lab"),
+    ],
+)
 def test_settings_that_cannot_be_are_refused_and_nothing_changes(
     course: Course, teacher: Client, field: str, value: str
 ) -> None:
-    good: dict[str, Any] = {"title": "New", "labs": LAB, "most_students": "30", "due_at": "2027-01-31T10:00",
-                            "feedback": "on_release"}  # fmt: skip
+    good: dict[str, Any] = {
+        "title": "New",
+        "labs": LAB,
+        "most_students": "30",
+        "due_at": "2027-01-31T10:00",
+        "feedback": "on_release",
+    }
     before = Course.objects.values().get()
     assert teacher.post(f"/c/{course.slug}/change/", good | {field: value}).status_code == 422
     assert Course.objects.values().get() == before
     assert teacher.post(f"/c/{course.slug}/change/", good).status_code == 302
     course.refresh_from_db()
     assert (course.title, course.labs, course.most_students, str(course.due_at)) == (
-        "New", [LAB], 30, "2027-01-31 10:00:00+00:00")
+        "New",
+        [LAB],
+        30,
+        "2027-01-31 10:00:00+00:00",
+    )
 
 
 def test_time_is_given_to_one_student(course: Course, teacher: Client) -> None:

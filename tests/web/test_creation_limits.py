@@ -74,8 +74,10 @@ def test_without_cookies_the_address_counts(port: FakePort, monkeypatch: pytest.
     assert [starts(Client()).status_code for _ in range(6)] == [302] * 4 + [429] * 2
     made_before(59.5)
     refused = Client().post("/api/sandboxes", {"template": "empty"}, "application/json").json()
-    assert refused == {"error": "4 sandboxes were started from your address within an hour.",
-                       "hint": "The next one is possible in 1 min, or at once with an account."}
+    assert refused == {
+        "error": "4 sandboxes were started from your address within an hour.",
+        "hint": "The next one is possible in 1 min, or at once with an account.",
+    }
     assert starts(Client(REMOTE_ADDR="192.0.2.7")).status_code == 302, "of another address"
     assert starts(browser_of(account("ada"))).status_code == 302, "with an account"
 
@@ -101,16 +103,16 @@ def test_a_class_is_counted_by_its_course_and_not_by_its_address(
     assert [starts(Client()).status_code for _ in range(2)] == [302, 429], "others beside the class"
 
 
-def test_a_course_has_a_ceiling_of_its_own(
-    course: Course, port: FakePort, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_course_has_a_ceiling_of_its_own(course: Course, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
     limited(monkeypatch, creations_per_hour_per_course=3)
     students = [joined(course) for _ in range(3)]
     for student in students:
         begun(course, student)
     refused = starts(students[0])
-    assert (refused.status_code, "3 sandboxes were started in your course within an hour." in refused.content.decode()
-            ) == (429, True)
+    assert (
+        refused.status_code,
+        "3 sandboxes were started in your course within an hour." in refused.content.decode(),
+    ) == (429, True)
     refused = students[0].post(f"/c/{course.slug}/labs/pinned-offset/")
     assert (refused.status_code, "possible in 60 min." in refused.content.decode()) == (429, True)
     assert starts(Client()).status_code == 302

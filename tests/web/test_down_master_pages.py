@@ -13,8 +13,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 BOARD = {"en": "master down: readable again when it returns", "zh-hans": "主节点宕机：恢复后才能再读"}
 AS_OF = {"en": "as of", "zh-hans": "截至"}
-LOCKS = {"en": "lock table lost with the master&#x27;s memory; waiting, as last known:",
-         "zh-hans": "锁表随主节点的内存一起丢失；最后所知等待："}
+LOCKS = {
+    "en": "lock table lost with the master&#x27;s memory; waiting, as last known:",
+    "zh-hans": "锁表随主节点的内存一起丢失；最后所知等待：",
+}
 KNOWN = {"en": "4 of 8 queues known now", "zh-hans": "现在已知 8 个队列中的 4 个"}
 
 
@@ -82,8 +84,9 @@ def test_topics_keeps_and_marks_the_queues_of_a_dead_master(real_engine: Any, la
         cluster.act("KillBroker", broker=broker)
         page = cluster.page(table, language).partition('id="topic-orders"')[2].partition("</tbody>")[0]
         assert page.count('<td class="mono">broker-') == 2, "no row is gone"
-        assert re.search(f'<td class="mono">{broker}<small class="k-bad said">{said}, {AS_OF[language]} [0-9:]{{8}}<',
-                         page)
+        assert re.search(
+            f'<td class="mono">{broker}<small class="k-bad said">{said}, {AS_OF[language]} [0-9:]{{8}}<', page
+        )
         page = cluster.page(sheet, language)
         assert re.search(f'<figcaption class="mono small">{broker} <span class="k-bad">{said}, ', page)
         assert len(re.findall(f'<small class="k-bad said">{said}, ', page)) == 4, "one for each of its queues"
@@ -96,8 +99,7 @@ def test_history_says_of_how_many_queues_its_lines_are_known(real_engine: Any) -
     path = "history/?group=order-svc&topic=orders"
     assert KNOWN["en"] not in shown(cluster.page(path))
     cluster.act("KillBroker", broker="broker-b")
-    assert re.search(f"{KNOWN['en']} · broker-b: {BOARD['en']}, as of",
-                     shown(cluster.page(path)))
+    assert re.search(f"{KNOWN['en']} · broker-b: {BOARD['en']}, as of", shown(cluster.page(path)))
 
 
 def test_the_api_says_of_how_many_queues_a_group_s_lag_is_known_now(real_engine: Any) -> None:

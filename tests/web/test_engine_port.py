@@ -41,8 +41,9 @@ class ScriptedPool:
     def displace(self, slug: str) -> None:
         del self.places[slug]
 
-    def ask(self, index: int, kind: str, verb: str = "", given: tuple[Any, ...] = (),
-            named: object = None) -> Future[Any]:  # fmt: skip
+    def ask(
+        self, index: int, kind: str, verb: str = "", given: tuple[Any, ...] = (), named: object = None
+    ) -> Future[Any]:
         self.asked.append((index, verb or kind, given))
         self.futures.append(Future())
         return self.futures[-1]
@@ -65,7 +66,8 @@ def test_a_verb_goes_to_the_engine_that_has_the_sandbox(pool: ScriptedPool, port
 
 
 def test_where_an_engine_does_not_have_it_the_one_that_has_it_is_asked(
-    pool: ScriptedPool, port: PoolPort,
+    pool: ScriptedPool,
+    port: PoolPort,
 ) -> None:
     woken = port.wake("a")
     pool.places["a"] = 1
@@ -111,11 +113,29 @@ def test_reading_fails_where_one_engine_does(pool: ScriptedPool, port: PoolPort)
 def test_the_status_is_of_the_engines_that_answer(pool: ScriptedPool, port: PoolPort) -> None:
     status = port.status()
     pool.futures[0].set_exception(EngineBusy("gone"))
-    pool.futures[1].set_result({"awake": 1, "known": 2, "cap": 200, "fds": 40, "fd_limit": 1_000,
-                                "sandboxes": {"b": {"state": "live"}}, "attached": {}})
-    assert status.result(0) == {"awake": 1, "known": 2, "cap": 200, "fds": 40, "fd_limit": 1_000, "engines": 2,
-                                "engines_answering": 1, "sandboxes": {"b": {"state": "live"}}, "attached": {},
-                                "full": None}
+    pool.futures[1].set_result(
+        {
+            "awake": 1,
+            "known": 2,
+            "cap": 200,
+            "fds": 40,
+            "fd_limit": 1_000,
+            "sandboxes": {"b": {"state": "live"}},
+            "attached": {},
+        }
+    )
+    assert status.result(0) == {
+        "awake": 1,
+        "known": 2,
+        "cap": 200,
+        "fds": 40,
+        "fd_limit": 1_000,
+        "engines": 2,
+        "engines_answering": 1,
+        "sandboxes": {"b": {"state": "live"}},
+        "attached": {},
+        "full": None,
+    }
 
 
 def test_without_any_engine_there_is_no_status(pool: ScriptedPool, port: PoolPort) -> None:
@@ -144,8 +164,9 @@ def test_a_branch_of_an_unknown_parent_is_refused_and_has_no_place(pool: Scripte
     assert "new" not in pool.places
 
 
-def test_a_deleted_sandbox_loses_its_place_and_one_that_is_still_there_keeps_it(pool: ScriptedPool,
-                                                                               port: PoolPort) -> None:
+def test_a_deleted_sandbox_loses_its_place_and_one_that_is_still_there_keeps_it(
+    pool: ScriptedPool, port: PoolPort
+) -> None:
     port.delete("a")
     port.delete("b")
     pool.futures[0].set_exception(ActionRefused(404, "There is none."))

@@ -72,8 +72,12 @@ def press(client: Client, slug: str, fields: dict[str, str]) -> int:
 
 def button(forms: list[Form], action: str, **fields: str) -> dict[str, str]:
     """What pressing it sends, the form's other fields as they stand."""
-    [form] = [form for form in forms if action in (*form.buttons, form.fields.get("action"))
-              and all(form.fields.get(name) == value for name, value in fields.items())]
+    [form] = [
+        form
+        for form in forms
+        if action in (*form.buttons, form.fields.get("action"))
+        and all(form.fields.get(name) == value for name, value in fields.items())
+    ]
     return {**form.fields, "action": action}
 
 
@@ -88,17 +92,40 @@ SERVER = {"name_server": "ns-2"}
 MASTER, SLAVE = {"broker": "broker-a", "broker_id": "0"}, {"broker": "broker-a", "broker_id": "1"}
 LONELY = {"broker": "broker-b", "broker_id": "0"}
 SEQUENCES: list[list[tuple[str, dict[str, str]]]] = [  # of at most ten: no one may press more in a second
-    [("StopNameServer", SERVER), ("StartNameServer", SERVER), ("KillBroker", MASTER), ("PromoteSlave", SLAVE),
-     ("StartBroker", SLAVE)],
-    [("HangBroker", LONELY), ("ResumeBroker", LONELY), ("PowerCut", LONELY), ("StartBroker", LONELY),
-     ("StopBroker", LONELY), ("StartBroker", LONELY), ("FillDisk", {"broker": "broker-b"}),
-     ("FreeDisk", {"broker": "broker-b"})],
+    [
+        ("StopNameServer", SERVER),
+        ("StartNameServer", SERVER),
+        ("KillBroker", MASTER),
+        ("PromoteSlave", SLAVE),
+        ("StartBroker", SLAVE),
+    ],
+    [
+        ("HangBroker", LONELY),
+        ("ResumeBroker", LONELY),
+        ("PowerCut", LONELY),
+        ("StartBroker", LONELY),
+        ("StopBroker", LONELY),
+        ("StartBroker", LONELY),
+        ("FillDisk", {"broker": "broker-b"}),
+        ("FreeDisk", {"broker": "broker-b"}),
+    ],
 ]
 REPORTED = [
-    {("StopNameServer", "NameServerStopped"), ("StartNameServer", "NameServerStarted"),
-     ("KillBroker", "BrokerStopped"), ("PromoteSlave", "BrokerStarted"), ("StartBroker", "BrokerStarted")},
-    {("PowerCut", "BrokerStopped"), ("PowerCut", "UnflushedLost"), ("StartBroker", "RecoveryDone"),
-     ("StopBroker", "BrokerStopped"), ("FillDisk", "DiskChanged"), ("FreeDisk", "DiskChanged")},
+    {
+        ("StopNameServer", "NameServerStopped"),
+        ("StartNameServer", "NameServerStarted"),
+        ("KillBroker", "BrokerStopped"),
+        ("PromoteSlave", "BrokerStarted"),
+        ("StartBroker", "BrokerStarted"),
+    },
+    {
+        ("PowerCut", "BrokerStopped"),
+        ("PowerCut", "UnflushedLost"),
+        ("StartBroker", "RecoveryDone"),
+        ("StopBroker", "BrokerStopped"),
+        ("FillDisk", "DiskChanged"),
+        ("FreeDisk", "DiskChanged"),
+    },
 ]
 
 
@@ -118,8 +145,10 @@ def test_a_clock_is_set_wrong_by_what_is_typed(real_engine: Any) -> None:
     client = Client()
     slug = start(client, "cluster")
     assert press(client, slug, {**button(dialog(client, slug), "SkewClock", **SLAVE), "skew_ms": "-60000"}) == 204
-    skewed = {(row["broker"], row["broker_id"]): row["skew_ms"]
-              for row in client.get(f"/api/sandboxes/{slug}").json()["brokers"]}
+    skewed = {
+        (row["broker"], row["broker_id"]): row["skew_ms"]
+        for row in client.get(f"/api/sandboxes/{slug}").json()["brokers"]
+    }
     assert skewed == {("broker-a", 0): 0, ("broker-a", 1): -60_000, ("broker-b", 0): 0}
 
 
@@ -138,7 +167,9 @@ def test_links_are_cut_slowed_and_healed_from_the_dialog(real_engine: Any) -> No
     assert press(client, slug, button(dialog(client, slug), "HealLink", a="A")) == 204
     links = client.get(f"/api/sandboxes/{slug}").json()["links"]
     assert [(row["a"], row["b"], row["state"], row["delay_ms"]) for row in links] == [
-        ("broker-a", "broker-a.1", "cut", 0), ("ns-1", "shop", "delayed", 500)]
+        ("broker-a", "broker-a.1", "cut", 0),
+        ("ns-1", "shop", "delayed", 500),
+    ]
     assert ("CutLink", "LinkChanged") in causes(client, slug)
 
 
@@ -155,18 +186,24 @@ def test_all_six_strategies_are_set_from_their_dialog(real_engine: Any) -> None:
     assert {field for field in lists.fields if "." in field} == {f"queues_by_member.{label}" for label in "ABC"}
     typed = {"queues_by_member.A": "broker-a:0, broker-a:1", "queues_by_member.B": "broker-b:0"}
     assert press(client, slug, {**lists.fields, **typed}) == 204
-    taken = [row for row in (orjson.loads(line) for line in client.get(f"/api/sandboxes/{slug}/events")
-                             .content.splitlines()) if row["type"] == "ActionTaken"][-1]
+    taken = [
+        row
+        for row in (orjson.loads(line) for line in client.get(f"/api/sandboxes/{slug}/events").content.splitlines())
+        if row["type"] == "ActionTaken"
+    ][-1]
     assert taken["fields"]["queues_by_member"] == {"A": "broker-a:0, broker-a:1", "B": "broker-b:0"}
 
 
 def test_what_the_dialogs_send_is_what_actions_are_made_of() -> None:
     assert parse_action({"action": "CutLink", "a": "A", "b": "ns-1", "one_way": "true"}) == CutLink(
-        a="A", b="ns-1", one_way=True)
+        a="A", b="ns-1", one_way=True
+    )
     assert parse_action({"action": "DelayLink", "a": "A", "b": "ns-1", "delay_ms": "50"}) == DelayLink(
-        a="A", b="ns-1", delay_ms=50)
-    rooms = parse_action({"action": "SetStrategy", "group": "g", "strategy": "MACHINE_ROOM",
-                          "rooms": "east@broker-a, east"})
+        a="A", b="ns-1", delay_ms=50
+    )
+    rooms = parse_action(
+        {"action": "SetStrategy", "group": "g", "strategy": "MACHINE_ROOM", "rooms": "east@broker-a, east"}
+    )
     assert isinstance(rooms, SetStrategy)
     assert rooms.rooms == ("east@broker-a", "east")
 

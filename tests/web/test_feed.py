@@ -146,8 +146,9 @@ class Server:
         return answer
 
     def sandbox(self, clock: Clock) -> RemoteSandbox:
-        return RemoteSandbox("http://server", "s", "qv_x", transport=httpx.MockTransport(self), sleep=clock.sleep,
-                             now=clock.now)  # fmt: skip
+        return RemoteSandbox(
+            "http://server", "s", "qv_x", transport=httpx.MockTransport(self), sleep=clock.sleep, now=clock.now
+        )
 
 
 def ok(**body: Any) -> httpx.Response:
@@ -170,7 +171,10 @@ def test_a_sleeping_sandbox_is_woken_once() -> None:
     clock, server = Clock(), Server(no(503), ok(state="live"), ok(seq="5"))
     assert server.sandbox(clock).act({"action": "CrashActor", "actor": "A"}) == 5
     assert [request.url.path for request in server.asked] == [
-        "/api/sandboxes/s/actions", "/api/sandboxes/s/wake", "/api/sandboxes/s/actions"]  # fmt: skip
+        "/api/sandboxes/s/actions",
+        "/api/sandboxes/s/wake",
+        "/api/sandboxes/s/actions",
+    ]
 
 
 @pytest.mark.parametrize(("status", "says"), [(403, "token"), (404, "knows no sandbox s"), (422, "Too many. Wait.")])

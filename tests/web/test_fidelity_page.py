@@ -38,9 +38,15 @@ def test_the_page_needs_neither_engine_nor_login(visitor: Client, port: FakePort
 
 @pytest.mark.parametrize(
     ("query", "there", "absent"),
-    [("q=smallest+unfinished", "0.27", "0.28"), ("q=D22", "2.10", "2.11"), ("q=%E6%88%91", "", "0.1"),
-     ("section=2", "2.13", "3.1"), ("section=D", "D47", "4.34"), ("differing=on", "0.27", "0.26")],
-)  # fmt: skip
+    [
+        ("q=smallest+unfinished", "0.27", "0.28"),
+        ("q=D22", "2.10", "2.11"),
+        ("q=%E6%88%91", "", "0.1"),
+        ("section=2", "2.13", "3.1"),
+        ("section=D", "D47", "4.34"),
+        ("differing=on", "0.27", "0.26"),
+    ],
+)
 def test_rows_are_found_without_a_script(visitor: Client, query: str, there: str, absent: str) -> None:
     rows = rows_in(text(visitor.get(f"/fidelity/?{query}")))
     assert (there in rows) is bool(there)
@@ -122,10 +128,15 @@ def test_a_mark_without_its_difference_is_our_mistake(given: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "differences"),
-    [("settings/", {"D1", "D3"}), ("topics/", {"D25", "D30"}), ("locks/", {"D42"}),
-     ("index/", {"D26", "D27", "D28", "D29"}), ("reset/", {"D13"}),
-     ("part/ask/?form=help", {"D4", "D5", "D6", "D9", "D11"})],
-)  # fmt: skip
+    [
+        ("settings/", {"D1", "D3"}),
+        ("topics/", {"D25", "D30"}),
+        ("locks/", {"D42"}),
+        ("index/", {"D26", "D27", "D28", "D29"}),
+        ("reset/", {"D13"}),
+        ("part/ask/?form=help", {"D4", "D5", "D6", "D9", "D11"}),
+    ],
+)
 def test_numbers_the_articles_give_otherwise_are_marked(
     visitor: Client, mine: str, port: FakePort, path: str, differences: set[str]
 ) -> None:

@@ -17,7 +17,9 @@ def form(text: str) -> QueryDict:
 
 def test_empty_fields_are_left_out_and_so_is_the_csrf_token() -> None:
     assert fields_of(form("csrfmiddlewaretoken=x&action=CrashActor&actor=A&room=")) == {
-        "action": "CrashActor", "actor": "A"}  # fmt: skip
+        "action": "CrashActor",
+        "actor": "A",
+    }
 
 
 def test_several_values_make_a_list() -> None:
@@ -27,18 +29,31 @@ def test_several_values_make_a_list() -> None:
 
 
 def test_a_form_parses_to_the_same_action_as_json() -> None:
-    by_form = parse_action(fields_of(form(
-        "action=StartConsumer&group=g&subscriptions=%5B%7B%22topic%22%3A%22t%22%7D%5D&copies=2&work_ms=50&work_ms=60")))
-    by_json = parse_action({"action": "StartConsumer", "group": "g", "subscriptions": [{"topic": "t"}], "copies": 2,
-                            "work_ms": [50, 60]})  # fmt: skip
+    by_form = parse_action(
+        fields_of(
+            form(
+                "action=StartConsumer&group=g&subscriptions=%5B%7B%22topic%22%3A%22t%22%7D%5D&copies=2&work_ms=50&work_ms=60"
+            )
+        )
+    )
+    by_json = parse_action(
+        {"action": "StartConsumer", "group": "g", "subscriptions": [{"topic": "t"}], "copies": 2, "work_ms": [50, 60]}
+    )
     assert by_form == by_json
     assert isinstance(by_form, StartConsumer)
 
 
 def test_a_reset_form_carries_what_was_shown() -> None:
     shown = '[{"queue": "broker-a:0", "committed": "15291", "target": "0"}]'
-    action = parse_action(fields_of(form(urlencode({"action": "ResetOffsets", "group": "g", "topic": "t",
-                                                    "target": "earliest", "expected": shown}))))  # fmt: skip
+    action = parse_action(
+        fields_of(
+            form(
+                urlencode(
+                    {"action": "ResetOffsets", "group": "g", "topic": "t", "target": "earliest", "expected": shown}
+                )
+            )
+        )
+    )
     assert isinstance(action, ResetOffsets)
     assert action.expected == (ExpectedQueue("broker-a:0", 15_291, 0),)
 

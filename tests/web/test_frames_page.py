@@ -11,17 +11,40 @@ from sandbox.control.readings import Reading
 from tests.web.fake_port import FakePort
 
 LINK = "A~broker-a"
-FIELDS = [{"name": "length", "start": 0, "end": 4, "value": "20", "depth": 0, "means": None},
-          {"name": "header", "start": 4, "end": 24, "value": "", "depth": 0, "means": None},
-          {"name": "code", "start": 5, "end": 9, "value": "11", "depth": 1, "means": None}]
-ROW = {"at_ms": 1_795_142_537_350, "from": "A", "to": "broker-a", "there": True, "kind": "request", "request_code": 11,
-       "name": "PULL_MESSAGE", "opaque": 52, "bytes": 351, "code": None, "status": None, "remark": None,
-       "took_ms": None, "pair": None}
+FIELDS = [
+    {"name": "length", "start": 0, "end": 4, "value": "20", "depth": 0, "means": None},
+    {"name": "header", "start": 4, "end": 24, "value": "", "depth": 0, "means": None},
+    {"name": "code", "start": 5, "end": 9, "value": "11", "depth": 1, "means": None},
+]
+ROW = {
+    "at_ms": 1_795_142_537_350,
+    "from": "A",
+    "to": "broker-a",
+    "there": True,
+    "kind": "request",
+    "request_code": 11,
+    "name": "PULL_MESSAGE",
+    "opaque": 52,
+    "bytes": 351,
+    "code": None,
+    "status": None,
+    "remark": None,
+    "took_ms": None,
+    "pair": None,
+}
 
 
 def frame(data: bytes, **more: Any) -> dict[str, Any]:
-    return {"no": 7, **ROW, "bytes": len(data), "kept": len(data), "hex": data.hex(), "fields": FIELDS, "body": None,
-            **more}
+    return {
+        "no": 7,
+        **ROW,
+        "bytes": len(data),
+        "kept": len(data),
+        "hex": data.hex(),
+        "fields": FIELDS,
+        "body": None,
+        **more,
+    }
 
 
 def test_every_byte_stands_in_the_dump_with_the_fields_it_lies_in() -> None:
@@ -40,8 +63,11 @@ def test_a_long_frame_is_drawn_to_a_limit() -> None:
 def watched(visitor: Client, mine: str, port: FakePort) -> tuple[Client, str, FakePort]:
     """A link with one frame on it."""
     links = {LINK: {"a": "A", "b": "broker-a", "connections": 1, "seen": 1}}
-    data = {"links": links, "link": {"name": LINK, "a": "A", "b": "broker-a", "seen": 1, "rest": 0},
-            "frames": {"7": ROW}}
+    data = {
+        "links": links,
+        "link": {"name": LINK, "a": "A", "b": "broker-a", "seen": 1, "rest": 0},
+        "frames": {"7": ROW},
+    }
     port.boards[f"wire/{mine}/A~broker-a"] = Reading(5, 1_000, 1, "7f3a", data)
     port.boards[f"wire/{mine}"] = Reading(5, 1_000, 1, "7f3a", {"links": links, "link": None, "frames": {}})
     return visitor, mine, port

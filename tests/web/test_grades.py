@@ -23,16 +23,43 @@ pytestmark = pytest.mark.django_db
 AT_MS = 1_795_142_537_350  # 2026-11-20 02:42:17 UTC
 
 
-def lab_row(met: int = 1, *, attempt: int = 1, score: int = 50, given: str = "2", lab: str = LAB,
-            digests: tuple[str, ...] = ("a", "b")) -> Any:
+def lab_row(
+    met: int = 1,
+    *,
+    attempt: int = 1,
+    score: int = 50,
+    given: str = "2",
+    lab: str = LAB,
+    digests: tuple[str, ...] = ("a", "b"),
+) -> Any:
     """What the engine says of a lab of two steps."""
-    one = {"seq": "40", "text": "", "values": {}, "rests_on": [], "given": given, "truth": "2",
-           "accurate": given == "2", "at_ms": AT_MS}
-    return {"lab": lab, "attempt": attempt, "exam": False, "score": score, "finished": met == 2,
-            "steps": [{"title": "", "state": "met", "hints": 1, "met": one} if number < met
-                      else {"title": "", "state": "open", "hints": 0, "met": None} for number in range(2)],
-            "receipts": [{"step": 1, "part": "say", "seq": str(10 + place), "at_ms": AT_MS, "digest": digest}
-                         for place, digest in enumerate(digests)]}  # fmt: skip
+    one = {
+        "seq": "40",
+        "text": "",
+        "values": {},
+        "rests_on": [],
+        "given": given,
+        "truth": "2",
+        "accurate": given == "2",
+        "at_ms": AT_MS,
+    }
+    return {
+        "lab": lab,
+        "attempt": attempt,
+        "exam": False,
+        "score": score,
+        "finished": met == 2,
+        "steps": [
+            {"title": "", "state": "met", "hints": 1, "met": one}
+            if number < met
+            else {"title": "", "state": "open", "hints": 0, "met": None}
+            for number in range(2)
+        ],
+        "receipts": [
+            {"step": 1, "part": "say", "seq": str(10 + place), "at_ms": AT_MS, "digest": digest}
+            for place, digest in enumerate(digests)
+        ],
+    }
 
 
 def worked(course: Course, pseudonym: str = "Otter", **row: Any) -> tuple[Client, Submission]:
@@ -52,17 +79,45 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
     _, work = worked(course)
     assert work.sandbox is not None
     rows = table(teacher, course)
-    assert list(rows[0]) == ["student", "name", "lab", "step", "met_at", "prediction", "truth", "hints", "score",
-                             "journal"]
+    assert list(rows[0]) == [
+        "student",
+        "name",
+        "lab",
+        "step",
+        "met_at",
+        "prediction",
+        "truth",
+        "hints",
+        "score",
+        "journal",
+    ]
     assert [(row["lab"], row["step"]) for row in rows] == [
-        ("pinned-offset", "1"), ("pinned-offset", "2"), (LAB, "1"), (LAB, "2")]
-    assert rows[2] == {"student": "Otter", "name": "", "lab": LAB, "step": "1", "met_at": "2026-11-20T02:42:17+00:00",
-                       "prediction": "2", "truth": "2", "hints": "1", "score": "50",
-                       "journal": f"http://testserver/s/{work.sandbox.slug}/journal/"}
+        ("pinned-offset", "1"),
+        ("pinned-offset", "2"),
+        (LAB, "1"),
+        (LAB, "2"),
+    ]
+    assert rows[2] == {
+        "student": "Otter",
+        "name": "",
+        "lab": LAB,
+        "step": "1",
+        "met_at": "2026-11-20T02:42:17+00:00",
+        "prediction": "2",
+        "truth": "2",
+        "hints": "1",
+        "score": "50",
+        "journal": f"http://testserver/s/{work.sandbox.slug}/journal/",
+    }
     assert (rows[0]["score"], rows[0]["met_at"], rows[0]["journal"]) == ("0", "", "")
     [whole] = table(teacher, course, "gradebook.csv")
-    assert whole == {"student": "Otter", "name": "", "2 One slow message pins the offset (100)": "0",
-                     "4 More members than queues (100)": "50", "total (200)": "50"}
+    assert whole == {
+        "student": "Otter",
+        "name": "",
+        "2 One slow message pins the offset (100)": "0",
+        "4 More members than queues (100)": "50",
+        "total (200)": "50",
+    }
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", " =1", "\t=1", "＝1", "\rx"])
@@ -110,12 +165,20 @@ def test_more_answers_than_are_kept_do_not_make_the_row_longer(course: Course, m
     submissions.note(work.sandbox, lab_row(digests=tuple("abcdef")))
     submissions.note(work.sandbox, lab_row(attempt=2, digests=("g",)))
     assert {name: [one["digest"] for one in kept] for name, kept in Grade.objects.get().receipts.items()} == {
-        "1": ["a", "b", "c"]}
+        "1": ["a", "b", "c"]
+    }
 
 
-@pytest.mark.parametrize(("feedback", "due_h", "seen"), [
-    ("at_once", None, True), ("at_end", None, False), ("at_end", 1, False), ("at_end", -1, True),
-    ("on_release", -1, False)])
+@pytest.mark.parametrize(
+    ("feedback", "due_h", "seen"),
+    [
+        ("at_once", None, True),
+        ("at_end", None, False),
+        ("at_end", 1, False),
+        ("at_end", -1, True),
+        ("on_release", -1, False),
+    ],
+)
 def test_a_student_sees_results_when_the_course_says_so(
     course: Course, feedback: str, due_h: int | None, seen: bool
 ) -> None:
@@ -145,11 +208,23 @@ def test_results_are_released_by_the_teacher_and_only_the_own_are_shown(course: 
 def test_results_are_the_teacher_s_alone(course: Course, teacher: Client) -> None:
     student, work = worked(course)
     other, address, number = browser_of(account("other")), f"/c/{course.slug}/results/", work.enrolment_id
-    paths = ["", "grades.csv", "gradebook.csv", "grades.json", "gradescope.zip", "exercism.zip",
-             f"{number}/results.json", f"{number}/{LAB}/results.json"]
+    paths = [
+        "",
+        "grades.csv",
+        "gradebook.csv",
+        "grades.json",
+        "gradescope.zip",
+        "exercism.zip",
+        f"{number}/results.json",
+        f"{number}/{LAB}/results.json",
+    ]
     for path in paths:
         assert [who.get(address + path).status_code for who in (teacher, student, other, Client())] == [
-            200, 403, 404, 404], path
+            200,
+            403,
+            404,
+            404,
+        ], path
     for path in ("release/", "publish/"):
         assert [who.post(address + path).status_code for who in (student, other, Client())] == [403, 404, 404]
     for path in ("passwd", "..%2Fgrades.csv", f"{number + 1}/results.json", f"{number}/orderly-lock/results.json"):
@@ -161,11 +236,15 @@ def test_gradescope_s_file_has_a_test_a_lab_and_is_shown_as_the_course_says(cour
     [student] = results_of(course)
     found = gradescope(course, student)
     assert [(test["number"], test["score"], test["max_score"], test["status"]) for test in found["tests"]] == [
-        ("2", 0, 100, "failed"), ("4", 50, 100, "failed")]
+        ("2", 0, 100, "failed"),
+        ("4", 50, 100, "failed"),
+    ]
     assert "score" not in found, "it is the sum of the tests"
     assert found["tests"][0]["output"] == "This lab was not begun."
     assert found["tests"][1]["output"].splitlines() == [
-        "1. A member too many: done. Predicted 2, it was 2. Hints: 1.", "2. More queues, a little later: not done"]
+        "1. A member too many: done. Predicted 2, it was 2. Hints: 1.",
+        "2. More queues, a little later: not done",
+    ]
     seen = {}
     for feedback in Course.Feedback.values:
         course.feedback = feedback
@@ -180,13 +259,13 @@ def test_exercism_s_file_has_a_test_a_step_in_version_3(course: Course) -> None:
     assert nothing == {"version": 3, "status": "error", "message": "This lab was not begun.", "tests": []}
     assert (half["version"], half["status"], half["message"]) == (3, "fail", None)
     assert [(test["task_id"], test["status"], test["test_code"]) for test in half["tests"]] == [
-        (1, "pass", "_some_are_idle(evidence)"), (2, "fail", "_none_is_idle(evidence)")]
+        (1, "pass", "_some_are_idle(evidence)"),
+        (2, "fail", "_none_is_idle(evidence)"),
+    ]
 
 
 @pytest.mark.parametrize("pseudonym", ["../../etc/x", "a/b", "C:\\x", "..", "猫", "."])
-def test_folders_of_the_archives_stay_where_they_are_unpacked(
-    course: Course, teacher: Client, pseudonym: str
-) -> None:
+def test_folders_of_the_archives_stay_where_they_are_unpacked(course: Course, teacher: Client, pseudonym: str) -> None:
     worked(course, pseudonym)
     number = course.enrolments.get().pk
     for name, files in (("gradescope.zip", 1), ("exercism.zip", 2)):
@@ -208,19 +287,43 @@ def test_the_json_is_the_table_nested(course: Course, teacher: Client) -> None:
     [student] = found["students"]
     [_, lab] = student["labs"]
     assert (student["student"], student["score"], lab["lab"], lab["score"], lab["finished"]) == (
-        "Otter", 50, LAB, 50, False)
+        "Otter",
+        50,
+        LAB,
+        50,
+        False,
+    )
     assert lab["steps"][0] | {"title": ""} == {
-        "step": 1, "title": "", "met_at": "2026-11-20T02:42:17+00:00", "prediction": "2", "truth": "2",
-        "accurate": True, "hints": 1}
+        "step": 1,
+        "title": "",
+        "met_at": "2026-11-20T02:42:17+00:00",
+        "prediction": "2",
+        "truth": "2",
+        "accurate": True,
+        "hints": 1,
+    }
 
 
 def test_the_page_has_students_and_steps_and_what_the_last_regrade_found(course: Course, teacher: Client) -> None:
     _, work = worked(course, "<b>Otter</b>", given="<i>2</i>")
     address = f"/c/{course.slug}/results/"
     assert f"pipeline grading --course {course.slug}" in teacher.get(address).content.decode()
-    made = Regrade.objects.create(course=course, began_at=timezone.now(), attempts=1, differences=[
-        {"submission": work.pk, "student": "<b>Otter</b>", "lab": LAB, "kind": "score", "step": None,
-         "live": "50 (1/2)", "found": "<script>"}])  # fmt: skip
+    made = Regrade.objects.create(
+        course=course,
+        began_at=timezone.now(),
+        attempts=1,
+        differences=[
+            {
+                "submission": work.pk,
+                "student": "<b>Otter</b>",
+                "lab": LAB,
+                "kind": "score",
+                "step": None,
+                "live": "50 (1/2)",
+                "found": "<script>",
+            }
+        ],
+    )
     for query in ("", f"?student={work.enrolment_id}", f"?lab={LAB}", "?student=x&lab=../y"):
         page = teacher.get(address + query).content.decode()
         assert "Graded 50 (1/2), found &lt;script&gt;." in page

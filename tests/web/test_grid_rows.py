@@ -10,15 +10,36 @@ NOW = datetime(2026, 11, 26, 10, 0, tzinfo=UTC)
 
 
 def student(number: int = 1, **given: Any) -> Student:
-    fields: dict[str, Any] = {"pseudonym": f"S{number}", "slug": f"box-{number}", "done": 0, "asks_since": None,
-                              "question": "", "seen_at": NOW, **given}  # fmt: skip
+    fields: dict[str, Any] = {
+        "pseudonym": f"S{number}",
+        "slug": f"box-{number}",
+        "done": 0,
+        "asks_since": None,
+        "question": "",
+        "seen_at": NOW,
+        **given,
+    }
     return Student(number, **fields)
 
 
 def tile(**given: Any) -> TileRow:
-    fields: Any = {"lab": "4", "step": 1, "steps": 2, "phase": "do", "failed": 0, "acted_ms": 5_000, "at_ms": 9_000,
-                   "frozen": False, "acts": None, "lives": {}, "rate": 1.0, "group": "readers", "topic": "orders",
-                   "strips": ["3/1d2b/0"], **given}  # fmt: skip
+    fields: Any = {
+        "lab": "4",
+        "step": 1,
+        "steps": 2,
+        "phase": "do",
+        "failed": 0,
+        "acted_ms": 5_000,
+        "at_ms": 9_000,
+        "frozen": False,
+        "acts": None,
+        "lives": {},
+        "rate": 1.0,
+        "group": "readers",
+        "topic": "orders",
+        "strips": ["3/1d2b/0"],
+        **given,
+    }
     return fields  # type: ignore[no-any-return]
 
 
@@ -50,8 +71,7 @@ def test_a_hand_is_seen_before_all_else_and_only_then_its_question() -> None:
     grid = Grid(labs=2)
     up = student(asks_since=later(-30), question="Why?", seen_at=None)
     row = grid.rows([up], {"box-1": tile(failed=4)}, NOW)["1"]
-    assert (row["state"], row["question"], row["since_ms"]) == (
-        "asking", "Why?", round(later(-30).timestamp() * 1000))
+    assert (row["state"], row["question"], row["since_ms"]) == ("asking", "Why?", round(later(-30).timestamp() * 1000))
     assert grid.rows([up._replace(asks_since=None, seen_at=NOW)], {}, NOW)["1"]["question"] == ""
 
 
@@ -72,8 +92,11 @@ def test_who_has_begun_nothing_waits_and_who_has_all_labs_is_done() -> None:
 def test_who_differs_from_the_majority_is_shown_with_the_first_event() -> None:
     crashed = {"A": ["running", "40"], "B": ["crashed", "412"], "ns-1": ["stopped", "500"]}
     running = {"A": ["running", "40"], "B": ["running", "41"], "ns-1": ["running", "1"]}
-    tiles = {"box-1": tile(lives=crashed), **{f"box-{number}": tile(lives=running) for number in range(2, 6)},
-             "box-6": tile(lab="5", lives=crashed)}
+    tiles = {
+        "box-1": tile(lives=crashed),
+        **{f"box-{number}": tile(lives=running) for number in range(2, 6)},
+        "box-6": tile(lab="5", lives=crashed),
+    }
     rows = Grid(labs=2).rows([student(number) for number in range(1, 7)], tiles, NOW)
     assert rows["1"]["differs"] == {"seq": "412", "name": "B", "state": "crashed", "usual": "running", "others": 4}
     assert {rows[str(number)]["differs"] for number in range(2, 6)} == {None}, "nor does another lab compare"

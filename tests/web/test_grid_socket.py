@@ -15,9 +15,22 @@ from tests.web.tabs import OWN, hear, opened, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TILE: dict[str, Any] = {"lab": "4", "step": 1, "steps": 2, "phase": "do", "failed": 0, "acted_ms": 1, "at_ms": 1,
-                        "rate": 1.0, "frozen": False, "acts": None, "lives": {}, "group": "readers", "topic": "orders",
-                        "strips": ["3/1d/0"]}  # fmt: skip
+TILE: dict[str, Any] = {
+    "lab": "4",
+    "step": 1,
+    "steps": 2,
+    "phase": "do",
+    "failed": 0,
+    "acted_ms": 1,
+    "at_ms": 1,
+    "rate": 1.0,
+    "frozen": False,
+    "acts": None,
+    "lives": {},
+    "group": "readers",
+    "topic": "orders",
+    "strips": ["3/1d/0"],
+}
 
 
 class Lesson:

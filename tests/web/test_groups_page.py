@@ -17,10 +17,23 @@ NOW_MS = SNAPSHOT["at_ms"]
 
 
 def group(state: str = "ok", **more: Any) -> dict[str, Any]:
-    return {"state": state, "topic": "orders", "topics": ["orders"], "lag": "0", "retrying": "0", "queues_known": 8,
-            "queues_all": 8, "lag_last_known": None, "oldest_since_ms": None, "oldest_after_ms": None, "members": 2,
-            "consumed_per_s": 5.0,
-            "delivered_per_s": 5.0, "differs": False, **more}  # fmt: skip
+    return {
+        "state": state,
+        "topic": "orders",
+        "topics": ["orders"],
+        "lag": "0",
+        "retrying": "0",
+        "queues_known": 8,
+        "queues_all": 8,
+        "lag_last_known": None,
+        "oldest_since_ms": None,
+        "oldest_after_ms": None,
+        "members": 2,
+        "consumed_per_s": 5.0,
+        "delivered_per_s": 5.0,
+        "differs": False,
+        **more,
+    }
 
 
 def put(port: FakePort, slug: str, **groups: dict[str, Any]) -> None:
@@ -29,7 +42,7 @@ def put(port: FakePort, slug: str, **groups: dict[str, Any]) -> None:
 
 def rows(page: str) -> dict[str, str]:
     page = compact(page)
-    body = page[page.index("<tbody"):page.index("</tbody>")]
+    body = page[page.index("<tbody") : page.index("</tbody>")]
     return {found[1]: found[0] for found in re.findall(r'(<tr role="row" data-group="([^"]*)".*?</tr>)', body)}
 
 
@@ -38,9 +51,17 @@ def words(row: str) -> list[str]:
 
 
 def test_the_worst_group_stands_first_and_leads_to_its_board(visitor: Client, port: FakePort, mine: str) -> None:
-    put(port, mine, audit=group(), billing=group("behind", lag="90", oldest_since_ms=NOW_MS - 16_000, topic="refunds",
-        topics=["orders", "refunds"]), mails=group("nobody", lag="7000", members=0), orders=group("behind", lag="1200"),
-        reports=group("quiet"))  # fmt: skip
+    put(
+        port,
+        mine,
+        audit=group(),
+        billing=group(
+            "behind", lag="90", oldest_since_ms=NOW_MS - 16_000, topic="refunds", topics=["orders", "refunds"]
+        ),
+        mails=group("nobody", lag="7000", members=0),
+        orders=group("behind", lag="1200"),
+        reports=group("quiet"),
+    )
     found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
     assert list(found) == ["orders", "billing", "mails", "audit", "reports"]
     assert f'href="/s/{mine}/?group=billing&amp;topic=refunds"' in found["billing"]
@@ -49,8 +70,13 @@ def test_the_worst_group_stands_first_and_leads_to_its_board(visitor: Client, po
 
 
 def test_what_is_not_known_is_not_nought(visitor: Client, port: FakePort, mine: str) -> None:
-    put(port, mine, mails=group("unknown", lag=None, retrying=None, members=None, consumed_per_s=None,
-                                delivered_per_s=None, queues_known=0))  # fmt: skip
+    put(
+        port,
+        mine,
+        mails=group(
+            "unknown", lag=None, retrying=None, members=None, consumed_per_s=None, delivered_per_s=None, queues_known=0
+        ),
+    )
     found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
     assert words(found["mails"]) == ["Not known yet", "mails", "orders", "–", "0 of 8 queues known now", *["–"] * 5]
 
@@ -65,18 +91,45 @@ def test_a_group_of_which_a_part_is_unknown_is_not_green(visitor: Client, port: 
     assert "g-ok " not in found["mails"].replace('"', " ")
 
 
-@pytest.mark.parametrize(("language", "mark", "own"), [
-    ("en", "Members subscribe differently: tags", "A: orders a, 20 dropped by its client\nfar@1: subscription not "
-     "reported, not known how many its client drops"),
-    ("zh-hans", "成员的订阅不一致：标签", "A: orders a, 其客户端丢弃 20 条\nfar@1: 订阅未上报, 其客户端丢弃多少条未知"),
-])
+@pytest.mark.parametrize(
+    ("language", "mark", "own"),
+    [
+        (
+            "en",
+            "Members subscribe differently: tags",
+            "A: orders a, 20 dropped by its client\nfar@1: subscription not "
+            "reported, not known how many its client drops",
+        ),
+        (
+            "zh-hans",
+            "成员的订阅不一致：标签",
+            "A: orders a, 其客户端丢弃 20 条\nfar@1: 订阅未上报, 其客户端丢弃多少条未知",
+        ),
+    ],
+)
 def test_members_that_subscribe_differently_are_named_with_what_each_asks_for(
-        visitor: Client, port: FakePort, mine: str, language: str, mark: str, own: str) -> None:
+    visitor: Client, port: FakePort, mine: str, language: str, mark: str, own: str
+) -> None:
     words_of = [
-        {"client_id": "10.0.0.1@1", "actor": "A", "model": "CLUSTERING", "listener": "orderly", "dropped": 20,
-         "passed_over": 0, "subscriptions": [{"topic": "orders", "expression": "a", "kind": "TAG"}]},
-        {"client_id": "far@1", "actor": None, "model": None, "listener": None, "dropped": None, "passed_over": None,
-         "subscriptions": None}]
+        {
+            "client_id": "10.0.0.1@1",
+            "actor": "A",
+            "model": "CLUSTERING",
+            "listener": "orderly",
+            "dropped": 20,
+            "passed_over": 0,
+            "subscriptions": [{"topic": "orders", "expression": "a", "kind": "TAG"}],
+        },
+        {
+            "client_id": "far@1",
+            "actor": None,
+            "model": None,
+            "listener": None,
+            "dropped": None,
+            "passed_over": None,
+            "subscriptions": None,
+        },
+    ]
     put(port, mine, mails=group(members_differ=["expressions"], member_words=words_of))
     page = visitor.get(f"/s/{mine}/groups/", headers={"Accept-Language": language}).content.decode()
     assert f'<small data-c="differ">{mark}</small>' in page
@@ -139,6 +192,6 @@ def test_more_groups_than_tabs_hold_are_chosen_by_name(port: FakePort, monkeypat
     for path in ("", "rebalance/"):
         page = compact(client.get(f"/k/prod/{path}?group=group-07").content.decode())
         assert re.search(r'<input [^>]*list="group-names" value="group-07"', page), path
-        assert page.count("<option value=\"group-") == 9
+        assert page.count('<option value="group-') == 9
         assert 'href="/k/prod/groups/">all 9 groups</a>' in page
     assert "There is no group nothing here" in client.get("/k/prod/?group=nothing").content.decode()

@@ -64,9 +64,15 @@ def done(value: Any) -> Future[Any]:
     return future
 
 
-@pytest.mark.parametrize("why", [
-    OperationalError("database or disk is full"), OSError(errno.ENOSPC, "No space left on device"),
-    OperationalError("could not extend file: No space left on device"), OSError(errno.EDQUOT, "Disk quota exceeded")])
+@pytest.mark.parametrize(
+    "why",
+    [
+        OperationalError("database or disk is full"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        OperationalError("could not extend file: No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+    ],
+)
 def test_pages_and_api_name_a_full_disk(why: Exception, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*given: Any, **named: Any) -> None:
         raise why

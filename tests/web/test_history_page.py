@@ -67,8 +67,11 @@ def test_near_times_come_in_seconds_and_far_ones_in_ten_seconds(visitor: Client,
 
 
 def test_all_there_is_begins_with_five_minutes(visitor: Client, mine: str) -> None:
-    leave("lag_history", mine, {"seconds": [row(NOW_MS - 1_000, 3)], "tens": [row(NOW_MS - 11_000, 2)],
-                                "fives": [row(NOW_MS - 10**9, 1)]})  # fmt: skip
+    leave(
+        "lag_history",
+        mine,
+        {"seconds": [row(NOW_MS - 1_000, 3)], "tens": [row(NOW_MS - 11_000, 2)], "fives": [row(NOW_MS - 10**9, 1)]},
+    )
     found = drawn(visitor, mine, "?span=0")
     assert (found["lines"]["broker-a:0"], found["span_ms"]) == ([1, 2, 3], 0)
     assert drawn(visitor, mine, "?span=1440")["lines"]["broker-a:0"] == [2, 3]
@@ -76,8 +79,18 @@ def test_all_there_is_begins_with_five_minutes(visitor: Client, mine: str) -> No
 
 
 def test_unknown_is_null_and_a_dash_in_the_table(visitor: Client, mine: str) -> None:
-    leave("lag_history", mine, {"seconds": [row(NOW_MS - 3_000, 7), row(NOW_MS - 2_000, None),
-                                            row(NOW_MS - 1_000, 0), row(NOW_MS - 1_000, 5, "broker-a:1")]})  # fmt: skip
+    leave(
+        "lag_history",
+        mine,
+        {
+            "seconds": [
+                row(NOW_MS - 3_000, 7),
+                row(NOW_MS - 2_000, None),
+                row(NOW_MS - 1_000, 0),
+                row(NOW_MS - 1_000, 5, "broker-a:1"),
+            ]
+        },
+    )
     seen = page(visitor, mine, "?span=15")
     assert given(seen)["history"]["lines"] == {"broker-a:0": [7, None, 0], "broker-a:1": [None, None, 5]}
     table = re.sub(r"<[^>]+>", "|", seen.split('id="twin"')[1])
@@ -85,10 +98,18 @@ def test_unknown_is_null_and_a_dash_in_the_table(visitor: Client, mine: str) -> 
 
 
 def test_throughput_is_the_whole_groups_and_a_second(visitor: Client, mine: str) -> None:
-    leave("lag_history", mine, {"tens": [row(NOW_MS - 20_000, 1, produced=60, consumed=40),
-                                         row(NOW_MS - 20_000, 1, "broker-a:1", produced=30, consumed=0),
-                                         row(NOW_MS - 10_000, 1, produced=60, consumed=None),
-                                         row(NOW_MS - 10_000, 1, "broker-a:1", produced=0, consumed=10)]})  # fmt: skip
+    leave(
+        "lag_history",
+        mine,
+        {
+            "tens": [
+                row(NOW_MS - 20_000, 1, produced=60, consumed=40),
+                row(NOW_MS - 20_000, 1, "broker-a:1", produced=30, consumed=0),
+                row(NOW_MS - 10_000, 1, produced=60, consumed=None),
+                row(NOW_MS - 10_000, 1, "broker-a:1", produced=0, consumed=10),
+            ]
+        },
+    )
     assert drawn(visitor, mine, "?measure=flow&span=60")["lines"] == {"produced": [9, 6], "consumed": [4, None]}
 
 

@@ -42,8 +42,11 @@ def test_a_score_that_one_viewer_is_not_shown_is_in_no_frame_while_that_viewer_w
     stage.port.ring("s")
     stage.run_for(2)
     facts = [frame["rows"][-1]["score"] for frame in teacher.got if frame["k"] == "facts"]
-    labs = [(frame["data"] if frame["k"] == "snap" else frame["set"])["lab"]["score"] for frame in teacher.got
-            if frame["k"] in ("snap", "delta")]  # fmt: skip
+    labs = [
+        (frame["data"] if frame["k"] == "snap" else frame["set"])["lab"]["score"]
+        for frame in teacher.got
+        if frame["k"] in ("snap", "delta")
+    ]
     assert (facts[-2:], labs[-2:]) == ([None, 93], [None, 93])
 
 

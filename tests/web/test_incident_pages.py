@@ -31,16 +31,38 @@ def _forgotten() -> Iterator[None]:
     incidents._remembered.clear()
 
 
-def write(slug: str, *acts: tuple[int, str, dict[str, object]], ends_ms: int = 200_000,
-          seed: str = INCIDENT.seed) -> Path:
+def write(
+    slug: str, *acts: tuple[int, str, dict[str, object]], ends_ms: int = 200_000, seed: str = INCIDENT.seed
+) -> Path:
     """A sandbox's files: its record and a journal of actions, each a number, a name and fields."""
     directory = engine.directory_of(slug)
     (directory / "journal").mkdir(parents=True)
-    (directory / "sandbox.json").write_bytes(orjson.dumps({
-        "format": 1, "slug": slug, "template": "empty", "preset": "sandbox", "changes": {}, "seed": seed, "nodes": [],
-        "limits": {}}))
-    rows = [{"seq": seq, "at_ms": BEGIN_MS + seq, "type": "ActionTaken", "cause": None, "action": name,
-             "fields": {"actor": None, **fields}, "by": "owner"} for seq, name, fields in acts]
+    (directory / "sandbox.json").write_bytes(
+        orjson.dumps(
+            {
+                "format": 1,
+                "slug": slug,
+                "template": "empty",
+                "preset": "sandbox",
+                "changes": {},
+                "seed": seed,
+                "nodes": [],
+                "limits": {},
+            }
+        )
+    )
+    rows = [
+        {
+            "seq": seq,
+            "at_ms": BEGIN_MS + seq,
+            "type": "ActionTaken",
+            "cause": None,
+            "action": name,
+            "fields": {"actor": None, **fields},
+            "by": "owner",
+        }
+        for seq, name, fields in acts
+    ]
     rows.append({"seq": 9_000, "at_ms": BEGIN_MS + ends_ms, "type": "SandboxSlept", "cause": None, "reason": "idle"})
     (directory / "journal" / f"{0:020}.ndjson").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return directory

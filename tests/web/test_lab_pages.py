@@ -287,4 +287,6 @@ def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Clie
     assert f'name="work_ms" value="{n["work_ms"]}, {n["work_ms"]}"' in dialog
     [client_id] = re.findall(r'<select class="inp" name="client_id_of">(.*?)</select>', dialog, re.DOTALL)
     assert re.findall(r"<option value=\"(.*?)\">(.*?)</option>", client_id)[:2] == [
-        ("", "its own"), ("A", "that of A (a copied container)")]
+        ("", "its own"),
+        ("A", "that of A (a copied container)"),
+    ]

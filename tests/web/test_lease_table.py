@@ -65,15 +65,17 @@ class InRows:
 
 
 @pytest.fixture(scope="module", params=["memory", "SQLite", "PostgreSQL"])
-def lease_table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory,
-                django_db_blocker: Any) -> Iterator[Callable[[], Any]]:  # fmt: skip
+def lease_table(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any
+) -> Iterator[Callable[[], Any]]:
     """Makes empty ones."""
     if request.param == "memory":
         yield InMemory
         return
     is_sqlite = request.param == "SQLite"
-    database = (sqlite(tmp_path_factory.mktemp("leases")) if is_sqlite
-                else fresh(request.getfixturevalue("postgresql_server")))
+    database = (
+        sqlite(tmp_path_factory.mktemp("leases")) if is_sqlite else fresh(request.getfixturevalue("postgresql_server"))
+    )
     with django_db_blocker.unblock(), in_use(database):
         yield InRows
         connections[lease_rows.ALIAS].close()
@@ -337,8 +339,10 @@ def test_a_table_that_is_locked_is_not_waited_for_until_it_is_free(leases: Any, 
 @in_postgresql
 def test_a_table_whose_connection_ended_is_reached_again(leases: Any, table: LeaseTable) -> None:
     with connections["default"].cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                       "AND datname = current_database()")
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND datname = current_database()"
+        )
     with pytest.raises(LeaseUnreachable):
         table.renew("one", Figures())
     assert table.renew("one", Figures()) is False

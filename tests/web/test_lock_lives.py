@@ -17,9 +17,13 @@ def payments() -> tuple[Client, str]:
 
 
 @pytest.mark.seed("4.31")
-@pytest.mark.parametrize(("language", "said"), [
-    ("en", "RocketMQ puts order before availability: a queue that nobody has locked stands still"),
-    ("zh-hans", "RocketMQ 宁要顺序，不要可用性：没有人锁住的队列宁可停住")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "RocketMQ puts order before availability: a queue that nobody has locked stands still"),
+        ("zh-hans", "RocketMQ 宁要顺序，不要可用性：没有人锁住的队列宁可停住"),
+    ],
+)
 def test_the_locks_page_says_that_order_comes_before_availability(real_engine: Any, language: str, said: str) -> None:
     client, slug = payments()
     page = client.get(f"/s/{slug}/locks/", headers={"Accept-Language": language}).content.decode()
@@ -36,22 +40,34 @@ def test_the_dialog_sets_the_broker_s_number_and_the_client_s_two_apart(real_eng
         found = Forms(html).found
         assert [set(form.fields) for form in found] == [
             {"action", "broker", "changes.lock_max_live_ms"},
-            {"action", "broker", "changes.client_lock_interval_ms", "changes.client_lock_max_live_ms"}]
-        return {name.removeprefix("changes."): value for form in found for name, value in form.fields.items()
-                if name.startswith("changes.")}
+            {"action", "broker", "changes.client_lock_interval_ms", "changes.client_lock_max_live_ms"},
+        ]
+        return {
+            name.removeprefix("changes."): value
+            for form in found
+            for name, value in form.fields.items()
+            if name.startswith("changes.")
+        }
 
     usual = {"lock_max_live_ms": "60000", "client_lock_interval_ms": "20000", "client_lock_max_live_ms": "30000"}
     assert lives() == usual
     form = {"action": "ChangeBroker", "broker": "broker-a", "changes.lock_max_live_ms": "45000"}
     assert client.post(f"/s/{slug}/actions/", form, headers=HTMX).status_code == 204
     assert lives() == usual | {"lock_max_live_ms": "45000"}
-    form = {"action": "ChangeBroker", "broker": "broker-a", "changes.client_lock_interval_ms": "8000",
-            "changes.client_lock_max_live_ms": "12000"}
+    form = {
+        "action": "ChangeBroker",
+        "broker": "broker-a",
+        "changes.client_lock_interval_ms": "8000",
+        "changes.client_lock_max_live_ms": "12000",
+    }
     assert client.post(f"/s/{slug}/actions/", form, headers=HTMX).status_code == 204
     assert lives() == usual | {"lock_max_live_ms": "45000"}, "members that run keep theirs"
     act(client, slug, action="RestartActor", actor="A")
-    assert lives() == {"lock_max_live_ms": "45000", "client_lock_interval_ms": "8000",
-                       "client_lock_max_live_ms": "12000"}
+    assert lives() == {
+        "lock_max_live_ms": "45000",
+        "client_lock_interval_ms": "8000",
+        "client_lock_max_live_ms": "12000",
+    }
     refused = client.post(f"/s/{slug}/actions/", form | {"changes.client_lock_interval_ms": "1"}, headers=HTMX)
     assert refused.status_code == 422
     assert "client_lock_interval_ms must be between" in refused.content.decode()

@@ -23,12 +23,15 @@ def test_a_pull_and_a_delivery_name_the_actor_or_else_the_client(actor: str | No
     assert [(row["what"], row["who"]) for row in found if row["group"] == "g"] == [("pulled", who), ("given", who)]
 
 
-@pytest.mark.parametrize(("place", "reader"), [
-    ({"member": "A@1", "owner": None}, "A"),
-    ({"member": None, "owner": "B@1"}, "B@1"),
-    ({"member": "A@1", "owner": "B@1"}, "A"),
-    ({"member": None, "owner": None}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "reader"),
+    [
+        ({"member": "A@1", "owner": None}, "A"),
+        ({"member": None, "owner": "B@1"}, "B@1"),
+        ({"member": "A@1", "owner": "B@1"}, "A"),
+        ({"member": None, "owner": None}, None),
+    ],
+)
 def test_a_place_names_the_member_that_reads_it_or_else_its_owner(place: dict[str, Any], reader: str | None) -> None:
     found = groups_of(life(places=[{**place, "state": "unread", "step": 0}]), {"A@1": "A"})
     assert found is not None

@@ -51,31 +51,92 @@ def answer(data: bytes | None = None, **more: Any) -> dict[str, Any]:
     """What `read-record` says of it, where only the record itself is known."""
     data = raw() if data is None else data
     message = record.decode(data)
-    return {"broker": "broker-a", "physical_offset": "1024", "bytes": len(data), "hex": data.hex(),
-            "message": full_row(message, "broker-a"), "fields": record_fields(message), "parts": record_parts(data),
-            "position": None, "entry": None, "index": None,
-            "life": {"chain": None, "linked": False, "groups": None, "known_from_ms": None, "known_from_seq": None,
-                     "complete": False, "skipped": False}} | more
+    return {
+        "broker": "broker-a",
+        "physical_offset": "1024",
+        "bytes": len(data),
+        "hex": data.hex(),
+        "message": full_row(message, "broker-a"),
+        "fields": record_fields(message),
+        "parts": record_parts(data),
+        "position": None,
+        "entry": None,
+        "index": None,
+        "life": {
+            "chain": None,
+            "linked": False,
+            "groups": None,
+            "known_from_ms": None,
+            "known_from_seq": None,
+            "complete": False,
+            "skipped": False,
+        },
+    } | more
 
 
 def life(**group: Any) -> dict[str, Any]:
     """A life in which one group has been given the message once."""
-    step = {**full_row(record.decode(raw()), "broker-a"), "what": "stored", "group": None, "here": True,
-            "delay_level": None, "due_ms": None, "delivered": None, "to": None, "seq": "31"}
-    delivery = {"seq": "40", "step": 0, "client_id": "10.0.0.11@4001#1", "actor": "A", "started_ms": BORN_MS + 100,
-                "ended_ms": BORN_MS + 300, "outcome": "LATER", "reconsume_times": 0, "thread": 2, "handler": "work",
-                "batch": 1, "once": False}
-    place = {"step": 0, "member": None, "state": "committed", "committed": str(2**60 + 1), "in_memory": None,
-             "next_pull": None, "owner": None, "since_ms": None}
-    row = {"group": "order-svc", "model": "CLUSTERING", "expression": "*", "subscribed": True, "state": "committed",
-           "given": True, "places": [place], "deliveries": [delivery], "pulls": []} | group
-    return {"chain": [step], "linked": True, "groups": [row], "known_from_ms": BORN_MS, "known_from_seq": "1",
-            "complete": True, "skipped": False}
+    step = {
+        **full_row(record.decode(raw()), "broker-a"),
+        "what": "stored",
+        "group": None,
+        "here": True,
+        "delay_level": None,
+        "due_ms": None,
+        "delivered": None,
+        "to": None,
+        "seq": "31",
+    }
+    delivery = {
+        "seq": "40",
+        "step": 0,
+        "client_id": "10.0.0.11@4001#1",
+        "actor": "A",
+        "started_ms": BORN_MS + 100,
+        "ended_ms": BORN_MS + 300,
+        "outcome": "LATER",
+        "reconsume_times": 0,
+        "thread": 2,
+        "handler": "work",
+        "batch": 1,
+        "once": False,
+    }
+    place = {
+        "step": 0,
+        "member": None,
+        "state": "committed",
+        "committed": str(2**60 + 1),
+        "in_memory": None,
+        "next_pull": None,
+        "owner": None,
+        "since_ms": None,
+    }
+    row = {
+        "group": "order-svc",
+        "model": "CLUSTERING",
+        "expression": "*",
+        "subscribed": True,
+        "state": "committed",
+        "given": True,
+        "places": [place],
+        "deliveries": [delivery],
+        "pulls": [],
+    } | group
+    return {
+        "chain": [step],
+        "linked": True,
+        "groups": [row],
+        "known_from_ms": BORN_MS,
+        "known_from_seq": "1",
+        "complete": True,
+        "skipped": False,
+    }
 
 
 def show(port: FakePort, slug: str, data: dict[str, Any], query: str = f"id={ID}") -> None:
-    port.boards[f"messages/{slug}?{query}" if query else f"messages/{slug}"] = Reading(5, BORN_MS + 1_000, 1, "7f3a",
-                                                                                        data)
+    port.boards[f"messages/{slug}?{query}" if query else f"messages/{slug}"] = Reading(
+        5, BORN_MS + 1_000, 1, "7f3a", data
+    )
 
 
 def one(client: Client, slug: str, message: str = ID) -> str:
@@ -103,14 +164,22 @@ def test_what_arrives_is_a_table_with_the_newest_first(visitor: Client, port: Fa
 BIG = b"a" * 6_000
 
 
-@pytest.mark.parametrize(("body", "sys_flag", "shown"), [
-    (b'{"id": 7}\n{"id": 8}', 0, '{"id": 7}'), (b"\n  two words\r\nmore", 0, "two words"), (b"", 0, "empty"),
-    ("消".encode() * 300, 0, "消" * 80 + "…"), (compress(BIG), ZLIB_FLAGS, "a" * 80 + "…"),
-    (b"\x00\xff\x10" * 500, 0, "binary, 1.5 KiB"), (b"caf\xc3", 0, "binary, 4 B"),
-    (compress(BIG)[:9] + b"torn", ZLIB_FLAGS, "binary, 13 B"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "sys_flag", "shown"),
+    [
+        (b'{"id": 7}\n{"id": 8}', 0, '{"id": 7}'),
+        (b"\n  two words\r\nmore", 0, "two words"),
+        (b"", 0, "empty"),
+        ("消".encode() * 300, 0, "消" * 80 + "…"),
+        (compress(BIG), ZLIB_FLAGS, "a" * 80 + "…"),
+        (b"\x00\xff\x10" * 500, 0, "binary, 1.5 KiB"),
+        (b"caf\xc3", 0, "binary, 4 B"),
+        (compress(BIG)[:9] + b"torn", ZLIB_FLAGS, "binary, 13 B"),
+    ],
+)
 def test_a_row_shows_the_first_line_of_a_text_and_the_size_of_what_is_none(
-        visitor: Client, port: FakePort, mine: str, body: bytes, sys_flag: int, shown: str) -> None:
+    visitor: Client, port: FakePort, mine: str, body: bytes, sys_flag: int, shown: str
+) -> None:
     row = message_row(record.decode(raw(body, sys_flag=sys_flag)), "broker-a")
     show(port, mine, {"wanted": {}, "seen": 1, "rest": 0, "unseen": 0, "rows": {"1": row}}, "")
     page = unescape(visitor.get(f"/s/{mine}/messages/").content.decode())
@@ -163,7 +232,7 @@ def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: Fa
     page = visitor.get(f"/s/{mine}/messages/?{query}")
     assert page.context["live"]["channels"] == {"messages": f"messages/{mine}?{query}"}
     text = page.content.decode()
-    assert '<option selected>broker-a:3</option>' in text
+    assert "<option selected>broker-a:3</option>" in text
     assert 'value="a&amp;b"' in text
     assert "No message fits yet." in text
 
@@ -189,8 +258,16 @@ def find(client: Client, slug: str, **fields: str) -> str:
 
 def found(rows: int, *, by: str = "time", cursor: str | None = None, scanned: int = 40_000) -> dict[str, Any]:
     row = full_row(record.decode(raw()), "broker-a")
-    return {"by": by, "rows": [row] * rows, "scanned": scanned, "scanned_in_all": scanned, "found_in_all": rows,
-            "of": 1_200_000, "cursor": cursor, "more": False}
+    return {
+        "by": by,
+        "rows": [row] * rows,
+        "scanned": scanned,
+        "scanned_in_all": scanned,
+        "found_in_all": rows,
+        "of": 1_200_000,
+        "cursor": cursor,
+        "more": False,
+    }
 
 
 def test_a_search_says_how_far_it_has_come_and_goes_on_from_there(visitor: Client, port: FakePort, mine: str) -> None:
@@ -199,8 +276,9 @@ def test_a_search_says_how_far_it_has_come_and_goes_on_from_there(visitor: Clien
     assert "scanned 40\u2009000 of 1\u2009200\u2009000, found 2" in text
     going_on = re.search(r'hx-get="([^"]+)"', text)
     assert going_on is not None
-    assert unescape(going_on[1]) == (f"/s/{mine}/ask/find-messages/?topic=orders&tag=paid+%26+more"
-                                     "&cursor=1%3A7%3A40000%3A2")
+    assert unescape(going_on[1]) == (
+        f"/s/{mine}/ask/find-messages/?topic=orders&tag=paid+%26+more&cursor=1%3A7%3A40000%3A2"
+    )
     port.answers = found(1)
     more = visitor.get(unescape(going_on[1])).content.decode()
     assert more.count("<tbody") == 2
@@ -208,28 +286,40 @@ def test_a_search_says_how_far_it_has_come_and_goes_on_from_there(visitor: Clien
     assert port.asked[-1] == FindMessages(topic="orders", tag="paid & more", cursor="1:7:40000:2")
 
 
-@pytest.mark.parametrize(("by", "fields", "sentence", "link"), [
-    ("id", {"id": "00 ff"}, "No message has this id here.", "messages/00%20ff/"),
-    ("key", {"topic": "orders", "key": "a&b"}, "The index knows no message with this key.",
-     "index/?topic=orders&amp;key=a%26b"),
-    ("time", {"topic": "orders"}, "None of 40\u2009000 messages fits.", ""),
-])  # fmt: skip
-def test_a_search_that_finds_nothing_says_where_to_look_on(visitor: Client, port: FakePort, mine: str, by: str,
-                                                           fields: dict[str, str], sentence: str, link: str) -> None:
+@pytest.mark.parametrize(
+    ("by", "fields", "sentence", "link"),
+    [
+        ("id", {"id": "00 ff"}, "No message has this id here.", "messages/00%20ff/"),
+        (
+            "key",
+            {"topic": "orders", "key": "a&b"},
+            "The index knows no message with this key.",
+            "index/?topic=orders&amp;key=a%26b",
+        ),
+        ("time", {"topic": "orders"}, "None of 40\u2009000 messages fits.", ""),
+    ],
+)
+def test_a_search_that_finds_nothing_says_where_to_look_on(
+    visitor: Client, port: FakePort, mine: str, by: str, fields: dict[str, str], sentence: str, link: str
+) -> None:
     port.answers = found(0, by=by)
     text = find(visitor, mine, **fields)
     assert sentence in text
     assert link in text
 
 
-@pytest.mark.parametrize(("fields", "field", "sentence"), [
-    ({"topic": "orders", "queue": "broker-a:0", "offset": "x"}, "offset", "must be a whole number"),
-    ({"topic": "orders", "from_ms": "yesterday"}, "from_ms", "must be a whole number"),
-    ({"id": "a" * 300}, "id", "characters; at most 255 fit"),
-    ({"topic": "orders", "colour": "red"}, "colour", "has no field colour"),
-])  # fmt: skip
-def test_bad_input_gets_a_sentence_beside_its_field(visitor: Client, port: FakePort, mine: str, fields: dict[str, str],
-                                                    field: str, sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "field", "sentence"),
+    [
+        ({"topic": "orders", "queue": "broker-a:0", "offset": "x"}, "offset", "must be a whole number"),
+        ({"topic": "orders", "from_ms": "yesterday"}, "from_ms", "must be a whole number"),
+        ({"id": "a" * 300}, "id", "characters; at most 255 fit"),
+        ({"topic": "orders", "colour": "red"}, "colour", "has no field colour"),
+    ],
+)
+def test_bad_input_gets_a_sentence_beside_its_field(
+    visitor: Client, port: FakePort, mine: str, fields: dict[str, str], field: str, sentence: str
+) -> None:
     refused = visitor.get(f"/s/{mine}/ask/find-messages/", fields)
     assert refused.status_code == 422
     assert f'data-field="{field}"' in refused.content.decode()
@@ -255,8 +345,13 @@ def test_a_message_is_shown_with_every_field_and_every_byte(visitor: Client, por
 def test_what_no_one_reports_is_not_made_up(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
     text = said(one(visitor, mine))
-    for sentence in ("Nobody tells which groups read it.", "The broker does not tell how large its files are.",
-                     "Not told.", "made by its producer", "stored"):
+    for sentence in (
+        "Nobody tells which groups read it.",
+        "The broker does not tell how large its files are.",
+        "Not told.",
+        "made by its producer",
+        "stored",
+    ):
         assert sentence in text
     nothing_heard = life(deliveries=None, pulls=None, given=None) | {"complete": False, "known_from_ms": None}
     show(port, mine, {"id": ID, "record": answer(life=nothing_heard), "others": [], "why": None})
@@ -293,15 +388,21 @@ def test_the_life_is_a_panel_of_its_own(visitor: Client, port: FakePort, mine: s
     assert "Nobody can be asked" in visitor.get(f"/s/{mine}/part/life/").content.decode()
 
 
-@pytest.mark.parametrize(("why", "sentence"), [
-    ({"code": "not_indexed"}, "it is no offset id"),
-    ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "names a broker at 1.2.3.4:5"),
-    ({"code": "deleted", "broker": "broker-a", "physical_offset": "1024", "low": "4096", "high": "9999"},
-     "its log begins at 4\u2009096"),
-    ({"code": "something_new"}, "something_new"),
-])  # fmt: skip
-def test_a_message_that_is_not_there_says_why(visitor: Client, port: FakePort, mine: str, why: dict[str, Any],
-                                              sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("why", "sentence"),
+    [
+        ({"code": "not_indexed"}, "it is no offset id"),
+        ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "names a broker at 1.2.3.4:5"),
+        (
+            {"code": "deleted", "broker": "broker-a", "physical_offset": "1024", "low": "4096", "high": "9999"},
+            "its log begins at 4\u2009096",
+        ),
+        ({"code": "something_new"}, "something_new"),
+    ],
+)
+def test_a_message_that_is_not_there_says_why(
+    visitor: Client, port: FakePort, mine: str, why: dict[str, Any], sentence: str
+) -> None:
     show(port, mine, {"id": "x y", "record": None, "others": [], "why": why}, "id=x%20y")
     page = visitor.get(f"/s/{mine}/messages/x%20y/")
     assert page.status_code == 200
@@ -314,14 +415,20 @@ def test_a_compressed_body_no_one_here_unpacks_is_said(visitor: Client, port: Fa
     assert "Compressed with ZSTD, which is not unpacked here." in one(visitor, mine)
 
 
-@pytest.mark.parametrize(("body", "kind", "text"), [
-    (b'{"id":9007199254740993,"p":1.10,"s":"a,{b}","e":{},"l":[1,2]}', "json",
-     '{\n  "id": 9007199254740993,\n  "p": 1.10,\n  "s": "a,{b}",\n  "e": {},\n  "l": [\n    1,\n    2\n  ]\n}'),
-    (b"{0:1}", "text", "{0:1}"),
-    (b"plain \xe4\xbd\xa0", "text", "plain \u4f60"),
-    (b"\x00\x01", "bytes", ""),
-    (b"[" * 50_000, "text", "[" * 50_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "kind", "text"),
+    [
+        (
+            b'{"id":9007199254740993,"p":1.10,"s":"a,{b}","e":{},"l":[1,2]}',
+            "json",
+            '{\n  "id": 9007199254740993,\n  "p": 1.10,\n  "s": "a,{b}",\n  "e": {},\n  "l": [\n    1,\n    2\n  ]\n}',
+        ),
+        (b"{0:1}", "text", "{0:1}"),
+        (b"plain \xe4\xbd\xa0", "text", "plain \u4f60"),
+        (b"\x00\x01", "bytes", ""),
+        (b"[" * 50_000, "text", "[" * 50_000),
+    ],
+)
 def test_a_body_is_read_as_what_it_is(body: bytes, kind: str, text: str) -> None:
     assert body_of(body, whole=True) == (kind, text)
 
@@ -336,21 +443,40 @@ def test_a_body_that_was_cut_is_not_called_json() -> None:
 def test_a_copy_and_one_more_consumption_are_asked_for_by_its_place(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
     page = one(visitor, mine)
-    forms = [dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
-             for form in re.findall(r"<form.*?</form>", page, re.S) if 'name="offset"' in form]
+    forms = [
+        dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+        for form in re.findall(r"<form.*?</form>", page, re.S)
+        if 'name="offset"' in form
+    ]
     assert [form["action"] for form in forms] == ["ResendMessage", "ConsumeOnce"]
     for form in forms:
-        assert visitor.post(f"/s/{mine}/actions/", {**form, "client_id": "A"} if form["action"] == "ConsumeOnce"
-                            else form).status_code == 204
+        assert (
+            visitor.post(
+                f"/s/{mine}/actions/", {**form, "client_id": "A"} if form["action"] == "ConsumeOnce" else form
+            ).status_code
+            == 204
+        )
     place = {"topic": "orders", "broker": "broker-a", "queue_id": 3, "offset": 2**60}
     assert [action for _, action, _ in port.acted] == [ResendMessage(**place), ConsumeOnce(**place, client_id="A")]
 
 
 def test_a_refused_action_stands_beside_its_button(visitor: Client, port: FakePort, mine: str) -> None:
-    port.refuse["act"] = ActionRefused(409, "{broker} knows no member {client} now.", "Choose one that is running.",
-                                       field="client_id", broker="broker-a", client="B")
-    fields = {"action": "ConsumeOnce", "topic": "orders", "broker": "broker-a", "queue_id": "3", "offset": "1",
-              "client_id": "B"}
+    port.refuse["act"] = ActionRefused(
+        409,
+        "{broker} knows no member {client} now.",
+        "Choose one that is running.",
+        field="client_id",
+        broker="broker-a",
+        client="B",
+    )
+    fields = {
+        "action": "ConsumeOnce",
+        "topic": "orders",
+        "broker": "broker-a",
+        "queue_id": "3",
+        "offset": "1",
+        "client_id": "B",
+    }
     refused = visitor.post(f"/s/{mine}/actions/", fields)
     assert refused.status_code == 409
     assert "broker-a knows no member B now." in refused.content.decode()

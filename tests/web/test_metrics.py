@@ -74,8 +74,9 @@ def test_who_administers_the_server_needs_no_token(visitor: Client, clusters: No
     assert "rocketmq_group_count" in said(visitor)
 
 
-def test_the_first_page_of_the_admin_says_how_the_server_does(visitor: Client, clusters: None, port: FakePort,
-                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_page_of_the_admin_says_how_the_server_does(
+    visitor: Client, clusters: None, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     visitor.force_login(get_user_model().objects.create_superuser("root", password="x"))
     text = " ".join(visitor.get("/admin/").content.decode().split())
     assert "Sandboxes awake: 2 of 200. Live sockets: 0. Frames at most 0 ms late." in text
@@ -115,8 +116,13 @@ def test_while_a_queue_is_unknown_the_rest_is_no_lag_but_its_least() -> None:
 
 def test_what_is_not_known_has_no_sample() -> None:
     figures = _figures(committed=None, log=None, retrying=None)
-    assert not figures.keys() & {"rocketmq_group_diff", "rocketmq_consumer_offset", "rocketmq_group_retrydiff",
-                                 "rocketmq_brokeruntime_commitlog_maxoffset", "rocketmq_broker_tps"}
+    assert not figures.keys() & {
+        "rocketmq_group_diff",
+        "rocketmq_consumer_offset",
+        "rocketmq_group_retrydiff",
+        "rocketmq_brokeruntime_commitlog_maxoffset",
+        "rocketmq_broker_tps",
+    }
     assert list(samples_of("asleep", {"sandbox": {}})) == []
 
 
@@ -127,14 +133,28 @@ def test_every_name_of_the_exporter_is_served_or_named_as_missing() -> None:
     assert {how for _, how in rows} == {"served", "not known here"}
 
 
-def _figures(*, committed: str | None = "15300", log: Any = SNAPSHOT["brokers"][0]["log"],
-             retrying: int | None = 0, more: Sequence[dict[str, Any]] = (),
-             from_zero: bool = False) -> dict[str, dict[str | None, float]]:
+def _figures(
+    *,
+    committed: str | None = "15300",
+    log: Any = SNAPSHOT["brokers"][0]["log"],
+    retrying: int | None = 0,
+    more: Sequence[dict[str, Any]] = (),
+    from_zero: bool = False,
+) -> dict[str, dict[str | None, float]]:
     """By name and topic."""
-    queue = {"topic": "orders", "broker": "broker-a", "queue_id": 0, "committed": committed, "from_zero": from_zero,
-             "down": None}
-    drawn = {**SNAPSHOT, "brokers": [{**SNAPSHOT["brokers"][0], "log": log}],
-             "groups": [{**SNAPSHOT["groups"][0], "queues": [queue, *more], "counts": {"retrying": retrying}}]}
+    queue = {
+        "topic": "orders",
+        "broker": "broker-a",
+        "queue_id": 0,
+        "committed": committed,
+        "from_zero": from_zero,
+        "down": None,
+    }
+    drawn = {
+        **SNAPSHOT,
+        "brokers": [{**SNAPSHOT["brokers"][0], "log": log}],
+        "groups": [{**SNAPSHOT["groups"][0], "queues": [queue, *more], "counts": {"retrying": retrying}}],
+    }
     found: dict[str, dict[str | None, float]] = {}
     for name, labels, value in samples_of("otter", drawn):
         found.setdefault(name, {})[labels.get("topic")] = value

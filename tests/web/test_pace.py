@@ -32,9 +32,12 @@ class Paced:
         who, slug = by or self.student, self.sandbox.slug
         given: dict[str, Any] = {"action": action, "step": str(step)}
         given |= {"part": "predict", "value": "1"} if action == "AnswerStep" else {}
-        return [who.post(f"/s/{slug}/actions/", {**given, "lab": LAB}, headers=HTMX).status_code,
-                who.post(f"/api/sandboxes/{slug}/actions", {**given, "step": step, "lab": LAB},
-                         content_type="application/json").status_code]  # fmt: skip
+        return [
+            who.post(f"/s/{slug}/actions/", {**given, "lab": LAB}, headers=HTMX).status_code,
+            who.post(
+                f"/api/sandboxes/{slug}/actions", {**given, "step": step, "lab": LAB}, content_type="application/json"
+            ).status_code,
+        ]
 
     @property
     def open_until(self) -> dict[str, int]:
@@ -88,9 +91,17 @@ def test_a_sandbox_that_is_no_course_s_has_no_pace(paced: Paced, port: FakePort)
     assert 409 not in paced.answers(2)
 
 
-@pytest.mark.parametrize(("lab", "step", "status"), [
-    (LAB, "99", 422), (LAB, "-1", 422), (LAB, "x", 422), (LAB, "²", 422), ("orderly-lock", "1", 404), ("", "1", 404),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lab", "step", "status"),
+    [
+        (LAB, "99", 422),
+        (LAB, "-1", 422),
+        (LAB, "x", 422),
+        (LAB, "²", 422),
+        ("orderly-lock", "1", 404),
+        ("", "1", 404),
+    ],
+)
 def test_odd_paces_are_refused(paced: Paced, lab: str, step: str, status: int) -> None:
     assert paced.open(step, lab) == status
     assert paced.open_until == {}

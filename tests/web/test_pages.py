@@ -135,9 +135,7 @@ def test_a_silent_engine_is_503_with_a_sentence(visitor: Client, mine: str, port
     assert b"<html" not in partial.content
 
 
-def test_a_data_home_in_use_is_503_with_the_reason(
-    visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_home_in_use_is_503_with_the_reason(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def held() -> None:
         raise Locked("the data home is in use by process 7")
 
@@ -170,9 +168,18 @@ def test_a_question_is_answered_as_a_partial_or_refused_in_its_place(
 
 
 def test_the_slow_dialog_offers_the_newest_keys_of_the_topic(visitor: Client, mine: str, port: FakePort) -> None:
-    port.show(f"store/{mine}/broker-a", {"records": {
-        "99": {"topic": "orders", "key": "order-1"}, "1000": {"topic": "orders", "key": "order-2"},
-        "500": {"topic": "others", "key": "not this one"}, "700": {"topic": "orders", "key": None}}}, seq=1)
+    port.show(
+        f"store/{mine}/broker-a",
+        {
+            "records": {
+                "99": {"topic": "orders", "key": "order-1"},
+                "1000": {"topic": "orders", "key": "order-2"},
+                "500": {"topic": "others", "key": "not this one"},
+                "700": {"topic": "orders", "key": None},
+            }
+        },
+        seq=1,
+    )
     shown = visitor.get(f"/s/{mine}/part/ask/?form=slow&group=order-svc&topic=orders", headers=HTMX).content.decode()
     assert shown.index('value="order-2"') < shown.index('value="order-1"')
     assert "not this one" not in shown
@@ -263,14 +270,14 @@ def test_health_is_200_while_engine_and_database_answer(visitor: Client, port: F
 
 
 @pytest.mark.parametrize(("late_ms", "status"), [(250, "ok"), (251, "busy")])
-def test_health_is_busy_and_says_why_when_frames_come_late(visitor: Client, monkeypatch: pytest.MonkeyPatch,
-                                                           late_ms: int, status: str) -> None:
+def test_health_is_busy_and_says_why_when_frames_come_late(
+    visitor: Client, monkeypatch: pytest.MonkeyPatch, late_ms: int, status: str
+) -> None:
     monkeypatch.setattr(hubs, "figures", lambda: {"late_ms": late_ms})
     said = visitor.get("/healthz", headers={"Accept-Language": "zh-hans"})
     assert said.status_code == 200, "a busy server must not be restarted"
     assert said.json()["status"] == status
-    assert said.json().get("busy") == {"ok": None}.get(
-        status, "Frames came up to 251 ms late in the last seconds.")
+    assert said.json().get("busy") == {"ok": None}.get(status, "Frames came up to 251 ms late in the last seconds.")
 
 
 def test_health_is_busy_when_the_engine_answers_late(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:

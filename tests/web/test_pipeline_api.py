@@ -62,16 +62,20 @@ def test_a_waiting_run_is_cancelled_at_once_and_one_at_work_is_asked_to_end(visi
     assert visitor.delete(f"{runs}/{at_work}").json()["state"] == "done", "what is over stays as it is"
 
 
-@pytest.mark.parametrize(("body", "status", "error"), [
-    ({"job": "grep"}, 422, "There is no job grep."),
-    ({"job": "export"}, 422, "There is no job export."),
-    ({"job": "hot_keys", "options": {"colour": "red"}}, 422, "hot_keys has no option colour."),
-    ({"job": "hot_keys", "options": {"topic": "x" * 201}}, 422, "The option topic is longer than 200 characters."),
-    ({"job": "hot_keys", "options": {"topic": 7}}, 422, "options.topic: Input should be a valid string."),
-    ({"options": {}}, 422, "job: Field required."),
-])  # fmt: skip
-def test_a_wrong_wish_is_refused_with_a_sentence(visitor: Client, runs: str, body: dict[str, Any], status: int,
-                                                 error: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({"job": "grep"}, 422, "There is no job grep."),
+        ({"job": "export"}, 422, "There is no job export."),
+        ({"job": "hot_keys", "options": {"colour": "red"}}, 422, "hot_keys has no option colour."),
+        ({"job": "hot_keys", "options": {"topic": "x" * 201}}, 422, "The option topic is longer than 200 characters."),
+        ({"job": "hot_keys", "options": {"topic": 7}}, 422, "options.topic: Input should be a valid string."),
+        ({"options": {}}, 422, "job: Field required."),
+    ],
+)
+def test_a_wrong_wish_is_refused_with_a_sentence(
+    visitor: Client, runs: str, body: dict[str, Any], status: int, error: str
+) -> None:
     answer = visitor.post(runs, body, content_type=JSON)
     assert (answer.status_code, answer.json()["error"]) == (status, error)
     assert answer.json()["hint"]
@@ -83,7 +87,9 @@ def test_a_visitor_has_two_runs_at_a_time(visitor: Client, runs: str) -> None:
     ask(visitor, runs, "latency")
     answer = ask(visitor, runs, "hot_keys")
     assert (answer.status_code, answer.json()["error"]) == (
-        429, "You have 2 runs waiting or at work, and 2 are allowed.")  # fmt: skip
+        429,
+        "You have 2 runs waiting or at work, and 2 are allowed.",
+    )
     PipelineRun.objects.filter(job="latency").update(state=State.FAILED)
     assert ask(visitor, runs, "hot_keys").status_code == 201
 
@@ -94,7 +100,9 @@ def test_twenty_runs_wait_on_a_server_and_no_more(visitor: Client, runs: str) ->
         PipelineRun.objects.create(sandbox=other, job="latency", who="token", visitor="somebody else")
     answer = ask(visitor, runs)
     assert (answer.status_code, answer.json()["error"]) == (
-        429, "20 runs are waiting on this server, and no more are taken.")  # fmt: skip
+        429,
+        "20 runs are waiting on this server, and no more are taken.",
+    )
 
 
 def test_fifty_runs_of_a_sandbox_are_kept(visitor: Client, runs: str, made: dict[str, Any]) -> None:
@@ -125,8 +133,11 @@ def test_a_private_sandbox_shows_visitors_without_rights_neither_runs_nor_result
 ) -> None:
     Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
     leave("delivery_audit", made["slug"], {"summary": []})
-    for address in (runs, f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit",
-                    f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit/summary"):  # fmt: skip
+    for address in (
+        runs,
+        f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit",
+        f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit/summary",
+    ):
         assert anonymous.get(address).status_code == 404
         assert anonymous.get(address, headers=bearer(made["token"])).status_code == 200
 
@@ -143,11 +154,19 @@ def test_a_result_is_reported_with_what_it_is_true_to_and_read_in_pieces(visitor
     assert (missing.status_code, missing.json()["error"]) == (404, "delivery_audit has not run on this sandbox yet.")
     rows = [{"group": "g", "topic": "t", "verdict": "once", "messages": n, "example_seq": 2**60 + n} for n in range(5)]
     leave("delivery_audit", made["slug"], {"summary": rows})
-    assert visitor.get(address).json() == {"job": "delivery_audit", "run": "r1", "made_ms": 1_795_142_525_350,
-                                           "true_to": "18390", "tables": {"summary": 5}}
+    assert visitor.get(address).json() == {
+        "job": "delivery_audit",
+        "run": "r1",
+        "made_ms": 1_795_142_525_350,
+        "true_to": "18390",
+        "tables": {"summary": 5},
+    }
     lines = visitor.get(f"{address}/summary?after=1&most=2").content.splitlines()
-    assert lines == [b'{"sandbox":"%s","group":"g","topic":"t","verdict":"once","cause":null,"messages":%d,'
-                     b'"example_seq":"%d"}' % (made["slug"].encode(), n, 2**60 + n) for n in (1, 2)]  # fmt: skip
+    assert lines == [
+        b'{"sandbox":"%s","group":"g","topic":"t","verdict":"once","cause":null,"messages":%d,'
+        b'"example_seq":"%d"}' % (made["slug"].encode(), n, 2**60 + n)
+        for n in (1, 2)
+    ]
     wrong = visitor.get(f"{address}/../summary")
     assert wrong.status_code == 404
     assert visitor.get(f"{address}/nothing").json()["error"] == "delivery_audit has no table nothing."
@@ -178,5 +197,9 @@ def test_the_first_rows_of_an_order_are_found_whatever_lies_before_them(made: di
 
 def test_the_openapi_page_names_every_address_of_the_pipeline(visitor: Client) -> None:
     paths = visitor.get("/api/openapi.json").json()["paths"]
-    assert {"/api/sandboxes/{slug}/runs", "/api/sandboxes/{slug}/runs/{run}", "/api/sandboxes/{slug}/pipeline/{job}",
-            "/api/sandboxes/{slug}/pipeline/{job}/{table}"} <= set(paths)  # fmt: skip
+    assert {
+        "/api/sandboxes/{slug}/runs",
+        "/api/sandboxes/{slug}/runs/{run}",
+        "/api/sandboxes/{slug}/pipeline/{job}",
+        "/api/sandboxes/{slug}/pipeline/{job}/{table}",
+    } <= set(paths)

@@ -32,14 +32,21 @@ def part(client: Client, slug: str, path: str = "runs/") -> Any:
 
 
 def run_of(slug: str, **fields: Any) -> PipelineRun:
-    return PipelineRun.objects.create(**{"sandbox": Sandbox.objects.get(slug=slug), "job": "latency", "who": "ada",
-                                         "visitor": "v", **fields})
+    return PipelineRun.objects.create(
+        **{"sandbox": Sandbox.objects.get(slug=slug), "job": "latency", "who": "ada", "visitor": "v", **fields}
+    )
 
 
 def test_every_job_is_offered_with_its_question_and_options(visitor: Client, mine: str) -> None:
     seen = page(visitor, mine)
-    for said in ("Delivery audit", "What became of every message, for each group?", "Lag history", "Latency",
-                 "Hot keys", 'name="option.topic"'):  # fmt: skip
+    for said in (
+        "Delivery audit",
+        "What became of every message, for each group?",
+        "Lag history",
+        "Latency",
+        "Hot keys",
+        'name="option.topic"',
+    ):
         assert said in seen
     assert "Nothing has run on this sandbox yet." in seen
 
@@ -76,16 +83,24 @@ def test_a_run_shows_how_far_it_is_and_what_came_of_it(visitor: Client, mine: st
     PipelineRun.objects.filter(pk=run.pk).update(stage=4, tasks_done=3, tasks=12)
     assert "stage 4: 3 of 12 tasks" in part(visitor, mine).content.decode()
     PipelineRun.objects.filter(pk=run.pk).update(
-        state=State.DONE, started_at=now - timedelta(seconds=7), ended_at=now, tables={"percentiles": 12_345},
-        true_to=18_390)  # fmt: skip
+        state=State.DONE,
+        started_at=now - timedelta(seconds=7),
+        ended_at=now,
+        tables={"percentiles": 12_345},
+        true_to=18_390,
+    )
     seen = part(visitor, mine).content.decode()
     for said in ("done", "7.0 s", "percentiles", "12\u2009345", "journal/?at=18390", f"pipeline/?job={run.job}"):
         assert said in seen
 
 
 def test_why_a_run_failed_is_said_in_the_readers_language(visitor: Client, mine: str) -> None:
-    run_of(mine, state=State.FAILED, why="It took longer than {minutes} minutes and was stopped.",
-           why_values={"minutes": "10"})
+    run_of(
+        mine,
+        state=State.FAILED,
+        why="It took longer than {minutes} minutes and was stopped.",
+        why_values={"minutes": "10"},
+    )
     assert "It took longer than 10 minutes and was stopped." in part(visitor, mine).content.decode()
     visitor.post("/language/", {"language": "zh-hans"})
     seen = part(visitor, mine).content.decode()
@@ -127,13 +142,18 @@ def test_a_visitor_without_rights_sees_runs_and_may_neither_ask_nor_cancel(
 
 def test_any_table_that_was_found_can_be_read(visitor: Client, mine: str) -> None:
     assert "It has not run on this sandbox yet." in page(visitor, mine, "?job=delivery_audit")
-    rows = [{"group": "g", "topic": "t", "verdict": "once", "messages": 1_234_567, "example_seq": n}
-            for n in range(201)]
+    rows = [
+        {"group": "g", "topic": "t", "verdict": "once", "messages": 1_234_567, "example_seq": n} for n in range(201)
+    ]
     leave("delivery_audit", mine, {"summary": rows, "order_breaks": []})
     seen = page(visitor, mine, "?job=delivery_audit&table=summary")
-    for said in ("1\u2009234\u2009567", "journal/?at=199", "The first 200 of 201 rows.",
-                 "true up to event #18\u2009390",
-                 f"/api/sandboxes/{mine}/pipeline/delivery_audit/summary?most=10000"):  # fmt: skip
+    for said in (
+        "1\u2009234\u2009567",
+        "journal/?at=199",
+        "The first 200 of 201 rows.",
+        "true up to event #18\u2009390",
+        f"/api/sandboxes/{mine}/pipeline/delivery_audit/summary?most=10000",
+    ):
         assert said in seen
     assert "journal/?at=200" not in seen
     assert "No rows: nothing of this kind was found." in page(visitor, mine, "?job=delivery_audit&table=order_breaks")

@@ -92,8 +92,9 @@ def test_no_process_is_started_before_the_first_run(stage: Stage) -> None:
     assert stage.children == []
 
 
-def test_a_job_is_given_the_stores_and_the_journal_by_the_names_of_their_sandbox(sandbox: Sandbox,
-                                                                                   tmp_path: Path) -> None:
+def test_a_job_is_given_the_stores_and_the_journal_by_the_names_of_their_sandbox(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
     found = places.sources_of(sandbox.slug)
     directory = tmp_path / "sandboxes" / "quiet-otter"
     assert found == ({"quiet-otter/broker-a": str(directory / "broker-a")}, {"quiet-otter": str(directory / "journal")})
@@ -103,14 +104,16 @@ def test_sealed_log_files_lie_beside_results_and_never_in_a_store(sandbox: Sandb
     stores = places.sources_of(sandbox.slug)
     assert stores is not None
     assert places.sealed_of(stores.stores) == {
-        "quiet-otter/broker-a": str(tmp_path / "pipeline" / "seal" / "quiet-otter" / "files" / "broker-a")}
+        "quiet-otter/broker-a": str(tmp_path / "pipeline" / "seal" / "quiet-otter" / "files" / "broker-a")
+    }
     named = [places.sealed_of({"broker-a": str(tmp_path / where / "broker-a")})["broker-a"] for where in ("x", "y")]
     assert {str(Path(path).parent) for path in named} == {str(tmp_path / "pipeline" / "seal" / "broker-a" / "files")}
     assert len(set(named)) == 2, "two stores of one name"
 
 
-def test_the_process_is_let_go_after_ten_idle_minutes_and_a_later_run_gets_another(stage: Stage,
-                                                                                    sandbox: Sandbox) -> None:
+def test_the_process_is_let_go_after_ten_idle_minutes_and_a_later_run_gets_another(
+    stage: Stage, sandbox: Sandbox
+) -> None:
     stage.over(asked(sandbox, "done"))
     stage.now_s += 599.0
     stage.worker.turn(0.0)
@@ -126,16 +129,26 @@ def test_a_failure_is_reported_in_the_words_of_the_job(stage: Stage, sandbox: Sa
     assert (run.state, run.why) == (State.FAILED, "The store is no store.")
 
 
-@pytest.mark.parametrize(("job", "why", "values"), [
-    ("dies", "Spark's process ended in the middle, with exit code {code}. Run it again.", {"code": 3}),
-    ("kills", "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
-     {"signal": 9}),
-    ("nonsense", "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again "
-                 "later.", {"signal": 9}),
-    ("memory", "Spark ran out of memory. Ask for less, or give the machine more.", {}),
-])  # fmt: skip
-def test_a_process_that_dies_fails_its_run_and_the_next_run_gets_a_new_one(stage: Stage, sandbox: Sandbox, job: str,
-                                                                            why: str, values: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("job", "why", "values"),
+    [
+        ("dies", "Spark's process ended in the middle, with exit code {code}. Run it again.", {"code": 3}),
+        (
+            "kills",
+            "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
+            {"signal": 9},
+        ),
+        (
+            "nonsense",
+            "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
+            {"signal": 9},
+        ),
+        ("memory", "Spark ran out of memory. Ask for less, or give the machine more.", {}),
+    ],
+)
+def test_a_process_that_dies_fails_its_run_and_the_next_run_gets_a_new_one(
+    stage: Stage, sandbox: Sandbox, job: str, why: str, values: dict[str, int]
+) -> None:
     failed, after = asked(sandbox, job), asked(sandbox, "done")
     assert stage.over(after).state == State.DONE
     failed.refresh_from_db()
@@ -176,7 +189,10 @@ def test_a_run_is_cancelled_after_ten_minutes_with_a_sentence(stage: Stage, sand
     stage.now_s += 1.0
     stage.over(run)
     assert (run.state, run.why, run.why_values) == (
-        State.CANCELLED, "It took longer than {minutes} minutes and was stopped.", {"minutes": "10"})  # fmt: skip
+        State.CANCELLED,
+        "It took longer than {minutes} minutes and was stopped.",
+        {"minutes": "10"},
+    )
 
 
 def test_a_process_that_does_not_hear_the_cancellation_is_killed(stage: Stage, sandbox: Sandbox) -> None:
@@ -217,13 +233,22 @@ def test_a_second_worker_of_the_same_data_home_does_not_begin(stage: Stage) -> N
     assert not stage.new_worker().begin()
 
 
-def test_a_run_that_another_process_took_in_the_same_moment_is_not_begun(stage: Stage, sandbox: Sandbox,
-                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_another_process_took_in_the_same_moment_is_not_begun(
+    stage: Stage, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = asked(sandbox, "done")
     found = PipelineRun.objects.select_related("sandbox").get(pk=run.pk)
     PipelineRun.objects.filter(pk=run.pk).update(state=State.CANCELLED)
-    rows = type("Rows", (), {"first": lambda self: found, "order_by": lambda self, _: self,
-                             "select_related": lambda self, _: self, "update": lambda self, **_: 0})()
+    rows = type(
+        "Rows",
+        (),
+        {
+            "first": lambda self: found,
+            "order_by": lambda self, _: self,
+            "select_related": lambda self, _: self,
+            "update": lambda self, **_: 0,
+        },
+    )()
     monkeypatch.setattr(PipelineRun.objects, "filter", lambda **_: rows)
     stage.worker.turn(0.0)
     monkeypatch.undo()
@@ -256,8 +281,9 @@ def test_a_sandbox_deleted_while_its_run_is_at_work_leaves_nothing(stage: Stage,
     assert not sealed.exists()
 
 
-def test_an_outcome_that_cannot_be_written_down_at_once_is_written_later(stage: Stage, sandbox: Sandbox,
-                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outcome_that_cannot_be_written_down_at_once_is_written_later(
+    stage: Stage, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = asked(sandbox, "waits")
     stage.at_work(run)
     PipelineRun.objects.filter(pk=run.pk).update(cancel_asked=True)
@@ -286,8 +312,16 @@ def test_spark_is_not_in_the_memory_of_an_idle_worker() -> None:
     import subprocess
     import sys
 
-    seen = subprocess.run([sys.executable, "-c", "import django, os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = "
-                           "'queueviz.settings'; django.setup(); import queueviz.management.commands.pipelineworker; "
-                           "print([m for m in ('pyspark', 'pyarrow', 'numpy', 'pandas') if m in sys.modules])"],
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    seen = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import django, os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = "
+            "'queueviz.settings'; django.setup(); import queueviz.management.commands.pipelineworker; "
+            "print([m for m in ('pyspark', 'pyarrow', 'numpy', 'pandas') if m in sys.modules])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert seen.stdout.strip() == "[]"

@@ -19,8 +19,12 @@ from tests.web.fake_port import FakePort
 pytestmark = pytest.mark.django_db
 
 QUESTION = "A crashes now. How many messages come again?"
-ANSWERS = (("0", "none: all were handled"), ("3", "only those in hand"), ("24", "all since the last commit"),
-           ("96", "all the strip shows"))  # fmt: skip
+ANSWERS = (
+    ("0", "none: all were handled"),
+    ("3", "only those in hand"),
+    ("24", "all since the last commit"),
+    ("96", "all the strip shows"),
+)
 WAY = ["vote", "hidden", "discuss", "again", "run", "reveal"]
 
 
@@ -33,10 +37,14 @@ class Lesson:
         self.students = [joined(self.course, name) for name in ("Otter", "Lynx", "Newt", "Wren")]
         self.address = f"/c/{self.course.slug}/poll/"
 
-    def ask(self, question: str = QUESTION, answers: Sequence[tuple[str, str]] = ANSWERS,
-            by: Client | None = None) -> int:  # fmt: skip
-        sent = {"question": question, "value": [value for value, _ in answers],
-                "sentence": [sentence for _, sentence in answers]}  # fmt: skip
+    def ask(
+        self, question: str = QUESTION, answers: Sequence[tuple[str, str]] = ANSWERS, by: Client | None = None
+    ) -> int:
+        sent = {
+            "question": question,
+            "value": [value for value, _ in answers],
+            "sentence": [sentence for _, sentence in answers],
+        }
         return (by or self.teacher).post(f"{self.address}ask/", sent).status_code
 
     def step(self, to: str, number: int = 1, **more: str) -> int:
@@ -158,9 +166,16 @@ def test_before_the_reveal_no_page_and_no_frame_depends_on_what_was_chosen(lesso
         lesson.to(state)
         polling.VOTES.forget()
         onlooker = lesson.students[3]
-        read.append([unsigned(each) for each in (
-            *(lesson.page(lesson.teacher, query) for query in ("", "?projector=1", "?new=1")), lesson.page(onlooker),
-            str(content(lesson.course.slug)))])  # fmt: skip
+        read.append(
+            [
+                unsigned(each)
+                for each in (
+                    *(lesson.page(lesson.teacher, query) for query in ("", "?projector=1", "?new=1")),
+                    lesson.page(onlooker),
+                    str(content(lesson.course.slug)),
+                )
+            ]
+        )
     assert read[0] == read[1]
     with pytest.raises(ActionRefused) as why:
         polling.results(Poll.objects.get())
@@ -189,7 +204,11 @@ def test_the_reveal_shows_both_votes_of_each_answer_and_how_many_moved(asked: Le
     asked.to("reveal", shown="2")
     found = polling.results(Poll.objects.get())
     assert [(row.answer.value, row.first, row.second, row.was_shown) for row in found.rows] == [
-        ("0", 1, 0, False), ("3", 2, 1, False), ("24", 1, 2, True), ("96", 0, 0, False)]
+        ("0", 1, 0, False),
+        ("3", 2, 1, False),
+        ("24", 1, 2, True),
+        ("96", 0, 0, False),
+    ]
     assert (found.of, found.changed) == (4, 2)
     for page in (asked.page(asked.teacher), asked.page(asked.students[3])):
         assert "what the run showed" in page
@@ -258,11 +277,20 @@ def test_one_question_at_a_time_and_one_can_be_dropped(asked: Lesson) -> None:
     assert [(one.number, one.state) for one in Poll.objects.order_by("number")] == [(1, "reveal"), (2, "vote")]
 
 
-@pytest.mark.parametrize(("question", "answers"), [
-    (" ", ANSWERS), ("x" * 201, ANSWERS), ("x", ANSWERS[:1]), ("x", [("1", ""), ("1", "")]),
-    ("x", [("", "a"), ("1", "")]), ("x", [(str(at), "") for at in range(7)]), ("x", [("123456789", ""), ("1", "")]),
-    ("x", [("1", "y" * 121), ("2", "")]), ("\u202e", ANSWERS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        (" ", ANSWERS),
+        ("x" * 201, ANSWERS),
+        ("x", ANSWERS[:1]),
+        ("x", [("1", ""), ("1", "")]),
+        ("x", [("", "a"), ("1", "")]),
+        ("x", [(str(at), "") for at in range(7)]),
+        ("x", [("123456789", ""), ("1", "")]),
+        ("x", [("1", "y" * 121), ("2", "")]),
+        ("\u202e", ANSWERS),
+    ],
+)
 def test_questions_that_cannot_be_asked_are_refused_and_kept_in_the_form(
     lesson: Lesson, question: str, answers: Any
 ) -> None:

@@ -16,13 +16,16 @@ def view(**row: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize(("row", "stale"), [
-    ({"assigned": "A@1", "owner": "B@1"}, False),  # it was given to A, whose lock it is; B has not let go yet
-    ({"owner": "A@1"}, False),
-    ({"assigned": "B@1", "owner": "A@1"}, True),
-    ({"owner": "B@1"}, True),
-    ({}, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "stale"),
+    [
+        ({"assigned": "A@1", "owner": "B@1"}, False),  # it was given to A, whose lock it is; B has not let go yet
+        ({"owner": "A@1"}, False),
+        ({"assigned": "B@1", "owner": "A@1"}, True),
+        ({"owner": "B@1"}, True),
+        ({}, True),
+    ],
+)
 def test_a_lock_is_stale_once_the_queue_belongs_to_another_member(row: dict[str, Any], stale: bool) -> None:
     assert view(**row, lock=LOCK).lock_stale is stale
 
@@ -35,8 +38,13 @@ def test_the_seconds_that_a_lock_is_left_are_rounded_up() -> None:
     assert view(owner="A@1", lock=LOCK).lock_left_s == 5
 
 
-@pytest.mark.parametrize(("offsets", "lag"), [
-    ({"max": "44", "committed": "40"}, 4), ({"max": "44"}, None), ({"committed": "40"}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("offsets", "lag"),
+    [
+        ({"max": "44", "committed": "40"}, 4),
+        ({"max": "44"}, None),
+        ({"committed": "40"}, None),
+    ],
+)
 def test_a_lag_is_known_only_with_both_offsets(offsets: dict[str, str], lag: int | None) -> None:
     assert view(**offsets).lag == lag

@@ -72,7 +72,8 @@ def test_what_the_table_names_is_not_asked_unless_it_may_be_wrong(pool: RayPool)
 
 
 def test_an_older_answer_of_the_table_does_not_cover_what_an_engine_has_said_since(
-    pool: RayPool, monkeypatch: pytest.MonkeyPatch,
+    pool: RayPool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = ScriptedLink()
     engines(pool, first=first)

@@ -21,26 +21,54 @@ GROUP = "order-svc"
 
 
 def member(letter: str, **more: Any) -> dict[str, Any]:
-    return {"actor": letter, "letter": letter, "colour": ord(letter) % 6, "state": "running", "transport": "loopback",
-            "strategy": "AVG", "subscription": {"orders": "*"}, "known_to": ["broker-a"], "due_ms": NOW_MS + 7_000,
-            **more}  # fmt: skip
+    return {
+        "actor": letter,
+        "letter": letter,
+        "colour": ord(letter) % 6,
+        "state": "running",
+        "transport": "loopback",
+        "strategy": "AVG",
+        "subscription": {"orders": "*"},
+        "known_to": ["broker-a"],
+        "due_ms": NOW_MS + 7_000,
+        **more,
+    }
 
 
 def belief(client_id: str, members: list[str] | None, mine: list[str] | None, **more: Any) -> dict[str, Any]:
     known = members is not None
-    return {"client_id": client_id, "topic": "orders", "members": members, "mine": mine, "route": {"broker-a": 2},
-            "queues": {"broker-a": 2} if known else None, "asked_ms": NOW_MS - 3_000 if known else None,
-            "trigger": "notified" if known else None, "index": members.index(client_id) if members else None,
-            "agrees": known or None, "missed_ms": None, "missed_why": None, **more}  # fmt: skip
+    return {
+        "client_id": client_id,
+        "topic": "orders",
+        "members": members,
+        "mine": mine,
+        "route": {"broker-a": 2},
+        "queues": {"broker-a": 2} if known else None,
+        "asked_ms": NOW_MS - 3_000 if known else None,
+        "trigger": "notified" if known else None,
+        "index": members.index(client_id) if members else None,
+        "agrees": known or None,
+        "missed_ms": None,
+        "missed_why": None,
+        **more,
+    }
 
 
 def queue(
     number: int, claims: list[str], held: list[str], due: list[str], trouble: str | None = None
 ) -> dict[str, Any]:
     since_ms = NOW_MS - 2_000
-    return {"topic": "orders", "broker": "broker-a", "queue_id": number, "claims": dict.fromkeys(claims, since_ms),
-            "held": {client_id: {"since_ms": since_ms, "letting_go": False} for client_id in held}, "due": due,
-            "lock": None, "trouble": trouble, "since_ms": since_ms if trouble else None}  # fmt: skip
+    return {
+        "topic": "orders",
+        "broker": "broker-a",
+        "queue_id": number,
+        "claims": dict.fromkeys(claims, since_ms),
+        "held": {client_id: {"since_ms": since_ms, "letting_go": False} for client_id in held},
+        "due": due,
+        "lock": None,
+        "trouble": trouble,
+        "since_ms": since_ms if trouble else None,
+    }
 
 
 def torn() -> dict[str, Any]:
@@ -51,12 +79,19 @@ def torn() -> dict[str, Any]:
         "brokers": {"broker-a": {"state": "running", "members": [A, B]}},
         "topics": {"orders": {"queues": {"broker-a": 2}, "retry": False}},
         "members": {A: member("A"), B: member("B")},
-        "beliefs": {f"{A}|orders": belief(A, [A], ["orders/broker-a/0", "orders/broker-a/1"], agrees=False),
-                    f"{B}|orders": belief(B, [A, B], ["orders/broker-a/1"])},
-        "queues": {"orders/broker-a/0": queue(0, [A], [A], [A]),
-                   "orders/broker-a/1": queue(1, [A, B], [A, B], [B], "twice")},
-        "waits": {}, "rounds": {}, "moves": {}, "labels": {},
-    }  # fmt: skip
+        "beliefs": {
+            f"{A}|orders": belief(A, [A], ["orders/broker-a/0", "orders/broker-a/1"], agrees=False),
+            f"{B}|orders": belief(B, [A, B], ["orders/broker-a/1"]),
+        },
+        "queues": {
+            "orders/broker-a/0": queue(0, [A], [A], [A]),
+            "orders/broker-a/1": queue(1, [A, B], [A, B], [B], "twice"),
+        },
+        "waits": {},
+        "rounds": {},
+        "moves": {},
+        "labels": {},
+    }
 
 
 def put(port: FakePort, slug: str, data: dict[str, Any]) -> None:
@@ -94,8 +129,11 @@ def test_what_a_wire_member_thinks_is_unknown_and_never_empty(visitor: Client, p
     data["beliefs"][f"{W}|orders"] = belief(W, None, None, route=None, agrees=None)
     put(port, mine, data)
     page = visitor.get(f"/s/{mine}/rebalance/?group={GROUP}")
-    assert page.context["minds"][W] | {"told": None, "has": None, "place": None, "mine": None, "asked_ms": None,
-                                       "agrees": None, "due_ms": None} == page.context["minds"][W]  # fmt: skip
+    assert (
+        page.context["minds"][W]
+        | {"told": None, "has": None, "place": None, "mine": None, "asked_ms": None, "agrees": None, "due_ms": None}
+        == page.context["minds"][W]
+    )
     assert "What it thinks is its own business." in seen(page)
     twin = seen(visitor.get(f"/s/{mine}/part/rebalance/?group={GROUP}"))
     assert "192.168.7.9@77#1 – – – –" in twin
@@ -133,17 +171,37 @@ def test_members_that_differ_are_set_side_by_side(visitor: Client, port: FakePor
 def test_a_lock_that_is_waited_for_is_named_with_its_holder_and_what_is_left() -> None:
     data = torn()
     data["queues"]["orders/broker-a/1"] = queue(1, [A], [], [A], "waits")
-    data["waits"] = {f"{A}|orders/broker-a/1": {
-        "client_id": A, "queue": "orders/broker-a/1", "why": "lock", "holder": B, "holder_state": "crashed",
-        "until_ms": NOW_MS + 41_200, "again_ms": NOW_MS + 7_000}}  # fmt: skip
+    data["waits"] = {
+        f"{A}|orders/broker-a/1": {
+            "client_id": A,
+            "queue": "orders/broker-a/1",
+            "why": "lock",
+            "holder": B,
+            "holder_state": "crashed",
+            "until_ms": NOW_MS + 41_200,
+            "again_ms": NOW_MS + 7_000,
+        }
+    }
     names = views.Names.of(data, "orders")
     assert views.lines(data, "orders", names, NOW_MS)["orders/broker-a/1"]["said"] == (
-        "waits for the lock of B, 42 s left at most")
+        "waits for the lock of B, 42 s left at most"
+    )
 
 
 def round_of(seq: int, client_id: str, at_ms: int, because: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
-    return {"seq": str(seq), "at_ms": at_ms, "client_id": client_id, "topic": "orders", "trigger": "notified",
-            "members": 2, "queues": 1, "added": [], "dropped": [], "because": because, **more}  # fmt: skip
+    return {
+        "seq": str(seq),
+        "at_ms": at_ms,
+        "client_id": client_id,
+        "topic": "orders",
+        "trigger": "notified",
+        "members": 2,
+        "queues": 1,
+        "added": [],
+        "dropped": [],
+        "because": because,
+        **more,
+    }
 
 
 def test_rounds_with_one_cause_stand_together_and_say_how_late_each_was() -> None:
@@ -170,8 +228,14 @@ def test_a_round_of_one_of_two_members_with_one_client_id_names_both() -> None:
 
 def test_a_round_for_more_queues_is_late_since_they_were_made() -> None:
     data = torn()
-    route = {"seq": "90", "at_ms": NOW_MS + 21_000, "what": "route", "who": "ns-1", "why": None,
-             "topic_changed_ms": NOW_MS}  # fmt: skip
+    route = {
+        "seq": "90",
+        "at_ms": NOW_MS + 21_000,
+        "what": "route",
+        "who": "ns-1",
+        "why": None,
+        "topic_changed_ms": NOW_MS,
+    }
     data["rounds"] = {"95": round_of(95, A, NOW_MS + 28_000, route, trigger="timer")}
     [wave] = views.waves(data, "orders", views.Names.of(data, "orders"))
     [one] = wave["rounds"]
@@ -181,8 +245,12 @@ def test_a_round_for_more_queues_is_late_since_they_were_made() -> None:
 
 @pytest.mark.parametrize(
     ("left_ms", "said"),
-    [(None, "both have it"), (NOW_MS, "at once"), (NOW_MS - 1_400, "paused 1.4 s"),
-     (NOW_MS + 2_000, "both had it for 2.0 s")],
+    [
+        (None, "both have it"),
+        (NOW_MS, "at once"),
+        (NOW_MS - 1_400, "paused 1.4 s"),
+        (NOW_MS + 2_000, "both had it for 2.0 s"),
+    ],
 )
 def test_a_move_says_how_long_no_one_or_both_had_the_queue(left_ms: int | None, said: str) -> None:
     assert views.gap({"from": A, "left_ms": left_ms, "taken_ms": NOW_MS}) == said
@@ -248,8 +316,11 @@ def test_a_forecast_for_the_board_stays_small(living: tuple[Client, str]) -> Non
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"members": "65"}, "64"), ({"queues": "257"}, "256"),
-     ({"strategy": "MACHINE_ROOM", "rooms": "nowhere"}, "No broker stands in any of these rooms")],
+    [
+        ({"members": "65"}, "64"),
+        ({"queues": "257"}, "256"),
+        ({"strategy": "MACHINE_ROOM", "rooms": "nowhere"}, "No broker stands in any of these rooms"),
+    ],
 )
 def test_a_plan_that_cannot_be_made_says_why_beside_the_form(
     living: tuple[Client, str], wrong: dict[str, str], said: str

@@ -116,15 +116,32 @@ def test_the_ones_not_asked_for_longest_make_room(tmp_path: Path) -> None:
     assert not (tmp_path / "recordings" / "box").exists()
 
 
-@pytest.mark.parametrize(("wanted", "status", "body", "content_range"), [
-    ("", 200, ALL, None), ("bytes=0-3", 206, b"0123", "bytes 0-3/10"), ("bytes=7-", 206, b"789", "bytes 7-9/10"),
-    ("bytes=-2", 206, b"89", "bytes 8-9/10"), ("bytes=8-99", 206, b"89", "bytes 8-9/10"),
-    ("bytes=-99", 206, ALL, "bytes 0-9/10"), ("bytes=10-", 416, b"", "bytes */10"),
-    ("bytes=-0", 416, b"", "bytes */10"), ("bytes=5-3", 416, b"", "bytes */10"),
-    ("bytes=0-1,3-4", 200, ALL, None), ("lines=1-2", 200, ALL, None),
-])  # fmt: skip
-def test_ranges_of_a_recording(visitor: Client, port: FakePort, mine: str, tmp_path: Path, wanted: str, status: int,
-                               body: bytes, content_range: str | None) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "status", "body", "content_range"),
+    [
+        ("", 200, ALL, None),
+        ("bytes=0-3", 206, b"0123", "bytes 0-3/10"),
+        ("bytes=7-", 206, b"789", "bytes 7-9/10"),
+        ("bytes=-2", 206, b"89", "bytes 8-9/10"),
+        ("bytes=8-99", 206, b"89", "bytes 8-9/10"),
+        ("bytes=-99", 206, ALL, "bytes 0-9/10"),
+        ("bytes=10-", 416, b"", "bytes */10"),
+        ("bytes=-0", 416, b"", "bytes */10"),
+        ("bytes=5-3", 416, b"", "bytes */10"),
+        ("bytes=0-1,3-4", 200, ALL, None),
+        ("lines=1-2", 200, ALL, None),
+    ],
+)
+def test_ranges_of_a_recording(
+    visitor: Client,
+    port: FakePort,
+    mine: str,
+    tmp_path: Path,
+    wanted: str,
+    status: int,
+    body: bytes,
+    content_range: str | None,
+) -> None:
     (tmp_path / "made.qvr").write_bytes(ALL)
     port.recordings[mine] = tmp_path / "made.qvr"
     answer = visitor.get(f"/api/sandboxes/{mine}/recording", headers={"Range": wanted, "Accept-Encoding": "gzip"})

@@ -23,8 +23,9 @@ def in_chinese(error: Exception) -> dict[str, Any]:
 
 
 def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
-    refused = ActionRefused(409, "{actor} is {state} already.", "Restart it to use it again.", actor="A",
-                            state="crashed")
+    refused = ActionRefused(
+        409, "{actor} is {state} already.", "Restart it to use it again.", actor="A", state="crashed"
+    )
     assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
 
 
@@ -39,8 +40,12 @@ def test_an_error_we_have_no_words_for_stands_within_a_sentence_of_ours() -> Non
 
 def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
     pattern = "The group has no stored offset in {queues}; the broker refuses then (code 1)."
-    refused = {"message": pattern.format(queues="broker-a:0"), "hint": "Choose the offline method.", "pattern": pattern,
-               "values": {"queues": "broker-a:0"}}
+    refused = {
+        "message": pattern.format(queues="broker-a:0"),
+        "hint": "Choose the offline method.",
+        "pattern": pattern,
+        "values": {"queues": "broker-a:0"},
+    }
     with translation.override("zh-hans"):
         shown = reset_plan.shown({"rows": [], "refused": refused, "fingerprint": "f"})["refused"]
     assert shown is not None
@@ -81,11 +86,17 @@ def test_a_page_of_a_sandbox_without_trouble_has_no_banner(visitor: Client, mine
     assert banner(visitor.get(f"/s/{mine}/").content.decode()) == ""
 
 
-@pytest.mark.parametrize(("pattern", "chinese"), [
-    (TABLE_DAMAGED, "config/topics.json 只含 NUL 字节"), (FROM_BACKUP, "使用了 config/topics.json 的备份"),
-    (NO_BACKUP, "以空表 topics 启动")])
+@pytest.mark.parametrize(
+    ("pattern", "chinese"),
+    [
+        (TABLE_DAMAGED, "config/topics.json 只含 NUL 字节"),
+        (FROM_BACKUP, "使用了 config/topics.json 的备份"),
+        (NO_BACKUP, "以空表 topics 启动"),
+    ],
+)
 def test_c1_a_table_that_cannot_be_read_stands_on_every_page(
-        visitor: Client, mine: str, port: FakePort, pattern: str, chinese: str) -> None:
+    visitor: Client, mine: str, port: FakePort, pattern: str, chinese: str
+) -> None:
     values = {"broker": "broker-a", "table": "topics", "file": "config/topics.json", "why": "holds only NUL bytes"}
     port.notices[mine] = [Notice(pattern, values)._asdict()]
     assert pattern.format(**values) in banner(visitor.get(f"/s/{mine}/", headers=ENGLISH).content.decode())
@@ -93,7 +104,8 @@ def test_c1_a_table_that_cannot_be_read_stands_on_every_page(
 
 
 def test_what_was_cut_off_a_log_stands_on_every_page_until_the_owner_has_read_it(
-        visitor: Client, mine: str, port: FakePort) -> None:
+    visitor: Client, mine: str, port: FakePort
+) -> None:
     values = {"broker": "broker-a", "offset": "4096", "bytes": "123"}
     port.notices[mine] = [Notice(LOG_CUT, values, dismissible=True)._asdict()]
     for path in ("", "settings/", "part/trouble/"):

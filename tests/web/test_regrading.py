@@ -48,8 +48,10 @@ def named(made: Regrade) -> set[tuple[str, str, str]]:
 
 def changed(entries: tuple[Entry, ...], kind: type, **fields: object) -> list[Entry]:
     """With these fields in each event of the kind."""
-    return [entry._replace(event=entry.event._replace(**fields)) if isinstance(entry.event, kind) else entry
-            for entry in entries]  # type: ignore[attr-defined]
+    return [
+        entry._replace(event=entry.event._replace(**fields)) if isinstance(entry.event, kind) else entry
+        for entry in entries
+    ]  # type: ignore[attr-defined]
 
 
 def answered(entries: tuple[Entry, ...], part: str, value: str) -> list[Entry]:
@@ -75,7 +77,8 @@ def test_grades_that_are_found_again_have_no_difference_and_publishing_them_chan
     assert regrading.publish(made) == (0, 0)
     after = results_of(course)
     assert [[(lab.score, lab.finished, lab.steps) for lab in one.labs] for one in after] == [
-        [(lab.score, lab.finished, lab.steps) for lab in one.labs] for one in before]
+        [(lab.score, lab.finished, lab.steps) for lab in one.labs] for one in before
+    ]
     assert {lab.score for one in after for lab in one.labs if lab.begun} == {100, half(LAB).attempt.score}
 
 
@@ -95,7 +98,8 @@ def test_ten_forged_journals_and_five_edited_answers_are_named_by_student_and_la
         "shortened": list(honest[: len(honest) // 2]),
     }
     edited: dict[str, list[Entry]] = {
-        "prediction": answered(honest, "predict", "999"), "observation": answered(honest, "say", "0"),
+        "prediction": answered(honest, "predict", "999"),
+        "observation": answered(honest, "say", "0"),
         "reason": answered(honest, "why", "broker"),
         "sealed": changed(honest, PredictionGiven, value="2"),
         "second reason": answered(honest, "why", "late"),
@@ -116,8 +120,11 @@ def test_ten_forged_journals_and_five_edited_answers_are_named_by_student_and_la
 def test_a_changed_answer_s_step_and_event_are_said_and_the_grade_stays_that_of_the_day(course: Course) -> None:
     student = student_of(course, "Otter", solved(LAB), entries=answered(solved(LAB).entries, "say", "0"))
     made = again(course)
-    first = next(entry.seq for entry in solved(LAB).entries if isinstance(entry.event, ActionTaken)
-                 and entry.event.fields.get("part") == "say")
+    first = next(
+        entry.seq
+        for entry in solved(LAB).entries
+        if isinstance(entry.event, ActionTaken) and entry.event.fields.get("part") == "say"
+    )
     [row] = [row for row in made.differences if row["kind"] == "receipt"]
     assert (row["step"], row["live"], row["found"]) == (1, str(first), "say")
     assert f"the answer received at event {first} is not in the journal as it was" in shown(row)["sentence"]
@@ -139,9 +146,12 @@ def test_a_journal_edited_while_the_sandbox_sleeps_is_named_also_when_the_studen
 
 def test_torn_and_strange_journals_are_named_and_do_not_end_the_run(course: Course) -> None:
     strange = {
-        "garbage": b"\x00\xffnot json\n", "numbers": b"[1, 2, 3]\n", "deep": b"[" * 50_000 + b"\n",
+        "garbage": b"\x00\xffnot json\n",
+        "numbers": b"[1, 2, 3]\n",
+        "deep": b"[" * 50_000 + b"\n",
         "huge": b'{"seq": 99999999999999999999999, "at_ms": 0, "type": "LabStarted", "cause": null}\n',
-        "unknown": b'{"seq": 999999, "at_ms": 0, "type": "Laboratory", "cause": null}\n'}  # fmt: skip
+        "unknown": b'{"seq": 999999, "at_ms": 0, "type": "Laboratory", "cause": null}\n',
+    }
     for name, line in strange.items():
         student = student_of(course, name, solved(LAB))
         [segment] = sorted(student.journal.iterdir())
@@ -155,8 +165,9 @@ def test_torn_and_strange_journals_are_named_and_do_not_end_the_run(course: Cour
     assert len(made.found) == 1, "nothing is published of a journal that cannot be read"
 
 
-@pytest.mark.parametrize(("field", "value"), [("attempt", 1.5), ("attempt", 1 << 63), ("attempt", True),
-                                              ("exam", "yes"), ("attempt", "1")])
+@pytest.mark.parametrize(
+    ("field", "value"), [("attempt", 1.5), ("attempt", 1 << 63), ("attempt", True), ("exam", "yes"), ("attempt", "1")]
+)
 def test_a_number_that_fits_no_column_is_an_unread_journal_and_no_failed_run(
     course: Course, field: str, value: object
 ) -> None:
@@ -168,7 +179,7 @@ def test_a_number_that_fits_no_column_is_an_unread_journal_and_no_failed_run(
 def test_a_journal_whose_oldest_part_is_gone_costs_no_grade(course: Course) -> None:
     entries = solved(LAB).entries
     begin = next(place for place, entry in enumerate(entries) if isinstance(entry.event, LabStarted))
-    student = student_of(course, "Otter", solved(LAB), entries=list(entries[begin + 1:]))
+    student = student_of(course, "Otter", solved(LAB), entries=list(entries[begin + 1 :]))
     made = again(course)
     assert {kind for _, _, kind in named(made)} == {"lost", "not_begun"}
     regrading.publish(made)
@@ -199,7 +210,8 @@ def test_a_changed_check_regrades_everyone_and_changes_nothing_before_it_is_publ
     assert {grade.score for grade in Grade.objects.all()} == {50}
     assert regrading.publish(made) == (2, 0)
     assert {(grade.score, len(grade.steps), grade.regraded_at is None) for grade in Grade.objects.all()} == {
-        (100, 2, False)}
+        (100, 2, False)
+    }
     for student in students:
         student.submission.refresh_from_db()
         assert (student.submission.score, student.submission.steps_met) == (100, 2)
@@ -220,8 +232,12 @@ def student_again(student: Student) -> None:
 
 
 def test_a_killed_server_s_missing_result_is_distinguished_from_a_forged_one(course: Course) -> None:
-    student_of(course, "Otter", solved(LAB), entries=[
-        entry for entry in solved(LAB).entries if not isinstance(entry.event, LabFinished)])
+    student_of(
+        course,
+        "Otter",
+        solved(LAB),
+        entries=[entry for entry in solved(LAB).entries if not isinstance(entry.event, LabFinished)],
+    )
     made = again(course)
     assert ("Otter", LAB, "unwritten") in named(made)
     assert ("Otter", LAB, "journal") not in named(made)

@@ -43,8 +43,14 @@ def test_what_is_no_event_s_number_is_a_sentence(visitor: Client, mine: str, at:
 
 
 def test_an_event_that_is_not_kept_is_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
-    port.refuse["state_at"] = ActionRefused(422, "There is no event {at}: the newest is {newest}.",
-                                            "Choose an event between {oldest} and {newest}.", at=9, oldest=0, newest=7)
+    port.refuse["state_at"] = ActionRefused(
+        422,
+        "There is no event {at}: the newest is {newest}.",
+        "Choose an event between {oldest} and {newest}.",
+        at=9,
+        oldest=0,
+        newest=7,
+    )
     answer = visitor.get(f"/s/{mine}/?at=9")
     assert (answer.status_code, b"There is no event 9: the newest is 7." in answer.content) == (422, True)
 
@@ -59,9 +65,13 @@ def test_a_view_that_cannot_show_the_past_says_so(visitor: Client, mine: str, ta
 
 def test_the_line_is_given_its_stretches_and_the_first_event_with_a_state(visitor: Client, mine: str) -> None:
     answer = visitor.get(f"/api/sandboxes/{mine}/stretches").json()
-    assert answer == {"keyframe": "12", "stretches": [
-        {"from": "0", "to": "9000", "reproducible": True, "why": "kill"},
-        {"from": "10000", "to": "18402", "reproducible": False, "why": "beginning not kept"}]}  # fmt: skip
+    assert answer == {
+        "keyframe": "12",
+        "stretches": [
+            {"from": "0", "to": "9000", "reproducible": True, "why": "kill"},
+            {"from": "10000", "to": "18402", "reproducible": False, "why": "beginning not kept"},
+        ],
+    }
 
 
 def test_only_who_may_see_a_sandbox_sees_its_stretches(visitor: Client, anonymous: Client, mine: str) -> None:
@@ -77,8 +87,9 @@ def test_every_tab_of_the_past_leads_to_the_past(visitor: Client, mine: str) -> 
     assert f'href="/s/{mine}/journal/"' in visitor.get(f"/s/{mine}/").content.decode()
 
 
-def test_the_page_counts_as_a_question_about_the_past(visitor: Client, mine: str,
-                                                      monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_the_page_counts_as_a_question_about_the_past(
+    visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(replaying.STATES, "_now", lambda: 0.0)
     codes = [visitor.get(f"/s/{mine}/?at=18402").status_code for _ in range(40)]
     assert codes[0] == 200

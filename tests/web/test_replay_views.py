@@ -82,8 +82,10 @@ def test_choosing_among_many_groups_stays_at_the_event(visitor: Client, mine: st
 
 def test_the_reason_why_it_cannot_be_executed_again_is_said(visitor: Client, mine: str, made: Moment) -> None:
     made.state = "failed"
-    made.refused = {"message": "At event {seq} this run cannot be executed again.",
-                    "values": {"seq": AT, "why": "kill"}}
+    made.refused = {
+        "message": "At event {seq} this run cannot be executed again.",
+        "values": {"seq": AT, "why": "kill"},
+    }
     page = visitor.get(f"/s/{mine}/locks/?at={AT}")
     assert page.status_code == 200
     assert "At event 18000 this run cannot be executed again. (the server was killed)" in page.content.decode()
@@ -147,8 +149,10 @@ def test_each_view_at_an_event_is_what_it_was_then(real_engine: Any) -> None:
     act(action="CrashActor", actor="A")
     act(action="SetRate", rate=0)
     pages = {view: client.get(path_of(view, slug, "B")) for view in VIEWS}
-    live = {view: {name: first["data"] for name, first in page.context["live"]["first"].items()}
-            for view, page in pages.items()}
+    live = {
+        view: {name: first["data"] for name, first in page.context["live"]["first"].items()}
+        for view, page in pages.items()
+    }
     at = client.get(f"/api/sandboxes/{slug}").json()["seq"]
     act(action="SetRate", rate=20)
     act(action="RestartActor", actor="A")

@@ -96,12 +96,19 @@ def test_only_who_may_share_sees_the_page(visitor: Client, mine: str) -> None:
     assert Client().post(f"/s/{mine}/share/revoke/", {"link": Grant.objects.get(kind="share").pk}).status_code == 403
 
 
-@pytest.mark.parametrize(("field", "value", "sentence"), [
-    ("first", "400", "A range begins before it ends."), ("last", "501", "Event 501 has not happened yet."),
-    ("at", "9", "A link opens at an event of its range."), ("days", "8", "A link lives for 1, 7, 30, 90 days."),
-    ("first", "x", "first is a number."), ("notes", "no number", "A note is a line with the number"),
-    ("notes", "\n".join(f"#{n} more" for n in range(21)), "A link has 20 notes of 400 characters at most."),
-    ("notes", f"#11 {'x' * 401}", "A link has 20 notes of 400 characters at most.")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("first", "400", "A range begins before it ends."),
+        ("last", "501", "Event 501 has not happened yet."),
+        ("at", "9", "A link opens at an event of its range."),
+        ("days", "8", "A link lives for 1, 7, 30, 90 days."),
+        ("first", "x", "first is a number."),
+        ("notes", "no number", "A note is a line with the number"),
+        ("notes", "\n".join(f"#{n} more" for n in range(21)), "A link has 20 notes of 400 characters at most."),
+        ("notes", f"#11 {'x' * 401}", "A link has 20 notes of 400 characters at most."),
+    ],
+)
 def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: str, value: str, sentence: str) -> None:
     answer = visitor.post(f"/s/{mine}/share/", FORM | {field: value})
     assert answer.status_code == 422
@@ -111,8 +118,9 @@ def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: 
 
 def test_a_run_that_cannot_be_executed_again_is_no_lab_and_says_why(visitor: Client, mine: str, port: FakePort) -> None:
     assert visitor.get(f"/s/{mine}/share/lab/").status_code == 200
-    port.refuse["recipe"] = ActionRefused(409, "At event {seq} this run cannot be executed again.",
-                                          "Choose an event before that.", seq=500)
+    port.refuse["recipe"] = ActionRefused(
+        409, "At event {seq} this run cannot be executed again.", "Choose an event before that.", seq=500
+    )
     answer = visitor.get(f"/s/{mine}/share/lab/")
     assert answer.status_code == 409
     assert "At event 500 this run cannot be executed again." in answer.content.decode()
@@ -166,14 +174,18 @@ def test_oembed_gives_a_frame_of_the_real_size(visitor: Client, mine: str) -> No
     assert 'type="application/json+oembed"' in page
 
 
-@pytest.mark.parametrize("url", ["", "http://elsewhere.example/v/x/", "http://testserver/s/x/", "nonsense",
-                                 "http://testserver/v/unknown-link/"])  # fmt: skip
+@pytest.mark.parametrize(
+    "url",
+    ["", "http://elsewhere.example/v/x/", "http://testserver/s/x/", "nonsense", "http://testserver/v/unknown-link/"],
+)
 def test_oembed_knows_only_our_own_links(url: str, db: None) -> None:
     assert Client().get(f"/oembed?url={quote(url)}").status_code == 404
 
 
-@pytest.mark.parametrize(("scheme", "status"), [("http", 200), ("https", 200), ("HTTP", 200), ("ftp", 404),
-                                               ("javascript", 404), ("", 404), ("file", 404)])
+@pytest.mark.parametrize(
+    ("scheme", "status"),
+    [("http", 200), ("https", 200), ("HTTP", 200), ("ftp", 404), ("javascript", 404), ("", 404), ("file", 404)],
+)
 def test_oembed_takes_addresses_of_http_and_https_alone(visitor: Client, mine: str, scheme: str, status: int) -> None:
     url = f"{scheme}://testserver{made(visitor, mine)}" if scheme else f"//testserver{made(visitor, mine)}"
     assert Client().get(f"/oembed?url={quote(url)}").status_code == status

@@ -60,15 +60,40 @@ def test_no_page_answer_or_channel_of_a_running_sandbox_names_it_behind_a_live_l
     page = owner.post(f"/s/{slug}/share/", FORM | {"kind": "live"}).content.decode()
     link = page.split('readonly\n              value="http://testserver')[1].split('"')[0]
     newest = events(owner, slug)[-1]["seq"]
-    for rest in ["", *(f"{name}/" for name in BOARDS), *(f"part/{name}/" for name in (*PARTS, *BOARDS)), "audit/",
-                 "history/", "journal/?at=7", f"?at={newest}", "api/journal?show=all", "api/state",
-                 f"api/changes?from=1&to={newest}", "api/ask/transactions", "api/ask/lab-state"]:  # fmt: skip
+    for rest in [
+        "",
+        *(f"{name}/" for name in BOARDS),
+        *(f"part/{name}/" for name in (*PARTS, *BOARDS)),
+        "audit/",
+        "history/",
+        "journal/?at=7",
+        f"?at={newest}",
+        "api/journal?show=all",
+        "api/state",
+        f"api/changes?from=1&to={newest}",
+        "api/ask/transactions",
+        "api/ask/lab-state",
+    ]:
         answer = Client().get(link + rest)
         assert answer.status_code < 500, rest
         assert slug not in answer.content.decode() + str(dict(answer.headers)), rest
-    names = [f"{kind}/{slug}" + "".join(f"/{part}" for part in parts) for kind, parts in {
-        "board": ("order-svc", "orders"), "locks": ("order-svc",), "rebalance": ("order-svc",), "groups": (),
-        "store": ("broker-a",), "index": ("broker-a",), "topics": (), "topology": (), "wire": (), "messages": (),
-        "connect": (), "lab": (), "tile": ()}.items()]  # fmt: skip
+    names = [
+        f"{kind}/{slug}" + "".join(f"/{part}" for part in parts)
+        for kind, parts in {
+            "board": ("order-svc", "orders"),
+            "locks": ("order-svc",),
+            "rebalance": ("order-svc",),
+            "groups": (),
+            "store": ("broker-a",),
+            "index": ("broker-a",),
+            "topics": (),
+            "topology": (),
+            "wire": (),
+            "messages": (),
+            "connect": (),
+            "lab": (),
+            "tile": (),
+        }.items()
+    ]
     for name, reading in zip(names, engine.answer(real_engine.read(names)), strict=True):
         assert slug not in str(reading), f"{name}: say in queueviz/masks.py which of its fields has it"

@@ -15,6 +15,7 @@ from tests.web.tabs import BOARD, OWN, SLUG, closing, hear, kept, opened, say, s
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+
 @pytest.fixture
 def board(port: FakePort) -> FakePort:
     port.sandboxes[SLUG] = "live"
@@ -131,11 +132,19 @@ async def test_bytes_close_the_socket(board: FakePort) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {"k": "sub"}, {"k": "sub", "ch": 5}, {"k": "ack"}, {"k": "ack", "n": []}, {"k": "ack", "n": {"x": "y"}},
-        {"k": "unsub", "ch": "never"}, {"k": "nonsense"}, {}, {"k": "vis"}, {"k": "hello", "tab": "1"},
+        {"k": "sub"},
+        {"k": "sub", "ch": 5},
+        {"k": "ack"},
+        {"k": "ack", "n": []},
+        {"k": "ack", "n": {"x": "y"}},
+        {"k": "unsub", "ch": "never"},
+        {"k": "nonsense"},
+        {},
+        {"k": "vis"},
+        {"k": "hello", "tab": "1"},
         {"k": "sub", "ch": "facts/none", "after": "x"},
     ],
-)  # fmt: skip
+)
 async def test_odd_messages_do_no_harm(board: FakePort, message: dict[str, Any]) -> None:
     await kept()
     tab = await opened()

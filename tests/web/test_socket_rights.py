@@ -151,8 +151,18 @@ async def test_behind_a_live_link_frames_do_not_name_the_sandbox_and_show_what_w
 
 async def test_behind_a_live_link_frames_do_not_name_who_acted(board: FakePort) -> None:
     tab = await behind_a_link(await kept(LINK))
-    board.rows = [{"seq": str(seq), "at_ms": seq, "type": "ActionTaken", "cause": None, "action": "CrashActor",
-                   "fields": {"actor": "A"}, "by": "owner planted"} for seq in (1, 2)]  # fmt: skip
+    board.rows = [
+        {
+            "seq": str(seq),
+            "at_ms": seq,
+            "type": "ActionTaken",
+            "cause": None,
+            "action": "CrashActor",
+            "fields": {"actor": "A"},
+            "by": "owner planted",
+        }
+        for seq in (1, 2)
+    ]
     name = f"facts/{Mask(SLUG, SECRET).alias}"
     await say(tab, k="sub", ch=name, after="0")
     heard = str(await hear(tab))
@@ -209,8 +219,9 @@ def test_many_sockets_cost_as_many_queries_as_one(django_assert_num_queries: Any
     users = [User.objects.create(username=f"user-{n}") for n in range(20)]
     asked = []
     for n, user in enumerate(users):
-        sandbox = Sandbox.objects.create(slug=f"s-{n}", name="s", template="orders", visibility=PRIVATE,
-                                         visited_at=timezone.now())  # fmt: skip
+        sandbox = Sandbox.objects.create(
+            slug=f"s-{n}", name="s", template="orders", visibility=PRIVATE, visited_at=timezone.now()
+        )
         Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
         cluster = Cluster.objects.create(name=f"c-{n}", name_servers="10.0.0.9:9876")
         cluster.viewers.add(user)

@@ -16,8 +16,13 @@ from sandbox.cluster.broker_node import NODE_STATES
 ROOT = Path(__file__).parents[2]
 BEGINNING = "created"  # of a client object; of a member whose process is there it is `starting`
 STATE_IN_CODE = re.compile(r"""(?:(?:become|became|rest|told|_end|_end_at_once)\(|_?state = |_ended[ =,]+)"(\w+)\"""")
-CLIENTS = ("client/lifecycle.py", "client/instance.py", "cluster/actors/consumer_actor.py",
-           "cluster/actors/producer_actor.py", "cluster/actors/actors.py")
+CLIENTS = (
+    "client/lifecycle.py",
+    "client/instance.py",
+    "cluster/actors/consumer_actor.py",
+    "cluster/actors/producer_actor.py",
+    "cluster/actors/actors.py",
+)
 SERVERS = ("cluster/broker_node.py", "cluster/nodes.py", "commands/faults.py")
 LIVE = {"": ("state.",), "rebalance/": ("state.",), "clients/A/": ("state.",), "topology/": ("node.",)}
 """What a moving page puts before a state it shows."""

@@ -17,8 +17,15 @@ def seen(page: Any) -> str:
 
 
 def record(queue_id: int, offset: int) -> dict[str, Any]:
-    return {"bytes": 200, "topic": "orders", "queue_id": queue_id, "queue_offset": str(offset), "tags": None,
-            "key": f"k{offset}", "kind": "normal"}  # fmt: skip
+    return {
+        "bytes": 200,
+        "topic": "orders",
+        "queue_id": queue_id,
+        "queue_offset": str(offset),
+        "tags": None,
+        "key": f"k{offset}",
+        "kind": "normal",
+    }
 
 
 def test_what_only_memory_has_is_the_end_of_the_log_less_what_was_flushed() -> None:

@@ -41,8 +41,13 @@ def test_a_student_reads_what_is_stored_and_what_a_deletion_takes(course: Course
     student = joined(course, "Otter")
     begun(course, student)
     page = student.get(f"/c/{course.slug}/data/").content.decode()
-    for text in ("What is stored of Otter", "Export my data", "Leave and delete my data",
-                 "every answer, receipt and score", "1 sandbox with its journal"):
+    for text in (
+        "What is stored of Otter",
+        "Export my data",
+        "Leave and delete my data",
+        "every answer, receipt and score",
+        "1 sandbox with its journal",
+    ):
         assert text in page
     assert f"/c/{course.slug}/data/" in student.get(f"/c/{course.slug}/").content.decode()
 
@@ -59,8 +64,13 @@ def test_an_export_has_the_rows_of_every_table_and_the_journals(course: Course) 
     stored = orjson.loads(found["student.json"])
     tables = stored["tables"]
     assert {name: len(rows) for name, rows in tables.items()} == {
-        "queueviz.enrolment": 1, "queueviz.submission": 1, "queueviz.sandbox": 1, "queueviz.grant": 2,
-        "queueviz.pipelinerun": 1, "queueviz.auditrecord": 1}
+        "queueviz.enrolment": 1,
+        "queueviz.submission": 1,
+        "queueviz.sandbox": 1,
+        "queueviz.grant": 2,
+        "queueviz.pipelinerun": 1,
+        "queueviz.auditrecord": 1,
+    }
     assert tables["queueviz.enrolment"][0]["pseudonym"] == "Otter"
     assert tables["queueviz.enrolment"][0]["question"] == "Why does it stand?"
     assert len(stored["browsers"]) == 1
@@ -72,8 +82,10 @@ def test_an_export_has_nothing_of_another_student(course: Course, teacher: Clien
     student, other = joined(course, "Otter"), joined(course, "Lynx")
     theirs = begun(course, other)
     number = place_of("Otter").pk
-    for answer in (student.get(f"/c/{course.slug}/data/export.zip"),
-                   teacher.get(f"/c/{course.slug}/students/{number}/data/export.zip")):
+    for answer in (
+        student.get(f"/c/{course.slug}/data/export.zip"),
+        teacher.get(f"/c/{course.slug}/students/{number}/data/export.zip"),
+    ):
         text = b"".join(opened(answer).values()).decode()
         assert "Lynx" not in text
         assert theirs.slug not in text

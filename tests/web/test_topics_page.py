@@ -12,14 +12,34 @@ pytestmark = pytest.mark.django_db
 
 
 def queue(number: int, use: str, *, waiting: int | None = 0, high: int = 40) -> dict[str, Any]:
-    return {"broker": "broker-a", "queue_id": number, "min": "0", "max": str(high), "rate_per_s": 1.0, "use": use,
-            "waiting": {"order-svc": None if waiting is None else str(waiting)}}
+    return {
+        "broker": "broker-a",
+        "queue_id": number,
+        "min": "0",
+        "max": str(high),
+        "rate_per_s": 1.0,
+        "use": use,
+        "waiting": {"order-svc": None if waiting is None else str(waiting)},
+    }
 
 
 def put(port: FakePort, slug: str, *queues: dict[str, Any], write: int = 4, read: int = 4) -> None:
-    row = {"topic": "orders", "kind": "normal", "groups": ["order-svc"], "queues": list(queues),
-           "brokers": [{"broker": "broker-a", "write_queues": write, "read_queues": read, "permission": 6,
-                        "how": "automatic", "down": None}]}
+    row = {
+        "topic": "orders",
+        "kind": "normal",
+        "groups": ["order-svc"],
+        "queues": list(queues),
+        "brokers": [
+            {
+                "broker": "broker-a",
+                "write_queues": write,
+                "read_queues": read,
+                "permission": 6,
+                "how": "automatic",
+                "down": None,
+            }
+        ],
+    }
     port.boards[f"topics/{slug}"] = Reading(1, 1, 1.0, "7f3a", {"topics": [row]})
 
 
@@ -64,7 +84,8 @@ def test_finished_messages_are_not_stranded(visitor: Client, port: FakePort, min
 
 @pytest.mark.seed("3.12")
 def test_shrinking_asks_for_the_write_count_first_and_warns_before_the_read_count(
-        visitor: Client, port: FakePort, mine: str) -> None:
+    visitor: Client, port: FakePort, mine: str
+) -> None:
     put(port, mine, queue(0, "rw"), queue(1, "rw"), queue(2, "rw", waiting=5), queue(3, "rw", waiting=6))
     text = sheet(visitor, mine, "2")
     assert "11 waiting in 2 queues" in text

@@ -16,12 +16,37 @@ from tests.web.patience import until
 
 NOW_MS = 1_795_142_537_350
 LIVES = {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000}
-OPEN = {"a": "A", "b": "broker-a", "kind": "data", "connections": 1, "logs": 0, "there_cut": False, "there_ms": 0,
-        "back_cut": False, "back_ms": 0, "heard_ms": NOW_MS - 4_000}
-BROKER = {"broker": "broker-a", "broker_id": 0, "role": "master", "state": "running", "address": "127.0.0.1:1",
-          "flush": "ASYNC_FLUSH", "replication": "ASYNC_MASTER", "skew_ms": 0, "disk": "ok", "used_percent": 3,
-          "min": "0", "max": "17766", "flushed": "11718", "replicated": None, "locks": 5, "behind": None,
-          "replica": None}  # fmt: skip
+OPEN = {
+    "a": "A",
+    "b": "broker-a",
+    "kind": "data",
+    "connections": 1,
+    "logs": 0,
+    "there_cut": False,
+    "there_ms": 0,
+    "back_cut": False,
+    "back_ms": 0,
+    "heard_ms": NOW_MS - 4_000,
+}
+BROKER = {
+    "broker": "broker-a",
+    "broker_id": 0,
+    "role": "master",
+    "state": "running",
+    "address": "127.0.0.1:1",
+    "flush": "ASYNC_FLUSH",
+    "replication": "ASYNC_MASTER",
+    "skew_ms": 0,
+    "disk": "ok",
+    "used_percent": 3,
+    "min": "0",
+    "max": "17766",
+    "flushed": "11718",
+    "replicated": None,
+    "locks": 5,
+    "behind": None,
+    "replica": None,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -33,17 +58,28 @@ def _english() -> Iterator[None]:
 
 def client_row(label: str, group: str = "order-svc", kind: str = "consumer") -> dict[str, Any]:
     member = {"label": label, "kind": kind, "group": group, "state": "running"}
-    return {"kind": kind, "state": "running", "client_id": f"10.0.0.11@{label}", "colour": 0, "name_server": "ns-1",
-            "members": [member], "route_runs": 3, "route_due_ms": NOW_MS, "heartbeat_runs": 3,
-            "heartbeat_due_ms": NOW_MS}
+    return {
+        "kind": kind,
+        "state": "running",
+        "client_id": f"10.0.0.11@{label}",
+        "colour": 0,
+        "name_server": "ns-1",
+        "members": [member],
+        "route_runs": 3,
+        "route_due_ms": NOW_MS,
+        "heartbeat_runs": 3,
+        "heartbeat_due_ms": NOW_MS,
+    }
 
 
 def data(*labels: str, last_ms: int | None = NOW_MS - 4_000, **link: Any) -> dict[str, Any]:
     return {
         "lives": LIVES,
-        "name_servers": {"ns-1": {"state": "running", "address": "127.0.0.1:2", "next_scan_ms": NOW_MS + 6_000,
-                                  "topics": 4}},
-        "brokers": {"broker-a": BROKER}, "clients": {label: client_row(label) for label in labels or ("A",)},
+        "name_servers": {
+            "ns-1": {"state": "running", "address": "127.0.0.1:2", "next_scan_ms": NOW_MS + 6_000, "topics": 4}
+        },
+        "brokers": {"broker-a": BROKER},
+        "clients": {label: client_row(label) for label in labels or ("A",)},
         "views": {"ns-1~broker-a": {"last_update_ms": last_ms, "known_as": None if last_ms is None else "broker-a"}},
         "links": {"A~broker-a": {**OPEN, **link}},
     }
@@ -57,9 +93,16 @@ def ring(age_ms: int) -> plan.Ring:
     return plan.ring("ns-1", "broker-a", {"last_update_ms": NOW_MS - age_ms}, LIVES, NOW_MS + 6_000, NOW_MS)
 
 
-@pytest.mark.parametrize(("age_ms", "label", "says", "tone"), [
-    (4_000, "116", "4.0 s ago", "ok"), (30_200, "90", "30 s ago", "ok"), (36_000, "84", "silent for 36 s", "late"),
-    (119_900, "1", "silent for 119 s", "late"), (123_000, "0", "goes with the scan in 6.0 s", "late")])
+@pytest.mark.parametrize(
+    ("age_ms", "label", "says", "tone"),
+    [
+        (4_000, "116", "4.0 s ago", "ok"),
+        (30_200, "90", "30 s ago", "ok"),
+        (36_000, "84", "silent for 36 s", "late"),
+        (119_900, "1", "silent for 119 s", "late"),
+        (123_000, "0", "goes with the scan in 6.0 s", "late"),
+    ],
+)
 def test_a_ring_runs_down_from_the_last_registration(age_ms: int, label: str, says: str, tone: str) -> None:
     drawn = ring(age_ms)
     assert (drawn.label, drawn.says, drawn.tone) == (label, says, tone)
@@ -70,10 +113,17 @@ def test_a_broker_no_one_registered_has_no_ring_and_a_word() -> None:
     assert (drawn.label, drawn.says, drawn.tone) == ("–", "not registered", "none")
 
 
-@pytest.mark.parametrize(("changes", "said"), [
-    ({}, "open"), ({"connections": 0}, "no connection"), ({"there_cut": True, "back_cut": True}, "cut"),
-    ({"there_cut": True}, "→ cut"), ({"there_ms": 700, "back_ms": 700}, "700 ms slower"),
-    ({"back_ms": 1_500, "there_cut": True}, "→ cut, ← 1.5 s slower")])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "open"),
+        ({"connections": 0}, "no connection"),
+        ({"there_cut": True, "back_cut": True}, "cut"),
+        ({"there_cut": True}, "→ cut"),
+        ({"there_ms": 700, "back_ms": 700}, "700 ms slower"),
+        ({"back_ms": 1_500, "there_cut": True}, "→ cut, ← 1.5 s slower"),
+    ],
+)
 def test_a_link_says_what_was_done_to_it_and_which_way(changes: dict[str, Any], said: str) -> None:
     assert plan.link_word({**OPEN, **changes}) == said
 
@@ -83,7 +133,9 @@ def test_more_clients_than_the_page_holds_stand_together_by_group() -> None:
     many["clients"]["B"] = client_row("B", "invoice-fifo") | {"state": "hung"}
     boxes = {box.stack: box for box in plan.clients(many)}
     assert {group: (len(box.nodes), box.row["state"]) for group, box in boxes.items()} == {
-        "order-svc": (41, "running"), "invoice-fifo": (1, "hung")}
+        "order-svc": (41, "running"),
+        "invoice-fifo": (1, "hung"),
+    }
     assert [box.stack for box in plan.clients(data("A", "B"))] == [None, None]
 
 
@@ -110,7 +162,8 @@ def panel(client: Client, slug: str, query: str) -> str:
 
 
 def test_a_broker_shows_its_log_its_registrations_and_what_can_be_done(
-        visitor: Client, port: FakePort, mine: str) -> None:
+    visitor: Client, port: FakePort, mine: str
+) -> None:
     put(port, mine, data())
     text = panel(visitor, mine, "node=broker-a")
     for said in ("17\u2009766", "11\u2009718", "ASYNC_FLUSH", "116 s", "messages and heartbeats"):
@@ -121,11 +174,16 @@ def test_a_broker_shows_its_log_its_registrations_and_what_can_be_done(
 
 
 def test_c1_a_broker_with_damaged_tables_names_the_files_and_what_can_be_done(
-        visitor: Client, port: FakePort, mine: str) -> None:
+    visitor: Client, port: FakePort, mine: str
+) -> None:
     broken = data()
-    broken["brokers"]["broker-a"] = BROKER | {"state": "damaged", "damaged": [
-        {"table": "consumerOffset", "file": "config/consumerOffset.json", "why": "nul_bytes"},
-        {"table": "topics", "file": "config/topics.json.bak", "why": "not_json"}]}
+    broken["brokers"]["broker-a"] = BROKER | {
+        "state": "damaged",
+        "damaged": [
+            {"table": "consumerOffset", "file": "config/consumerOffset.json", "why": "nul_bytes"},
+            {"table": "topics", "file": "config/topics.json.bak", "why": "not_json"},
+        ],
+    }
     put(port, mine, broken)
     text = panel(visitor, mine, "node=broker-a")
     assert "<b>damaged files</b>" in text
@@ -152,8 +210,7 @@ def test_a_link_can_be_cut_each_way_and_healed_once_it_is(visitor: Client, port:
     assert "/wire/" not in text, "no frames without a connection"
 
 
-def test_a_viewer_finds_every_button_off(anonymous: Client, port: FakePort, visitor: Client,
-                                                     mine: str) -> None:
+def test_a_viewer_finds_every_button_off(anonymous: Client, port: FakePort, visitor: Client, mine: str) -> None:
     put(port, mine, data(there_cut=True))
     for query in ("node=broker-a", "node=ns-1", "link=A~broker-a"):
         text = panel(anonymous, mine, query)
@@ -175,9 +232,12 @@ def test_a_sleeping_sandbox_still_shows_who_was_there(visitor: Client, port: Fak
 
 
 def route(read: int = 4, perm: int = 6, **addresses: str) -> dict[str, Any]:
-    return {"queueDatas": [{"brokerName": "broker-a", "readQueueNums": read, "writeQueueNums": 4, "perm": perm,
-                            "topicSynFlag": 0}],
-            "brokerDatas": [{"brokerName": "broker-a", "cluster": "c", "brokerAddrs": addresses or {"0": "h:1"}}]}
+    return {
+        "queueDatas": [
+            {"brokerName": "broker-a", "readQueueNums": read, "writeQueueNums": 4, "perm": perm, "topicSynFlag": 0}
+        ],
+        "brokerDatas": [{"brokerName": "broker-a", "cluster": "c", "brokerAddrs": addresses or {"0": "h:1"}}],
+    }
 
 
 def reported(name: str, found: dict[str, Any] | None, *, known: bool | None = True) -> dict[str, Any]:
@@ -185,14 +245,20 @@ def reported(name: str, found: dict[str, Any] | None, *, known: bool | None = Tr
 
 
 def test_cells_that_differ_are_marked_in_every_table_and_those_of_a_stopped_server_are_not() -> None:
-    answer = {"topic": "orders", "servers": [reported("ns-1", route(8)), reported("ns-2", route(4)),
-                                             reported("ns-3", None, known=None)]}
+    answer = {
+        "topic": "orders",
+        "servers": [reported("ns-1", route(8)), reported("ns-2", route(4)), reported("ns-3", None, known=None)],
+    }
     one, two, down = tables(answer)
     for table, read in ((one, "8"), (two, "4")):
         [(broker, cells)] = table.rows
         assert broker == "broker-a"
         assert [(cell.text, cell.differs) for cell in cells] == [
-            (read, True), ("4", False), ("RW (6)", False), ("0 → h:1", False)]
+            (read, True),
+            ("4", False),
+            ("RW (6)", False),
+            ("0 → h:1", False),
+        ]
     assert not any(cell.differs for _, cells in down.rows for cell in cells)
 
 
@@ -220,8 +286,11 @@ def test_every_role_of_a_cluster_and_its_connections_stand_on_the_page(real_engi
     for box in ("ns-1", "ns-2", "broker-a", "broker-a.1", "broker-b", "A", "shop"):
         assert f'data-box="{box}"' in text
     assert sum(1 for key in links if key.startswith("shop~ns-")) == 1, "a client keeps to one name server"
-    cut = client.post(f"/s/{slug}/actions/", {"action": "CutLink", "a": "shop", "b": "broker-b", "one_way": "true"},
-                      headers={"HX-Request": "true"})  # fmt: skip
+    cut = client.post(
+        f"/s/{slug}/actions/",
+        {"action": "CutLink", "a": "shop", "b": "broker-b", "one_way": "true"},
+        headers={"HX-Request": "true"},
+    )
     assert cut.status_code == 204
     assert "→ cut" in panel(client, slug, "link=shop~broker-b")
 

@@ -19,8 +19,9 @@ from tests.web.engine_calls import HTMX, JSON, act, events, start
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("template", ["empty", "flights", "orders", "payments", "cluster", "shrink", "index",
-                                      "retries"])
+@pytest.mark.parametrize(
+    "template", ["empty", "flights", "orders", "payments", "cluster", "shrink", "index", "retries"]
+)
 def test_every_template_opens_and_shows_its_board(real_engine: Any, template: str) -> None:
     client = Client()
     slug = start(client, template)
@@ -32,8 +33,9 @@ def test_every_template_opens_and_shows_its_board(real_engine: Any, template: st
     boards = [name for name in page.context["live"]["first"] if name.startswith(f"board/{slug}/")]
     assert len(boards) == bool(snapshot["topics"])
     drawn = page.context["queues"]
-    assert len(drawn) == sum(len(topic["queues"]) for topic in snapshot["topics"]
-                             if topic["topic"] == page.context["topic"])
+    assert len(drawn) == sum(
+        len(topic["queues"]) for topic in snapshot["topics"] if topic["topic"] == page.context["topic"]
+    )
     if not snapshot["groups"]:
         assert {(queue.row["committed"], queue.lag) for queue in drawn} <= {(None, None)}
 
@@ -81,8 +83,9 @@ def test_a_form_and_the_api_do_the_same(real_engine: Any) -> None:
 def test_a_refusal_of_the_engine_names_field_and_way_out(real_engine: Any) -> None:
     client = Client()
     slug = start(client, "orders")
-    answer = client.post(f"/api/sandboxes/{slug}/actions", {"action": "CrashActor", "actor": "nobody"},
-                         content_type=JSON)  # fmt: skip
+    answer = client.post(
+        f"/api/sandboxes/{slug}/actions", {"action": "CrashActor", "actor": "nobody"}, content_type=JSON
+    )
     assert answer.status_code in (404, 422)
     assert "nobody" in answer.json()["error"]
 

@@ -24,11 +24,13 @@ OF_LESSON = ("burst", "start")  # one of them: of how many students
 class Command(BaseCommand):
     """Each bench is a module of `tests.bench` with `run() -> dict`: figures by name, units at the end of the name."""
 
-    help = ("Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against our "
-            "broker and Apache's; needs Java, Maven), board (one reading, its bytes and those of a recording), class "
-            "(one watched sandbox for each student; with --lab a lesson with its teacher, cuts and a killed server, "
-            "with --burst as many answers within a second, with --start as many starts within three), pipeline (a "
-            "store in Spark, beside Parquet).")
+    help = (
+        "Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against our "
+        "broker and Apache's; needs Java, Maven), board (one reading, its bytes and those of a recording), class "
+        "(one watched sandbox for each student; with --lab a lesson with its teacher, cuts and a killed server, "
+        "with --burst as many answers within a second, with --start as many starts within three), pipeline (a "
+        "store in Spark, beside Parquet)."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -65,8 +67,12 @@ class Command(BaseCommand):
 def _arguments(bench: str, options: dict[str, Any]) -> dict[str, Any]:
     if bench != "class":
         return {"quick": True} if options["quick"] and bench in QUICK else {}
-    bounds = {"students": (1, MOST_STUDENTS), "rate": (0, MOST_RATE), "cores": (1, len(os.sched_getaffinity(0))),
-              "engines": (0, MOST_ENGINES)}  # fmt: skip
+    bounds = {
+        "students": (1, MOST_STUDENTS),
+        "rate": (0, MOST_RATE),
+        "cores": (1, len(os.sched_getaffinity(0))),
+        "engines": (0, MOST_ENGINES),
+    }
     arguments = {name: options[name] for name in OF_CLASS if options[name] is not None}
     for name, numbers in arguments.items():
         least, most = bounds[name]
@@ -75,8 +81,15 @@ def _arguments(bench: str, options: dict[str, Any]) -> dict[str, Any]:
     return {"rates" if name == "rate" else name: numbers for name, numbers in arguments.items()}
 
 
-def _lesson(module: ModuleType, bench: str, options: dict[str, Any], *, students: tuple[int, ...] = (60,),
-            engines: tuple[int, ...] = (0,), **others: Any) -> dict[str, Any]:
+def _lesson(
+    module: ModuleType,
+    bench: str,
+    options: dict[str, Any],
+    *,
+    students: tuple[int, ...] = (60,),
+    engines: tuple[int, ...] = (0,),
+    **others: Any,
+) -> dict[str, Any]:
     """Run one lesson, of one number of students."""
     if bench != "class" or others or len(students) != 1 or len(engines) != 1:
         raise CommandError("--lab is of class, with one number of --students and of --engines.")

@@ -15,8 +15,10 @@ from sandbox.tools.properties_file import BadProperties, read_properties
 
 
 class Command(BaseCommand):
-    help = ("Run a RocketMQ-compatible broker with its name server on one port (or several brokers, or slaves of "
-            "others), with Apache's own file sizes and settings, until Ctrl+C.")
+    help = (
+        "Run a RocketMQ-compatible broker with its name server on one port (or several brokers, or slaves of "
+        "others), with Apache's own file sizes and settings, until Ctrl+C."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -34,11 +36,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **given: Any) -> None:
         try:
-            options = Options(store=given["store"], listen=given["listen"], properties=properties(given["properties"]),
-                              brokers=given["brokers"], slave_of=given["slave_of"],
-                              name_servers=given["name_server"], public=given["public"],
-                              accounts=read_accounts(given["acl"]) if given["acl"] else None,
-                              accounts_file=given["acl"])
+            options = Options(
+                store=given["store"],
+                listen=given["listen"],
+                properties=properties(given["properties"]),
+                brokers=given["brokers"],
+                slave_of=given["slave_of"],
+                name_servers=given["name_server"],
+                public=given["public"],
+                accounts=read_accounts(given["acl"]) if given["acl"] else None,
+                accounts_file=given["acl"],
+            )
             tls = server_tls(given["certificate"], given["key"]) if given["certificate"] else None
             clean = asyncio.run(serve(options, self._say, tls=tls))
         except CannotStart as why:

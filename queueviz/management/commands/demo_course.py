@@ -50,10 +50,12 @@ class Command(BaseCommand):
         except DatabaseError as why:
             raise CommandError(f"The database cannot be used ({why}). Start the server once.") from why
         live = reverse("course-live", args=[course.slug])
-        self.stdout.write(f"Live page   {url.rstrip('/')}{reverse('login')}?next={live}\n"
-                          f"Sign in as  {ACCOUNT}\n"
-                          f"Password    {password}\n"
-                          f"Join code   {course.code}")
+        self.stdout.write(
+            f"Live page   {url.rstrip('/')}{reverse('login')}?next={live}\n"
+            f"Sign in as  {ACCOUNT}\n"
+            f"Password    {password}\n"
+            f"Join code   {course.code}"
+        )
         connection.close()  # the students have none
         self._play(url, str(course.code), students, seed, minutes)
 

@@ -27,8 +27,10 @@ class Command(BaseCommand):
             one.add_argument("--json", action="store_true", help="one JSON object")
         start = verbs.add_parser("start", help="see that there are so many")
         start.add_argument("number", type=engines_number, help="how many at least; 0: as many as the cluster has cores")
-        for verb, does in (("drain", "move all its sandboxes to the others, asleep, and wait until that is done"),
-                           ("stop", "end it for good; what it has is opened by the others")):
+        for verb, does in (
+            ("drain", "move all its sandboxes to the others, asleep, and wait until that is done"),
+            ("stop", "end it for good; what it has is opened by the others"),
+        ):
             one = verbs.add_parser(verb, help=does)
             one.add_argument("name", help="as `manage.py engines` lists it, such as engine-2")
 
@@ -101,8 +103,9 @@ def address() -> str:
 
 def table(lines: list[tuple[str, ...]]) -> str:
     widths = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-                     for line in lines)  # fmt: skip
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
 
 
 def as_object(row: Listed) -> dict[str, Any]:
@@ -113,6 +116,9 @@ def cells(row: Listed) -> tuple[str, ...]:
     over = row.expires_in_s <= 0
     lease = f"ran out {-row.expires_in_s:.0f} s ago" if over else f"{row.expires_in_s:.0f} s"
     figures = row.figures
-    said = ("-", "-", "-") if over or figures.cap is None else (
-        str(figures.awake), str(figures.cap), f"{figures.frame_age_ms} ms")
+    said = (
+        ("-", "-", "-")
+        if over or figures.cap is None
+        else (str(figures.awake), str(figures.cap), f"{figures.frame_age_ms} ms")
+    )
     return (row.name, row.host, lease, str(row.sandboxes), *said, "draining" if row.is_draining else "")

@@ -72,8 +72,11 @@ def _add_target(parser: argparse.ArgumentParser, *, topic: str | None, speed: fl
     parser.add_argument("--limit", type=_whole, help="send only the first so many")
     parser.add_argument("--sandbox", help="slug of a running sandbox")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
-    parser.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
-                        help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)")  # fmt: skip
+    parser.add_argument(
+        "--token",
+        default=environment.text("QUEUEVIZ_TOKEN"),
+        help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)",
+    )
     parser.add_argument("--store", type=Path, help="instead: a store directory that nobody holds")
     parser.add_argument("--queues", type=_whole, default=8, help="with --store: queues of the topic (%(default)s)")
 

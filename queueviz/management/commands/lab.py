@@ -33,10 +33,12 @@ class Command(BaseCommand):
         show = does.add_parser("show", help="one lab's steps, with the names and numbers of a seed")
         show.add_argument("lab")
         show.add_argument("--seed", default="1")
-        check = does.add_parser("check", help="play every script of a lab, and see that each is answered as it "
-                                              "should be")
-        check.add_argument("labs", nargs="*", metavar="LAB", help="by name or number, or a file that ends with .py, "
-                                                                  "which is executed")
+        check = does.add_parser(
+            "check", help="play every script of a lab, and see that each is answered as it should be"
+        )
+        check.add_argument(
+            "labs", nargs="*", metavar="LAB", help="by name or number, or a file that ends with .py, which is executed"
+        )
         check.add_argument("--all", action="store_true")
         check.add_argument("--seeds", type=int, default=1, help="how many (default 1)")
         check.add_argument("--workers", type=int, default=os.cpu_count() or 1)
@@ -69,15 +71,21 @@ class Command(BaseCommand):
                     self.stdout.write(f"   ? {_asked(question, numbers)}")
 
     def _check(self, options: dict[str, Any]) -> None:
-        names = list(LABS) if options["all"] else [
-            name if name.endswith(SUFFIX) else _lab(name).slug for name in options["labs"]]
+        names = (
+            list(LABS)
+            if options["all"]
+            else [name if name.endswith(SUFFIX) else _lab(name).slug for name in options["labs"]]
+        )
         labs = [_lab(name) for name in names]  # before anything is played: what is no lab is said at once
         if not names or options["seeds"] < 1 or options["workers"] < 1:
             raise CommandError("Name a lab, or give --all; --seeds and --workers are above 0.")
         seeds = range(1, options["seeds"] + 1)
         rows = []
-        found = (check_lab(lab, seeds) for lab in labs) if options["workers"] == 1 else (
-            check_labs(names, seeds, options["workers"]))
+        found = (
+            (check_lab(lab, seeds) for lab in labs)
+            if options["workers"] == 1
+            else (check_labs(names, seeds, options["workers"]))
+        )
         for row in found:
             rows.append(row)
             if not options["json"]:
@@ -88,9 +96,11 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _report(self, row: dict[str, Any]) -> None:
-        self.stdout.write(f"{row['number']:>3}  {row['title']}: {'solved' if row['solved'] else 'NOT SOLVED'}"
-                          f"{'' if row['empty_fails'] else ', THE EMPTY SCRIPT SOLVES IT'}, {row['seeds']} seeds, "
-                          f"{row['played_minutes']} min")
+        self.stdout.write(
+            f"{row['number']:>3}  {row['title']}: {'solved' if row['solved'] else 'NOT SOLVED'}"
+            f"{'' if row['empty_fails'] else ', THE EMPTY SCRIPT SOLVES IT'}, {row['seeds']} seeds, "
+            f"{row['played_minutes']} min"
+        )
         for wrong in row["wrong"]:
             mark = "  " if wrong["fails"] else "NO"
             self.stdout.write(f"  {mark} {wrong['misconception']}: {wrong['sentence']}")
@@ -131,12 +141,20 @@ class Command(BaseCommand):
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
-    return {"lab": attempt.lab.slug, "attempt": attempt.attempt, "exam": attempt.exam,
-            "score": attempt.score, "finished": attempt.finished,
-            "steps": [met._asdict() for met in attempt.met], "verdict": attempt.verdict.sentence(),
-            "mistakes": [{"step": step, "seq": seq, "sentence": verdict.sentence()}
-                         for step, seq, verdict in attempt.mistakes],
-            "hints": attempt.hints, "receipts": [receipt._asdict() for receipt in attempt.receipts.kept]}
+    return {
+        "lab": attempt.lab.slug,
+        "attempt": attempt.attempt,
+        "exam": attempt.exam,
+        "score": attempt.score,
+        "finished": attempt.finished,
+        "steps": [met._asdict() for met in attempt.met],
+        "verdict": attempt.verdict.sentence(),
+        "mistakes": [
+            {"step": step, "seq": seq, "sentence": verdict.sentence()} for step, seq, verdict in attempt.mistakes
+        ],
+        "hints": attempt.hints,
+        "receipts": [receipt._asdict() for receipt in attempt.receipts.kept],
+    }
 
 
 def _lab(name: str) -> Lab:

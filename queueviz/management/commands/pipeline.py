@@ -51,22 +51,34 @@ class Command(BaseCommand):
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
         where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
-        where.add_argument("--class", type=Path, metavar="DIR", dest="students",
-                           help="all sandboxes below a directory, such as simulate_class makes")
+        where.add_argument(
+            "--class",
+            type=Path,
+            metavar="DIR",
+            dest="students",
+            help="all sandboxes below a directory, such as simulate_class makes",
+        )
         where.add_argument("--course", metavar="SLUG", help="all sandboxes of a course, as in its address")
         engine = parser.add_mutually_exclusive_group()
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
-        add("--sealed", type=Path, metavar="DIR", help="of --store: where its sealed log files are, or are to go "
-                                                       "(default: the data home, pipeline/seal)")
+        add(
+            "--sealed",
+            type=Path,
+            metavar="DIR",
+            help="of --store: where its sealed log files are, or are to go (default: the data home, pipeline/seal)",
+        )
         add("--format", help="of export, import and sql: ndjson, csv or parquet; of export and seal also iceberg")
         add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
         add("--publish", action="store_true", help="of grading --course: what was found is the grades from now on")
-        add("--rerun", action="store_true", help="of grading --course: execute every sandbox's actions again, and "
-                                                 "compare what is written")
+        add(
+            "--rerun",
+            action="store_true",
+            help="of grading --course: execute every sandbox's actions again, and compare what is written",
+        )
         add("--show", type=_count, default=SHOWN, metavar="N", help=f"rows of each table to print (default: {SHOWN})")
         add("--table", metavar="T", help="of show: only this table")
         add("--json", action="store_true", help="print the outcome as JSON, and no rows")
@@ -84,8 +96,15 @@ class Command(BaseCommand):
             raise CommandError(str(why), returncode=1) from None
         stores, journals, name = source_of(given, home) if course is None else (*sources_of_course(course), course.slug)
         out = given["out"] or home / "pipeline" / given["job"] / name
-        order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()),
-                      options_of(given) | query_of(given, name), sealed_by(given, stores))
+        order = Order(
+            secrets.token_hex(4),
+            given["job"],
+            stores,
+            journals,
+            str(out.resolve()),
+            options_of(given) | query_of(given, name),
+            sealed_by(given, stores),
+        )
         ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
         if course is not None and given["job"] == GRADING and ended["state"] == "done":
             self._regrade(course, began_at, sorted(journals), given, ended | {"out": order.out})
@@ -114,8 +133,9 @@ class Command(BaseCommand):
             for line in lines_at(out.resolve(), made, given["table"], given["show"]):
                 self.stdout.write(line)
 
-    def _regrade(self, course: Course, began_at: datetime, slugs: list[str], given: dict[str, Any],
-                 ended: dict[str, Any]) -> None:
+    def _regrade(
+        self, course: Course, began_at: datetime, slugs: list[str], given: dict[str, Any], ended: dict[str, Any]
+    ) -> None:
         """Differences to the grades; they are published where that is asked for."""
         directories = [directory_of(slug) for slug in slugs] if given["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
@@ -125,20 +145,30 @@ class Command(BaseCommand):
             raise CommandError(str(why), returncode=1) from None
         done = publish(made) if given["publish"] else None
         if given["json"]:
-            said = {**ended, "attempts": made.attempts, "differences": made.differences, "rerun": len(reruns),
-                    "published": None if done is None else done._asdict()}
+            said = {
+                **ended,
+                "attempts": made.attempts,
+                "differences": made.differences,
+                "rerun": len(reruns),
+                "published": None if done is None else done._asdict(),
+            }
             self.stdout.write(orjson.dumps(said).decode())
             return
         for row in made.differences:
             one = shown(row)
             self.stdout.write(f"{one['student']}, lab {one['number']}: {one['sentence']}")
-        self.stdout.write(f"{made.attempts} attempts of {len(slugs)} sandboxes graded again, {len(made.differences)} "
-                          f"differences.")
+        self.stdout.write(
+            f"{made.attempts} attempts of {len(slugs)} sandboxes graded again, {len(made.differences)} differences."
+        )
         if reruns:
-            self.stdout.write(f"{len(reruns)} sandboxes executed again: {sum(one.compared for one in reruns)} events "
-                              f"are the same.")
-        self.stdout.write("Nothing is published: --publish does, or the page of the course's results." if done is None
-                          else f"Published: {done.changed} grades changed, {done.went_on} stay as work went on since.")
+            self.stdout.write(
+                f"{len(reruns)} sandboxes executed again: {sum(one.compared for one in reruns)} events are the same."
+            )
+        self.stdout.write(
+            "Nothing is published: --publish does, or the page of the course's results."
+            if done is None
+            else f"Published: {done.changed} grades changed, {done.went_on} stay as work went on since."
+        )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
         """What it said last.  Raises CommandError where it said nothing that ends a run."""
@@ -217,14 +247,16 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
     if given["sandbox"] is None and given["students"] is None:
         if given["job"] == IMPORT:
             return {}, {}, "files"
-        raise CommandError("Name what to read: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.",
-                           returncode=1)
+        raise CommandError(
+            "Name what to read: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.", returncode=1
+        )
     if given["students"] is not None:
         directory = given["students"].resolve()
         name, sources = directory.name, sources_of_class(directory)
         if sources is None:
-            raise CommandError(f"There is no sandbox below {directory}: simulate_class makes such a directory.",
-                               returncode=1)
+            raise CommandError(
+                f"There is no sandbox below {directory}: simulate_class makes such a directory.", returncode=1
+            )
     else:
         name, sources = given["sandbox"], sources_of(given["sandbox"])
         if sources is None:
@@ -250,8 +282,9 @@ def sealed_by(given: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
         raise CommandError("--sealed is of --store: sealed files of sandboxes lie in the data home.", returncode=1)
     [name], directory = stores, given["sealed"].resolve()
     if directory == (root := Path(stores[name])) or root in directory.parents:
-        raise CommandError(f"{directory} lies in the store: its broker owns that. Name another directory.",
-                           returncode=1)
+        raise CommandError(
+            f"{directory} lies in the store: its broker owns that. Name another directory.", returncode=1
+        )
     return {name: str(directory)}
 
 

@@ -18,8 +18,10 @@ SCRATCH = ".worker"  # Spark's own files; of this process only, so what a killed
 
 
 class Command(BaseCommand):
-    help = ("Carry out the pipeline's runs one after the other. Spark starts with the first one and is let go after "
-            "ten idle minutes. `manage.py serve` starts this beside itself; one worker serves a data home.")
+    help = (
+        "Carry out the pipeline's runs one after the other. Spark starts with the first one and is let go after "
+        "ten idle minutes. `manage.py serve` starts this beside itself; one worker serves a data home."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

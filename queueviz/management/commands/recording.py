@@ -47,8 +47,11 @@ class Command(BaseCommand):
         export.add_argument("--seed", default="0", help="with --play (default 0)")
         export.add_argument("--minutes", type=float, default=1.0, help="with --play (default 1)")
         export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"between two readings (default {PACE_MS})")
-        export.add_argument("--beside", action="store_true",
-                            help="with --directory, for the server: of low priority, for a limited time")
+        export.add_argument(
+            "--beside",
+            action="store_true",
+            help="with --directory, for the server: of low priority, for a limited time",
+        )
         export.add_argument("--without-scores", action="store_true", help="leave out what labs were worth")
         export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
         export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
@@ -101,9 +104,11 @@ class Command(BaseCommand):
 
     def _print(self, file: Path, recording: Recording) -> None:
         head = recording.head
-        self.stdout.write(f"{file}: {head.file_bytes} bytes, {head.frames} frames and {head.facts} facts in "
-                          f"{len(head.chunks)} chunks, events {head.seq[0]} to {head.seq[1]}, "
-                          f"{(head.at_ms[1] - head.at_ms[0]) / 1000:.1f} s")
+        self.stdout.write(
+            f"{file}: {head.file_bytes} bytes, {head.frames} frames and {head.facts} facts in "
+            f"{len(head.chunks)} chunks, events {head.seq[0]} to {head.seq[1]}, "
+            f"{(head.at_ms[1] - head.at_ms[0]) / 1000:.1f} s"
+        )
 
 
 Source = tuple[About, Iterable[Frame], Iterable[Row]]

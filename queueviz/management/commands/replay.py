@@ -37,8 +37,11 @@ def _sentences(found: Replayed) -> list[str]:
     said = [stretch.sentence() for stretch in found.stretches]
     said.append(f"{found.events} events are equal, at {found.speed:.0f} times real time")
     if (first := found.first_difference) is not None:
-        said += [f"event {first.seq} differs:", f"  recorded {json.dumps(first.recorded)}",
-                 f"  again    {json.dumps(first.again)}"]
+        said += [
+            f"event {first.seq} differs:",
+            f"  recorded {json.dumps(first.recorded)}",
+            f"  again    {json.dumps(first.again)}",
+        ]
         if found.engine != ENGINE:
             said.append(f"It was recorded by release {found.engine}; this is {ENGINE}.")
     return said

@@ -24,15 +24,21 @@ class Command(BaseCommand):
         commands.add_parser("list", help="address, template, owner and dates of every sandbox")
         stretches = commands.add_parser("stretches", help="the parts of its journal, and which can be executed again")
         stretches.add_argument("slug")
-        for name, what in (("wake", "open it, as a visit does"), ("sleep", "stop it cleanly until the next visit"),
-                           ("branch", "make another one that was the same run up to an event")):  # fmt: skip
+        for name, what in (
+            ("wake", "open it, as a visit does"),
+            ("sleep", "stop it cleanly until the next visit"),
+            ("branch", "make another one that was the same run up to an event"),
+        ):
             command = commands.add_parser(name, help=what)
             command.add_argument("slug")
             if name == "branch":
                 command.add_argument("at", type=int, help="number of the event")
             command.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
-            command.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
-                              help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)")  # fmt: skip
+            command.add_argument(
+                "--token",
+                default=environment.text("QUEUEVIZ_TOKEN"),
+                help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)",
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["command"] == "list":

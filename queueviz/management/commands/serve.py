@@ -35,14 +35,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default 8000)")
-        parser.add_argument("--engines", type=engines_number, default=settings.QUEUEVIZ_ENGINES, metavar="N",
-                            help="engine processes; auto: by cores (default: QUEUEVIZ_ENGINES, else 0: a thread of "
-                                 "this process)")
-        parser.add_argument("--without-worker", action="store_true",
-                            help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started")
+        parser.add_argument(
+            "--engines",
+            type=engines_number,
+            default=settings.QUEUEVIZ_ENGINES,
+            metavar="N",
+            help="engine processes; auto: by cores (default: QUEUEVIZ_ENGINES, else 0: a thread of this process)",
+        )
+        parser.add_argument(
+            "--without-worker",
+            action="store_true",
+            help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started",
+        )
 
-    def handle(self, *args: Any, host: str, port: int, engines: int, without_worker: bool = False,
-               **options: Any) -> None:  # fmt: skip
+    def handle(
+        self, *args: Any, host: str, port: int, engines: int, without_worker: bool = False, **options: Any
+    ) -> None:
         refuse_a_busy_port(host, port)
         prepare(engines)
         worker = None if without_worker else WorkerBeside().start()
@@ -68,8 +76,14 @@ class Command(BaseCommand):
             histories.wish_first()
 
         escaped = host.replace(":", r"\:")
-        server = Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,
-                        websocket_handshake_timeout=10, application_close_timeout=5)
+        server = Server(
+            application,
+            endpoints=[f"tcp:{port}:interface={escaped}"],
+            ready_callable=ready,
+            verbosity=0,
+            websocket_handshake_timeout=10,
+            application_close_timeout=5,
+        )
         try:
             notified.start(hubs.recheck)
         except ValueError as why:
@@ -86,8 +100,9 @@ class Command(BaseCommand):
 
 def end_beside_stuck_requests() -> None:
     """A request under way when the loop ended waits for that loop for ever (asgiref), and Python for its thread."""
-    threads = [thread for thread in threading.enumerate()
-               if thread is not threading.main_thread() and not thread.daemon]
+    threads = [
+        thread for thread in threading.enumerate() if thread is not threading.main_thread() and not thread.daemon
+    ]
     deadline_s = time.monotonic() + REQUEST_GRACE_S
     for thread in threads:
         thread.join(max(0.0, deadline_s - time.monotonic()))
@@ -121,8 +136,9 @@ def prepare(engines: int) -> None:
         raise CommandError(f"Cannot start: {why}. {hint}") from why
     except DatabaseError as why:
         hint = "Make room and see to its rights; if it is damaged, put back a copy. Sandboxes are not in it."
-        raise CommandError(f"Cannot start: the database {database_name()} cannot be used: {one_line(why)}. {hint}"
-                           ) from why  # fmt: skip
+        raise CommandError(
+            f"Cannot start: the database {database_name()} cannot be used: {one_line(why)}. {hint}"
+        ) from why
     except OSError as why:
         hint = "Make room there and see to its rights, or choose another home in the variable QUEUEVIZ_HOME."
         raise CommandError(f"Cannot start: the data home {home} cannot be written: {one_line(why)}. {hint}") from why
@@ -130,8 +146,10 @@ def prepare(engines: int) -> None:
 
 def demand_postgresql() -> None:
     if connection.vendor != "postgresql":
-        raise CommandError("Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) need one PostgreSQL for "
-                           "all of them. Name it in the variable QUEUEVIZ_DATABASE_URL.")
+        raise CommandError(
+            "Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) need one PostgreSQL for "
+            "all of them. Name it in the variable QUEUEVIZ_DATABASE_URL."
+        )
 
 
 def database_name() -> str:
@@ -155,8 +173,9 @@ def engines_number(text: str) -> int:
     if text == "auto":
         return engines_for_this_machine()
     if not text.isdecimal() or int(text) > MOST_ENGINES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}, "
-                                         "or auto")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}, or auto"
+        )
     return int(text)
 
 

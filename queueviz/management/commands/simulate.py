@@ -100,16 +100,21 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{figures['seeds']} seeds, {figures['virtual_hours']} virtual hours, {figures['events']} events in "
             f"{figures['took_s']} s: {figures['seeds_per_s']} seeds/s; {len(figures['violations'])} violations in "
-            f"{seeds} seeds")
+            f"{seeds} seeds"
+        )
 
 
 def _said(found: dict[str, Any]) -> list[str]:
     spread, said = found["distribution"], [f"{found['claim']}: {found['held']} of {found['seeds']} seeds hold"]
     said.append(f"cases in a run: median {spread['median']:g}, 90 % between {spread['low']} and {spread['high']}")
     if (shortest := found["counterexample"]) is not None:
-        said += [f"seed {shortest['seed']}: {shortest['sentence']}",
-                 *(f"  {act['at_ms'] / 1000:8.3f} s  {act['action']} {json.dumps(act['fields'])}"
-                   for act in shortest["acts"])]
+        said += [
+            f"seed {shortest['seed']}: {shortest['sentence']}",
+            *(
+                f"  {act['at_ms'] / 1000:8.3f} s  {act['action']} {json.dumps(act['fields'])}"
+                for act in shortest["acts"]
+            ),
+        ]
     if not found["looked_at"]:
         said.append("Nothing in these runs could contradict it.")
     hours = f"{found['virtual_s'] / 3600:.1f} virtual hours"

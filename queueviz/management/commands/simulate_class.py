@@ -43,21 +43,29 @@ class Command(BaseCommand):
             if any(out.iterdir()):
                 raise CommandError(f"{out} is not empty: a class needs a directory of its own.")
             made = self._make(lesson, out, max(1, given["processes"]), quiet=given["json"])
-            (out / NAME).write_bytes(orjson.dumps({**lesson._asdict(), "made": [one._asdict() for one in made]},
-                                                  option=orjson.OPT_INDENT_2))
+            (out / NAME).write_bytes(
+                orjson.dumps({**lesson._asdict(), "made": [one._asdict() for one in made]}, option=orjson.OPT_INDENT_2)
+            )
         except FileExistsError:
             raise CommandError(f"{out} is a file: a class needs a directory.") from None
         except OSError as why:
             raise CommandError(sentence_of(why)) from None
         took_s = time.monotonic() - began_s
-        figures = {"students": len(made), "minutes": lesson.minutes, "entries": sum(one.entries for one in made),
-                   "messages": sum(one.messages for one in made), "took_s": round(took_s, 2),
-                   "students_per_s": round(len(made) / took_s, 3)}
+        figures = {
+            "students": len(made),
+            "minutes": lesson.minutes,
+            "entries": sum(one.entries for one in made),
+            "messages": sum(one.messages for one in made),
+            "took_s": round(took_s, 2),
+            "students_per_s": round(len(made) / took_s, 3),
+        }
         if given["json"]:
             self.stdout.write(orjson.dumps(figures).decode())
         else:
-            self.stdout.write(f"{figures['students']} students, {figures['messages']} messages and "
-                              f"{figures['entries']} events in {figures['took_s']} s: {out}")
+            self.stdout.write(
+                f"{figures['students']} students, {figures['messages']} messages and "
+                f"{figures['entries']} events in {figures['took_s']} s: {out}"
+            )
 
     def _make(self, lesson: Lesson, out: Path, processes: int, *, quiet: bool) -> list[Made]:
         ready = make_class(lesson, out, processes=min(processes, lesson.students))

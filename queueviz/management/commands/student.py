@@ -23,8 +23,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True, metavar="list|export|delete")
-        for name, what in (("list", "pseudonyms and dates"), ("export", "everything that is stored, as files"),
-                           ("delete", "everything that is stored, for good")):  # fmt: skip
+        for name, what in (
+            ("list", "pseudonyms and dates"),
+            ("export", "everything that is stored, as files"),
+            ("delete", "everything that is stored, for good"),
+        ):
             command = commands.add_parser(name, help=what)
             command.add_argument("course", help="its address, the last part of /c/…/")
             if name != "list":
@@ -32,8 +35,11 @@ class Command(BaseCommand):
             if name == "export":
                 command.add_argument("--to", type=Path, required=True, metavar="DIR", help="an empty or new directory")
             if name == "delete":
-                command.add_argument("--url", default="http://127.0.0.1:8000",
-                                     help="the server, where one runs on this data home (%(default)s)")
+                command.add_argument(
+                    "--url",
+                    default="http://127.0.0.1:8000",
+                    help="the server, where one runs on this data home (%(default)s)",
+                )
 
     def handle(self, *args: Any, command: str, course: str, **given: Any) -> None:
         found = Course.objects.filter(slug=course).first()
@@ -44,8 +50,10 @@ class Command(BaseCommand):
             return
         enrolment = found.enrolments.select_related("course").filter(pseudonym=given["pseudonym"]).first()
         if enrolment is None:
-            raise CommandError(f"No student of this course has the pseudonym {given['pseudonym']}. "
-                               f"See manage.py student list {course}.")
+            raise CommandError(
+                f"No student of this course has the pseudonym {given['pseudonym']}. "
+                f"See manage.py student list {course}."
+            )
         try:
             if command == "export":
                 self._export(enrolment, given["to"])
@@ -57,8 +65,9 @@ class Command(BaseCommand):
     def _list(self, course: Course) -> None:
         for one in course.enrolments.order_by("pk"):
             removed = " removed" if one.removed_at else ""
-            self.stdout.write(f"{one.pseudonym:32} joined {one.joined_at:%Y-%m-%d %H:%M} "
-                              f"labs {one.submissions.count()}{removed}")
+            self.stdout.write(
+                f"{one.pseudonym:32} joined {one.joined_at:%Y-%m-%d %H:%M} labs {one.submissions.count()}{removed}"
+            )
 
     def _export(self, enrolment: Enrolment, to: Path) -> None:
         try:

@@ -44,16 +44,32 @@ def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
     lag, flow = with_retries(lag_of(queues.values()), again), flow_of(seen)
     rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
     return {
-        "group": seen.group, "topic": topic, "model": seen.model, "listener": seen.listener,
-        "strategy": seen.strategy, "lag": text(lag.messages), "retrying": text(again),
-        "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
+        "group": seen.group,
+        "topic": topic,
+        "model": seen.model,
+        "listener": seen.listener,
+        "strategy": seen.strategy,
+        "lag": text(lag.messages),
+        "retrying": text(again),
+        "queues_known": lag.queues,
+        "queues_all": lag.of,
+        "lag_last_known": text(lag.last_known),
         "asked_at": seen.picture.asked_ms(topic),
-        "oldest_since_ms": None, "redelivered_on_crash": None, "redelivered_notes": [],
-        "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": flow.consumed,
-        "delivered_per_s": flow.delivered, "differs": flow.differs,
-        "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
+        "oldest_since_ms": None,
+        "redelivered_on_crash": None,
+        "redelivered_notes": [],
+        "in_per_s": round(sum(rates), 1) if rates else None,
+        "out_per_s": flow.consumed,
+        "delivered_per_s": flow.delivered,
+        "differs": flow.differs,
+        "e2e_p50_ms": None,
+        "e2e_p99_ms": None,
+        "delivered_again": None,
+        "rate": 1.0,
+        "next_actor": None,
         "like": None,
-        "members_differ": seen.members_differ, "shared_ids": seen.shared_ids,
+        "members_differ": seen.members_differ,
+        "shared_ids": seen.shared_ids,
     }
 
 
@@ -68,14 +84,27 @@ def read_locks(picture: Picture, group: str) -> Locks:
         mqs = picture.read_queues(topic)
         assigned = seen.assigned(mqs)
         for mq in mqs:
-            down = down_row(picture, mq, ends_row(picture, mq), text(picture.committed(group, mq)),
-                            from_zero=seen.counts_from_zero(mq))
-            rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
-                                         "lock": lock_row(seen, mq), "waiting": [], "consuming": None,
-                                         "suspended_until_ms": None, "down": down}
+            down = down_row(
+                picture,
+                mq,
+                ends_row(picture, mq),
+                text(picture.committed(group, mq)),
+                from_zero=seen.counts_from_zero(mq),
+            )
+            rows[row_key(mq, topics)] = {
+                "topic": mq.topic,
+                "assigned": assigned.get(mq),
+                "lock": lock_row(seen, mq),
+                "waiting": [],
+                "consuming": None,
+                "suspended_until_ms": None,
+                "down": down,
+            }
     return {
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
-        "queues": rows, "members": seen.member_rows(), "attempts": {},
+        "queues": rows,
+        "members": seen.member_rows(),
+        "attempts": {},
         "brokers": {seen_broker.node: seen_broker.state for seen_broker in picture.in_order()},
         "told": {"locks": "holder" if seen.all_report else "some holders", "waiting": None, "attempts": None},
     }
@@ -101,12 +130,26 @@ def read_topics(picture: Picture, limits: AttachedLimits) -> Topics:
 
 def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) -> TopicUse:
     configs = picture.configs(topic)
-    places = [(MessageQueue(topic, name, queue_id), config) for name, config in configs.items()
-              for queue_id in range(max(config.read_queues, config.write_queues))]
+    places = [
+        (MessageQueue(topic, name, queue_id), config)
+        for name, config in configs.items()
+        for queue_id in range(max(config.read_queues, config.write_queues))
+    ]
     return {
-        "topic": topic, "kind": kind_of(topic), "groups": groups, "left_out": max(0, len(places) - most_queues),
-        "brokers": [{"broker": name, "write_queues": config.write_queues, "read_queues": config.read_queues,
-                     "permission": config.permission, "how": None} for name, config in configs.items()],
+        "topic": topic,
+        "kind": kind_of(topic),
+        "groups": groups,
+        "left_out": max(0, len(places) - most_queues),
+        "brokers": [
+            {
+                "broker": name,
+                "write_queues": config.write_queues,
+                "read_queues": config.read_queues,
+                "permission": config.permission,
+                "how": None,
+            }
+            for name, config in configs.items()
+        ],
         "queues": [_topic_queue(picture, mq, config, groups) for mq, config in places[:most_queues]],
     }
 
@@ -114,9 +157,13 @@ def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) ->
 def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups: list[str]) -> QueueOfTopic:
     writable = mq.queue_id < config.write_queues and config.permission & PERM_WRITE
     readable = mq.queue_id < config.read_queues and config.permission & PERM_READ
-    return {"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
-            "use": "rw" if writable and readable else "wo" if writable else "ro" if readable else "none",
-            "waiting": {group: _waiting(picture, group, mq) for group in groups}}
+    return {
+        "broker": mq.broker,
+        "queue_id": mq.queue_id,
+        **ends_row(picture, mq),
+        "use": "rw" if writable and readable else "wo" if writable else "ro" if readable else "none",
+        "waiting": {group: _waiting(picture, group, mq) for group in groups},
+    }
 
 
 def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:

@@ -12,14 +12,30 @@ def broker_row(seen: BrokerSeen) -> BrokerRow:
     runtime = seen.runtime
     used = runtime.disk_used
     return {
-        "broker": seen.name, "broker_id": seen.broker_id, "role": "master" if seen.broker_id == MASTER else "slave",
-        "state": seen.state, "answered_ms": seen.answered_ms, "address": seen.address, "listening": None,
-        "flush": None, "replication": None, "property_filter": None, "skew_ms": None, "version": version_of(seen),
+        "broker": seen.name,
+        "broker_id": seen.broker_id,
+        "role": "master" if seen.broker_id == MASTER else "slave",
+        "state": seen.state,
+        "answered_ms": seen.answered_ms,
+        "address": seen.address,
+        "listening": None,
+        "flush": None,
+        "replication": None,
+        "property_filter": None,
+        "skew_ms": None,
+        "version": version_of(seen),
         "disk": None if used is None else "full" if used >= FULL_RATIO else "ok",
-        "used_percent": None if used is None else round(used * 100), "in_per_s": runtime.put_per_s,
-        "out_per_s": runtime.get_per_s, "trouble": seen.trouble,
-        "log": {"min": text(runtime.log_min_offset), "max": text(runtime.log_max_offset), "flushed": None,
-                "replicated": None, "file_bytes": None},
+        "used_percent": None if used is None else round(used * 100),
+        "in_per_s": runtime.put_per_s,
+        "out_per_s": runtime.get_per_s,
+        "trouble": seen.trouble,
+        "log": {
+            "min": text(runtime.log_min_offset),
+            "max": text(runtime.log_max_offset),
+            "flushed": None,
+            "replicated": None,
+            "file_bytes": None,
+        },
     }
 
 

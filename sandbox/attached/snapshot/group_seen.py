@@ -20,8 +20,9 @@ class GroupSeen:
         self.group = group
         self.members = picture.members_of(group)
         self.connections = picture.connections_of(group)
-        self.says = {client_id: says for client_id in self.members
-                     if (says := picture.says.get((group, client_id))) is not None}
+        self.says = {
+            client_id: says for client_id in self.members if (says := picture.says.get((group, client_id))) is not None
+        }
         self.held = picture.held_by(group)
         self.model = picture.model(group)
         self._topics = {retry_topic(group), *picture.topics_of_group(group)}
@@ -29,8 +30,11 @@ class GroupSeen:
     @property
     def exists(self) -> bool:
         """A member, a rule, or a stored offset."""
-        return (bool(self.members) or any(self.group in names for names in self.picture.groups.values())
-                or any(self.group in table for table in self.picture.offsets.values()))
+        return (
+            bool(self.members)
+            or any(self.group in names for names in self.picture.groups.values())
+            or any(self.group in table for table in self.picture.offsets.values())
+        )
 
     @property
     def listener(self) -> str | None:
@@ -50,8 +54,11 @@ class GroupSeen:
 
     def counts_from_zero(self, mq: MessageQueue) -> bool:
         """No offset is stored in a queue the group reads (`rows.lag`); false while its broker's offsets are unknown."""
-        return (mq.broker in self.picture.offsets and self.picture.committed(self.group, mq) is None
-                and mq.topic in self._topics)
+        return (
+            mq.broker in self.picture.offsets
+            and self.picture.committed(self.group, mq) is None
+            and mq.topic in self._topics
+        )
 
     def strategy_of(self, client_id: str) -> AllocateMessageQueueStrategy:
         says = self.says.get(client_id)
@@ -99,13 +106,29 @@ class GroupSeen:
         """Of two connections with one id a broker asks only one (307): of the other nothing is known."""
         says = self.says.get(key)
         return {
-            "actor": None, "kind": None if says is None else says.kind, "letter": str(number + 1),
-            "colour": number % COLOURS, "state": "running", "transport": "tcp", "language": member.language,
-            "version": member.version, "release": release_name(member.version), "address": member.client_address,
-            **_holdings(says, topic), "buffered_bytes": None, "fullest_bytes": None, "busy": None,
-            "threads": None if says is None else says.threads, "since_ms": None if says is None else says.since_ms,
-            "timers": {}, "limits": None if says is None else says.limits, "work_ms": None, "slow": None,
-            "same_id": len(self.connections.get(member.client_id, ())), "expires_at_ms": None, "reason": None,
+            "actor": None,
+            "kind": None if says is None else says.kind,
+            "letter": str(number + 1),
+            "colour": number % COLOURS,
+            "state": "running",
+            "transport": "tcp",
+            "language": member.language,
+            "version": member.version,
+            "release": release_name(member.version),
+            "address": member.client_address,
+            **_holdings(says, topic),
+            "buffered_bytes": None,
+            "fullest_bytes": None,
+            "busy": None,
+            "threads": None if says is None else says.threads,
+            "since_ms": None if says is None else says.since_ms,
+            "timers": {},
+            "limits": None if says is None else says.limits,
+            "work_ms": None,
+            "slow": None,
+            "same_id": len(self.connections.get(member.client_id, ())),
+            "expires_at_ms": None,
+            "reason": None,
             **self.words(key),
         }
 
@@ -114,10 +137,19 @@ class GroupSeen:
         alone (203), and no broker says what a client drops."""
         says = self.says.get(client_id)
         wanted = () if says is None else says.subscriptions
-        return {"subscriptions": [{"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
-                                  for sub in wanted if sub.topic != retry_topic(self.group)] if wanted else None,
-                "model": None if says is None else says.model, "listener": None if says is None else says.listener,
-                "dropped": None, "passed_over": None}
+        return {
+            "subscriptions": [
+                {"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
+                for sub in wanted
+                if sub.topic != retry_topic(self.group)
+            ]
+            if wanted
+            else None,
+            "model": None if says is None else says.model,
+            "listener": None if says is None else says.listener,
+            "dropped": None,
+            "passed_over": None,
+        }
 
     @property
     def members_differ(self) -> list[str]:
@@ -131,9 +163,12 @@ def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:
     assert says is not None
     held = says.held(topic).values()
     counts = [one.cached_count + one.taken_count for one in held]
-    return {"queues": len(held), "buffered": sum(counts), "fullest": max(counts, default=0),
-            "span": max((one.cached_max_offset - one.cached_min_offset for one in held if one.cached_count),
-                        default=0)}
+    return {
+        "queues": len(held),
+        "buffered": sum(counts),
+        "fullest": max(counts, default=0),
+        "span": max((one.cached_max_offset - one.cached_min_offset for one in held if one.cached_count), default=0),
+    }
 
 
 def _reports_queues(says: MemberSays | None) -> bool:

@@ -54,10 +54,17 @@ def flow_of(seen: GroupSeen) -> Flow:
     picture = seen.picture
     if picture.member_count(seen.group) == 0:
         return Flow(0.0, 0.0)
-    mqs = [mq for topic in topics_read(seen) for mq in picture.read_queues(topic)
-           if picture.silent_since_ms(mq.broker) is None]
-    commits = [rate for mq in mqs
-               if (rate := picture.commits.per_s((seen.group, mq.topic, mq.broker, mq.queue_id))) is not None]
+    mqs = [
+        mq
+        for topic in topics_read(seen)
+        for mq in picture.read_queues(topic)
+        if picture.silent_since_ms(mq.broker) is None
+    ]
+    commits = [
+        rate
+        for mq in mqs
+        if (rate := picture.commits.per_s((seen.group, mq.topic, mq.broker, mq.queue_id))) is not None
+    ]
     handed = [table[seen.group].consume_tps for table in picture.stats.values() if seen.group in table]
     return Flow(round(sum(commits), 1) if commits else None, round(sum(handed), 1) if handed else None)
 
@@ -65,18 +72,32 @@ def flow_of(seen: GroupSeen) -> Flow:
 def _row(seen: GroupSeen, now_ms: int) -> GroupState:
     waiting, flow, members = Waiting(seen), flow_of(seen), seen.picture.member_count(seen.group)
     lag, after_ms = waiting.lag, _oldest_after_ms(seen, waiting)
-    standing = Standing(lag.messages, waiting.retrying, members, flow,
-                        most_age_ms=None if after_ms is None else now_ms - after_ms, unknown_queues=lag.of - lag.queues,
-                        members_differ=bool(differ := seen.members_differ))
+    standing = Standing(
+        lag.messages,
+        waiting.retrying,
+        members,
+        flow,
+        most_age_ms=None if after_ms is None else now_ms - after_ms,
+        unknown_queues=lag.of - lag.queues,
+        members_differ=bool(differ := seen.members_differ),
+    )
     return {
-        "members_differ": differ, "shared_ids": seen.shared_ids,
+        "members_differ": differ,
+        "shared_ids": seen.shared_ids,
         "member_words": named({client_id: seen.words(client_id) for client_id in seen.members}, {}) if differ else [],
         "state": standing.state,
         "topic": worst_topic({topic: text(lag_of(rows.values()).messages) for topic, rows in waiting.rows.items()}),
-        "topics": list(waiting.rows), "lag": text(lag.messages), "retrying": text(waiting.retrying),
-        "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
-        "oldest_since_ms": None, "oldest_after_ms": after_ms,
-        "members": members, "consumed_per_s": flow.consumed, "delivered_per_s": flow.delivered,
+        "topics": list(waiting.rows),
+        "lag": text(lag.messages),
+        "retrying": text(waiting.retrying),
+        "queues_known": lag.queues,
+        "queues_all": lag.of,
+        "lag_last_known": text(lag.last_known),
+        "oldest_since_ms": None,
+        "oldest_after_ms": after_ms,
+        "members": members,
+        "consumed_per_s": flow.consumed,
+        "delivered_per_s": flow.delivered,
         "differs": flow.differs,
     }
 

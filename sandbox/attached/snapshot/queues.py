@@ -23,8 +23,11 @@ def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = T
     """
     mqs = seen.picture.read_queues(topic)
     if seen.model == "BROADCASTING":
-        return {f"{mq.row}@{client_id}": _broadcast_row(seen.picture, mq, client_id, held)
-                for client_id, says in seen.says.items() for mq, held in sorted(says.held(topic).items())}
+        return {
+            f"{mq.row}@{client_id}": _broadcast_row(seen.picture, mq, client_id, held)
+            for client_id, says in seen.says.items()
+            for mq, held in sorted(says.held(topic).items())
+        }
     assigned = seen.assigned(mqs) if divided else {}
     return {mq.row: _queue_row(seen, mq, assigned.get(mq), causes.get((seen.group, mq))) for mq in mqs}
 
@@ -33,35 +36,61 @@ def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: i
     owner, held = seen.holder(mq)
     committed = seen.picture.committed(seen.group, mq)
     reported = NOWHERE if held is None else position(held, committed)
-    return {**_row(seen.picture, mq, text(committed), reported, from_zero=seen.counts_from_zero(mq)), "owner": owner,
-            "assigned": assigned, "lock": lock_row(seen, mq), "cause": text(cause)}
+    return {
+        **_row(seen.picture, mq, text(committed), reported, from_zero=seen.counts_from_zero(mq)),
+        "owner": owner,
+        "assigned": assigned,
+        "lock": lock_row(seen, mq),
+        "cause": text(cause),
+    }
 
 
 def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> ReportedQueueRow:
     reported = position(held, None)
-    return {**_row(picture, mq, reported["in_memory"], reported, from_zero=False), "owner": client_id,
-            "assigned": client_id}
+    return {
+        **_row(picture, mq, reported["in_memory"], reported, from_zero=False),
+        "owner": client_id,
+        "assigned": client_id,
+    }
 
 
-def _row(picture: Picture, mq: MessageQueue, committed: str | None, reported: Position, *,
-         from_zero: bool) -> ReportedQueueRow:
+def _row(
+    picture: Picture, mq: MessageQueue, committed: str | None, reported: Position, *, from_zero: bool
+) -> ReportedQueueRow:
     """What clusters do not report is None, and so are owner, lock and cause until they are filled in."""
     ends = ends_row(picture, mq)
-    return {**ends, "committed": committed, "from_zero": from_zero, "oldest_stored_ms": None, "cells": None,
-            "oldest": None, "flow_control": None, "next_pull": None, "held_until_ms": None, **reported, "owner": None,
-            "assigned": None, "lock": None, "cause": None,
-            "down": down_row(picture, mq, ends, committed, from_zero=from_zero)}
+    return {
+        **ends,
+        "committed": committed,
+        "from_zero": from_zero,
+        "oldest_stored_ms": None,
+        "cells": None,
+        "oldest": None,
+        "flow_control": None,
+        "next_pull": None,
+        "held_until_ms": None,
+        **reported,
+        "owner": None,
+        "assigned": None,
+        "lock": None,
+        "cause": None,
+        "down": down_row(picture, mq, ends, committed, from_zero=from_zero),
+    }
 
 
 def ends_row(picture: Picture, mq: MessageQueue) -> QueueEnds:
     end = picture.end(mq)
     rate = picture.rates.per_s(mq) if picture.silent_since_ms(mq.broker) is None else None
-    return {"min": None if end is None else str(max(0, end.min_offset)),
-            "max": None if end is None else str(max(0, end.max_offset)), "rate_per_s": rate}
+    return {
+        "min": None if end is None else str(max(0, end.min_offset)),
+        "max": None if end is None else str(max(0, end.max_offset)),
+        "rate_per_s": rate,
+    }
 
 
-def down_row(picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None, *,
-             from_zero: bool) -> DownMark | None:
+def down_row(
+    picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None, *, from_zero: bool
+) -> DownMark | None:
     """As of a sandbox (`queries.snapshot`): when the silent master's last word was, and the lag by that.  Whether
     members read the queue from a slave meanwhile (`reads`) is unknown."""
     since_ms = picture.silent_since_ms(mq.broker)
@@ -81,8 +110,14 @@ def lock_row(seen: GroupSeen, mq: MessageQueue) -> LockRow | None:
     if owner is None or held is None or not held.locked or seen.says[owner].listener != "orderly":
         return None
     at_ms = held.last_lock_ms
-    return {"holder": owner, "granted_at_ms": None, "expires_at_ms": at_ms + BROKER_LIFE_MS,
-            "trusted_until_ms": at_ms + CLIENT_LIFE_MS, "renew_at_ms": at_ms + RENEW_MS, "known_by": "holder"}
+    return {
+        "holder": owner,
+        "granted_at_ms": None,
+        "expires_at_ms": at_ms + BROKER_LIFE_MS,
+        "trusted_until_ms": at_ms + CLIENT_LIFE_MS,
+        "renew_at_ms": at_ms + RENEW_MS,
+        "known_by": "holder",
+    }
 
 
 class Lag(NamedTuple):

@@ -24,18 +24,28 @@ def read_rebalance(seen: GroupSeen) -> Rebalance:
     strategies = {client_id: says.strategy for client_id, says in seen.says.items() if says.strategy is not None}
     broadcasting = seen.model == "BROADCASTING"
     return {
-        "group": {"group": seen.group, "model": seen.model,
-                  "orderly": None if seen.listener is None else seen.listener == "orderly" and not broadcasting,
-                  "strategy": None if broadcasting else seen.strategy, "strategies": strategies,
-                  "apart": _apart(seen, strategies) if not broadcasting else []},
+        "group": {
+            "group": seen.group,
+            "model": seen.model,
+            "orderly": None if seen.listener is None else seen.listener == "orderly" and not broadcasting,
+            "strategy": None if broadcasting else seen.strategy,
+            "strategies": strategies,
+            "apart": _apart(seen, strategies) if not broadcasting else [],
+        },
         "lives": {"rebalance_ms": ClientConfig.rebalance_ms, "route_ms": ClientConfig.poll_name_server_ms},
-        "brokers": {name: {"state": broker.state, "members": _known(seen, name) if broker.state == RUNNING else None}
-                    for name, broker in picture.masters().items()},
-        "topics": {topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")}
-                   for topic, mqs in topics.items()},
-        "members": _members(seen), "beliefs": {},
+        "brokers": {
+            name: {"state": broker.state, "members": _known(seen, name) if broker.state == RUNNING else None}
+            for name, broker in picture.masters().items()
+        },
+        "topics": {
+            topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")} for topic, mqs in topics.items()
+        },
+        "members": _members(seen),
+        "beliefs": {},
         "queues": {mq.key: row for topic, mqs in topics.items() for mq, row in _queues(seen, topic, mqs).items()},
-        "waits": {}, "rounds": {}, "moves": {},
+        "waits": {},
+        "rounds": {},
+        "moves": {},
     }
 
 
@@ -57,17 +67,24 @@ def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
 
 
 def _members(seen: GroupSeen) -> dict[str, RebalanceMember]:
-    kept = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
-            for sub in table.subscriptions}  # of a member that reports none of its own
+    kept = {
+        sub.topic: sub.sub_string for table in seen.picture.connections(seen.group) for sub in table.subscriptions
+    }  # of a member that reports none of its own
     rows: dict[str, RebalanceMember] = {}
     ids = {key: client_id for client_id in seen.members for key in seen.twins(client_id)}
     for client_id, row in seen.member_rows().items():
         says = seen.says.get(client_id)
         rows[client_id] = {
-            **member_card(row), "strategy": None if says is None else says.strategy,
-            "subscription": subscription_of(row) or kept or None, "due_ms": None, "route_due_ms": None, "rounds": None,
-            "known_to": [name for name in seen.picture.masters()
-                         if ids.get(client_id, client_id) in _known(seen, name)]}
+            **member_card(row),
+            "strategy": None if says is None else says.strategy,
+            "subscription": subscription_of(row) or kept or None,
+            "due_ms": None,
+            "route_due_ms": None,
+            "rounds": None,
+            "known_to": [
+                name for name in seen.picture.masters() if ids.get(client_id, client_id) in _known(seen, name)
+            ],
+        }
     return rows
 
 
@@ -82,11 +99,18 @@ def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[Messag
                 holders.setdefault(mq, {})[client_id] = {"since_ms": None, "letting_go": mine.dropped}
     rows: dict[MessageQueue, RebalanceQueue] = {}
     for mq in sorted(holders):
-        due = [key for client_id, share in shares.items() if mq in share
-               for key in (client_id, *seen.twins(client_id))]
-        rows[mq] = {"topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": {}, "held": holders[mq],
-                    "due": due, "lock": lock_row(seen, mq), "since_ms": None,
-                    "trouble": None if broadcasting else _trouble(seen, holders[mq], due)}
+        due = [key for client_id, share in shares.items() if mq in share for key in (client_id, *seen.twins(client_id))]
+        rows[mq] = {
+            "topic": topic,
+            "broker": mq.broker,
+            "queue_id": mq.queue_id,
+            "claims": {},
+            "held": holders[mq],
+            "due": due,
+            "lock": lock_row(seen, mq),
+            "since_ms": None,
+            "trouble": None if broadcasting else _trouble(seen, holders[mq], due),
+        }
     return rows
 
 

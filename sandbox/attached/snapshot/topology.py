@@ -19,24 +19,48 @@ def read_topology(picture: Picture) -> Topology:
     config = NameServerConfig(address="")
     clients, places = _clients(picture)
     return {
-        "lives": {"expiry_ms": config.broker_expired_ms, "scan_ms": config.scan_period_ms,
-                  "register_ms": BrokerConfig.register_period_ms, "assumed": True},
-        "name_servers": {server.name: {"state": server.state, "address": server.address, "next_scan_ms": None,
-                                       "topics": None} for server in picture.servers.values()},
+        "lives": {
+            "expiry_ms": config.broker_expired_ms,
+            "scan_ms": config.scan_period_ms,
+            "register_ms": BrokerConfig.register_period_ms,
+            "assumed": True,
+        },
+        "name_servers": {
+            server.name: {"state": server.state, "address": server.address, "next_scan_ms": None, "topics": None}
+            for server in picture.servers.values()
+        },
         "brokers": {seen.node: _broker(seen) for seen in picture.in_order()},
-        "clients": clients, "views": _views(picture), "links": _links(picture, places),
+        "clients": clients,
+        "views": _views(picture),
+        "links": _links(picture, places),
     }
 
 
 def _broker(seen: BrokerSeen) -> BrokerOfTopology:
     row = broker_row(seen)
     return {
-        "broker": row["broker"], "broker_id": row["broker_id"], "role": row["role"], "state": row["state"],
-        "address": row["address"], "flush": None, "replication": None, "skew_ms": None, "disk": row["disk"],
-        "used_percent": row["used_percent"], "min": text(seen.runtime.log_min_offset),
-        "max": text(seen.runtime.log_max_offset), "flushed": None, "replicated": None, "locks": None, "behind": None,
-        "replica": None, "answered_ms": row["answered_ms"], "version": row["version"], "in_per_s": row["in_per_s"],
-        "out_per_s": row["out_per_s"], "trouble": row["trouble"],
+        "broker": row["broker"],
+        "broker_id": row["broker_id"],
+        "role": row["role"],
+        "state": row["state"],
+        "address": row["address"],
+        "flush": None,
+        "replication": None,
+        "skew_ms": None,
+        "disk": row["disk"],
+        "used_percent": row["used_percent"],
+        "min": text(seen.runtime.log_min_offset),
+        "max": text(seen.runtime.log_max_offset),
+        "flushed": None,
+        "replicated": None,
+        "locks": None,
+        "behind": None,
+        "replica": None,
+        "answered_ms": row["answered_ms"],
+        "version": row["version"],
+        "in_per_s": row["in_per_s"],
+        "out_per_s": row["out_per_s"],
+        "trouble": row["trouble"],
     }
 
 
@@ -46,13 +70,25 @@ def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, s
     places: dict[tuple[str, str], int] = {}
 
     def note(client_id: str, kind: str, group: str, broker: str, connections: Sequence[Connection] = ()) -> None:
-        row = rows.setdefault(client_id, {
-            "kind": "wire", "state": "running", "client_id": client_id, "colour": None, "members": [],
-            "name_server": None, "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
-            "heartbeat_due_ms": None})
+        row = rows.setdefault(
+            client_id,
+            {
+                "kind": "wire",
+                "state": "running",
+                "client_id": client_id,
+                "colour": None,
+                "members": [],
+                "name_server": None,
+                "route_runs": None,
+                "route_due_ms": None,
+                "heartbeat_runs": None,
+                "heartbeat_due_ms": None,
+            },
+        )
         named = [one.client_address for one in connections] if len(connections) > 1 else [client_id]
-        mine: list[ClientMember] = [{"label": label, "kind": kind, "group": group, "state": "running"}
-                                    for label in named]
+        mine: list[ClientMember] = [
+            {"label": label, "kind": kind, "group": group, "state": "running"} for label in named
+        ]
         before = [member for member in row["members"] if (member["kind"], member["group"]) == (kind, group)]
         if len(mine) > len(before):  # of several brokers the one that has most of it
             row["members"] = [member for member in row["members"] if member not in before] + mine
@@ -85,10 +121,25 @@ def _views(picture: Picture) -> dict[str, View]:
 def _links(picture: Picture, places: dict[tuple[str, str], int]) -> dict[str, Link]:
     ends = dict.fromkeys(places, "data")
     for seen in picture.in_order():
-        ends |= {(seen.node, server.name): "register" for server in picture.servers.values()
-                 if (server.brokers or {}).get(seen.name, {}).get(seen.broker_id) == seen.address}
+        ends |= {
+            (seen.node, server.name): "register"
+            for server in picture.servers.values()
+            if (server.brokers or {}).get(seen.name, {}).get(seen.broker_id) == seen.address
+        }
         if seen.broker_id != MASTER and seen.name in picture.masters():
             ends[seen.node, seen.name] = "replica"
-    return {f"{a}~{b}": {"a": a, "b": b, "kind": kind, "connections": places.get((a, b), 1), "logs": 0,
-                         "there_cut": None, "there_ms": None, "back_cut": None, "back_ms": None, "heard_ms": None}
-            for (a, b), kind in sorted(ends.items())}
+    return {
+        f"{a}~{b}": {
+            "a": a,
+            "b": b,
+            "kind": kind,
+            "connections": places.get((a, b), 1),
+            "logs": 0,
+            "there_cut": None,
+            "there_ms": None,
+            "back_cut": None,
+            "back_ms": None,
+            "heard_ms": None,
+        }
+        for (a, b), kind in sorted(ends.items())
+    }

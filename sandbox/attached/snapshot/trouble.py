@@ -49,8 +49,11 @@ def troubles(picture: Picture, shown: dict[str, int]) -> list[Trouble]:
             found.append(Trouble(UNNAMED, {"node": seen.node, "address": seen.address}))
         elif seen.state != UNKNOWN and seen.trouble is not None:
             found.append(Trouble(REFUSED, {"node": seen.node, "why": _plain(seen.trouble)}))
-    found += [Trouble(LIMITED, {"shown": shown[what], "there_are": there_are, "what": what})
-              for what, there_are in sorted(picture.left_out.items()) if what in shown]
+    found += [
+        Trouble(LIMITED, {"shown": shown[what], "there_are": there_are, "what": what})
+        for what, there_are in sorted(picture.left_out.items())
+        if what in shown
+    ]
     return found
 
 

@@ -31,9 +31,11 @@ def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: li
     budget = _Budget(limits)
     return {
         "name_servers": [_name_server(server) for server in picture.servers.values()],
-        "brokers": [broker_row(seen) for seen in picture.in_order()], "links": [],
+        "brokers": [broker_row(seen) for seen in picture.in_order()],
+        "links": [],
         "topics": [_topic(picture, topic, budget) for topic in picture.limited_topics(limits)],
-        "producers": _producers(picture), "groups": [_group(picture, name, causes, budget) for name in groups],
+        "producers": _producers(picture),
+        "groups": [_group(picture, name, causes, budget) for name in groups],
     }
 
 
@@ -59,45 +61,90 @@ class _Budget:
 
 
 def _name_server(server: ServerSeen) -> NameServerRow:
-    brokers: list[BrokerHeard] = [{"broker": name, "broker_id": broker_id, "last_update_ms": None}
-                                  for name, ids in (server.brokers or {}).items() for broker_id in ids]
-    return {"name": server.name, "address": server.address, "state": server.state, "answered_ms": server.answered_ms,
-            "brokers": brokers, "trouble": server.trouble}
+    brokers: list[BrokerHeard] = [
+        {"broker": name, "broker_id": broker_id, "last_update_ms": None}
+        for name, ids in (server.brokers or {}).items()
+        for broker_id in ids
+    ]
+    return {
+        "name": server.name,
+        "address": server.address,
+        "state": server.state,
+        "answered_ms": server.answered_ms,
+        "brokers": brokers,
+        "trouble": server.trouble,
+    }
 
 
 def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
     """Counts and rights are the first broker's that has it."""
     configs = picture.configs(topic)
     first = next(iter(configs.values()))
-    mqs = [MessageQueue(topic, name, queue_id) for name, config in configs.items()
-           for queue_id in range(max(config.read_queues, config.write_queues))]
-    return {"topic": topic, "kind": kind_of(topic), "permission": first.permission,
-            "asked_at": picture.asked_ms(topic), "read_queues": first.read_queues,
-            "write_queues": first.write_queues,
-            "queues": [{"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
-                        "known_at_ms": picture.silent_since_ms(mq.broker)}
-                       for mq in mqs[:budget.queues("topics", len(mqs))]]}
+    mqs = [
+        MessageQueue(topic, name, queue_id)
+        for name, config in configs.items()
+        for queue_id in range(max(config.read_queues, config.write_queues))
+    ]
+    return {
+        "topic": topic,
+        "kind": kind_of(topic),
+        "permission": first.permission,
+        "asked_at": picture.asked_ms(topic),
+        "read_queues": first.read_queues,
+        "write_queues": first.write_queues,
+        "queues": [
+            {
+                "broker": mq.broker,
+                "queue_id": mq.queue_id,
+                **ends_row(picture, mq),
+                "known_at_ms": picture.silent_since_ms(mq.broker),
+            }
+            for mq in mqs[: budget.queues("topics", len(mqs))]
+        ],
+    }
 
 
 def _producers(picture: Picture) -> list[ProducerRow]:
     """Those whose heartbeats brokers know; every consumer has one of its own inside, which is left out."""
-    found = {member.client_id: member for tables in picture.producers.values() for group, members in tables.items()
-             if not is_built_in(group) for member in members.values()}
-    return [{"client_id": client_id, "actor": None, "state": "running", "transport": "tcp", "topic": None,
-             "rate_per_s": None, "sent": None, "failed": None, "unavailable": {}, "language": member.language,
-             "version": member.version} for client_id, member in sorted(found.items())]
+    found = {
+        member.client_id: member
+        for tables in picture.producers.values()
+        for group, members in tables.items()
+        if not is_built_in(group)
+        for member in members.values()
+    }
+    return [
+        {
+            "client_id": client_id,
+            "actor": None,
+            "state": "running",
+            "transport": "tcp",
+            "topic": None,
+            "rate_per_s": None,
+            "sent": None,
+            "failed": None,
+            "unavailable": {},
+            "language": member.language,
+            "version": member.version,
+        }
+        for client_id, member in sorted(found.items())
+    ]
 
 
 def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> GroupRow:
     seen = GroupSeen(picture, name)
     members = list(seen.member_rows().items())
     return {
-        "group": name, "model": seen.model, "listener": seen.listener, "strategy": seen.strategy,
+        "group": name,
+        "model": seen.model,
+        "listener": seen.listener,
+        "strategy": seen.strategy,
         "subscription": _subscription(seen),
-        "members": [_member(client_id, row) for client_id, row in members[:budget.members(len(members))]],
+        "members": [_member(client_id, row) for client_id, row in members[: budget.members(len(members))]],
         "queues": _queues(seen, causes, budget),
         "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
-        "members_differ": seen.members_differ, "shared_ids": seen.shared_ids,
+        "members_differ": seen.members_differ,
+        "shared_ids": seen.shared_ids,
     }
 
 
@@ -106,7 +153,7 @@ def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[GroupQueue
     for topic in seen.picture.topics_of_group(seen.group):
         if not topic.startswith("%") and budget.left("groups"):
             drawn = queue_rows(seen, topic, causes, divided=False)
-            rows += [_queue(topic, key, row) for key, row in list(drawn.items())[:budget.queues("groups", len(drawn))]]
+            rows += [_queue(topic, key, row) for key, row in list(drawn.items())[: budget.queues("groups", len(drawn))]]
     return rows
 
 
@@ -122,15 +169,22 @@ def _subscription(seen: GroupSeen) -> list[SubscriptionRow]:
     """What brokers hold for the members; of a group that is offline, the topics it has offsets of (expression None)."""
     topics = seen.picture.topics_of_group(seen.group)
     found: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))
-    found |= {sub.topic: (sub.sub_string, sub.expression_type)
-              for table in seen.picture.connections(seen.group) for sub in table.subscriptions}
-    return [{"topic": topic, "expression": found[topic][0], "kind": found[topic][1]} for topic in sorted(found)
-            if topic != retry_topic(seen.group)]
+    found |= {
+        sub.topic: (sub.sub_string, sub.expression_type)
+        for table in seen.picture.connections(seen.group)
+        for sub in table.subscriptions
+    }
+    return [
+        {"topic": topic, "expression": found[topic][0], "kind": found[topic][1]}
+        for topic in sorted(found)
+        if topic != retry_topic(seen.group)
+    ]
 
 
 def _all_known(picture: Picture, mqs: list[MessageQueue]) -> bool:
-    return picture.all_topics_known and all(picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None
-                                        for mq in mqs)
+    return picture.all_topics_known and all(
+        picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None for mq in mqs
+    )
 
 
 def _dead(picture: Picture, group: str) -> int | None:

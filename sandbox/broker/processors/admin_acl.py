@@ -24,10 +24,12 @@ class AclAdminProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: self.put,
-                RequestCode.DELETE_ACL_CONFIG: self.delete,
-                RequestCode.GET_BROKER_CLUSTER_ACL_INFO: self.version,
-                RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: self.white_addresses}  # fmt: skip
+        return {
+            RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: self.put,
+            RequestCode.DELETE_ACL_CONFIG: self.delete,
+            RequestCode.GET_BROKER_CLUSTER_ACL_INFO: self.version,
+            RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: self.white_addresses,
+        }
 
     def put(self, c: RemotingCommand, _: Channel) -> Answer:
         """Missing fields keep their value in an existing account; only `admin` is always set."""
@@ -37,8 +39,9 @@ class AclAdminProcessor:
         known = access.account(access_key)
         secret = text_or_none(c.ext, "secretKey")
         if secret is None:  # RocketMQ requires it also where it is unchanged
-            raise BrokerRefused(refused, f"The accessKey={access_key} and secretKey=null cannot be null and length "
-                                         "should longer than 6")
+            raise BrokerRefused(
+                refused, f"The accessKey={access_key} and secretKey=null cannot be null and length should longer than 6"
+            )
         account = _merged(known or Account(access_key, secret), c)._replace(secret_key=secret)
         try:
             access.put(account)
@@ -49,8 +52,10 @@ class AclAdminProcessor:
     def delete(self, c: RemotingCommand, _: Channel) -> Answer:
         access_key = text(c.ext, "accessKey")
         if not self._access(ResponseCode.DELETE_ACL_CONFIG_FAILED).remove(access_key):
-            raise BrokerRefused(ResponseCode.DELETE_ACL_CONFIG_FAILED,
-                                f"The accesskey[{access_key}] corresponding to accessConfig has been deleted failed.")
+            raise BrokerRefused(
+                ResponseCode.DELETE_ACL_CONFIG_FAILED,
+                f"The accesskey[{access_key}] corresponding to accessConfig has been deleted failed.",
+            )
         return c.reply(ResponseCode.SUCCESS)
 
     def white_addresses(self, c: RemotingCommand, _: Channel) -> Answer:
@@ -69,8 +74,13 @@ class AclAdminProcessor:
     def version(self, c: RemotingCommand, _: Channel) -> Answer:
         version = self._access(ResponseCode.SYSTEM_ERROR).version.to_json()
         config = self._parts.config
-        ext = {"version": dumps(version).decode(), "allAclFileVersion": dumps({FILE_NAME: version}).decode(),
-               "brokerName": config.name, "brokerAddr": config.address, "clusterName": config.cluster}
+        ext = {
+            "version": dumps(version).decode(),
+            "allAclFileVersion": dumps({FILE_NAME: version}).decode(),
+            "brokerName": config.name,
+            "brokerAddr": config.address,
+            "clusterName": config.cluster,
+        }
         return c.reply(ResponseCode.SUCCESS, ext)
 
     def _access(self, refused: int) -> AccessControl:
@@ -89,7 +99,8 @@ def _merged(known: Account, c: RemotingCommand) -> Account:
         default_topic_perm=text_or_none(c.ext, "defaultTopicPerm") or known.default_topic_perm,
         default_group_perm=text_or_none(c.ext, "defaultGroupPerm") or known.default_group_perm,
         topic_perms=known.topic_perms if topics is None else _split(topics),
-        group_perms=known.group_perms if groups is None else _split(groups))
+        group_perms=known.group_perms if groups is None else _split(groups),
+    )
 
 
 def _split(rows: str) -> tuple[str, ...]:

@@ -20,11 +20,13 @@ class GroupAdminProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self.update,
-                RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: self.all,
-                RequestCode.DELETE_SUBSCRIPTIONGROUP: self.delete,
-                RequestCode.GET_CONSUMER_CONNECTION_LIST: self.consumers,
-                RequestCode.GET_PRODUCER_CONNECTION_LIST: self.producers}  # fmt: skip
+        return {
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self.update,
+            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: self.all,
+            RequestCode.DELETE_SUBSCRIPTIONGROUP: self.delete,
+            RequestCode.GET_CONSUMER_CONNECTION_LIST: self.consumers,
+            RequestCode.GET_PRODUCER_CONNECTION_LIST: self.producers,
+        }
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
         refuse_on_a_slave(self._parts.config)
@@ -32,8 +34,9 @@ class GroupAdminProcessor:
             config = SubscriptionGroupConfig.from_json(loads(c.body))
         allowed = self._parts.config.limits.queues_per_topic or MAX_QUEUES
         if config.retry_queues > allowed:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                f"a retry topic has at most {allowed} queues, not {config.retry_queues}")
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR, f"a retry topic has at most {allowed} queues, not {config.retry_queues}"
+            )
         refusal = self._parts.subscription_groups.refusal(config.group)
         if refusal is not None:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, refusal)
@@ -58,8 +61,10 @@ class GroupAdminProcessor:
         group = self._parts.consumers.groups.get(name)
         if group is None:
             return c.reply(ResponseCode.CONSUMER_NOT_ONLINE, remark=f"the consumer group[{name}] not online")
-        connections = tuple(Connection(info.client_id, info.channel.remote, info.language, info.version)
-                            for info in group.channels.values())
+        connections = tuple(
+            Connection(info.client_id, info.channel.remote, info.language, info.version)
+            for info in group.channels.values()
+        )
         subscriptions = tuple(group.subscriptions[topic] for topic in sorted(group.subscriptions))
         body = ConsumerConnection(connections, group.consume_type, group.model, group.from_where, subscriptions)
         return c.reply(ResponseCode.SUCCESS, body=body.encode())
@@ -69,6 +74,10 @@ class GroupAdminProcessor:
         channels = self._parts.producers.groups.get(name)
         if not channels:
             return c.reply(ResponseCode.SYSTEM_ERROR, remark=f"the producer group[{name}] not exist")
-        body = ProducerConnection(tuple(Connection(info.client_id, info.channel.remote, info.language, info.version)
-                                        for info in channels.values()))
+        body = ProducerConnection(
+            tuple(
+                Connection(info.client_id, info.channel.remote, info.language, info.version)
+                for info in channels.values()
+            )
+        )
         return c.reply(ResponseCode.SUCCESS, body=body.encode())

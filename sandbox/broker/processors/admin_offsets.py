@@ -18,14 +18,16 @@ class OffsetAdminProcessor:
         self._store = parts.store
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.search,
-                RequestCode.GET_MAX_OFFSET: self.largest,
-                RequestCode.GET_MIN_OFFSET: self.smallest,
-                RequestCode.GET_EARLIEST_MSG_STORETIME: self.earliest,
-                RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_consumer_offsets,
-                RequestCode.GET_ALL_DELAY_OFFSET: self.all_delay_offsets,
-                RequestCode.GET_TOPIC_STATS_INFO: self.topic_stats,
-                RequestCode.CLONE_GROUP_OFFSET: self.clone}  # fmt: skip
+        return {
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.search,
+            RequestCode.GET_MAX_OFFSET: self.largest,
+            RequestCode.GET_MIN_OFFSET: self.smallest,
+            RequestCode.GET_EARLIEST_MSG_STORETIME: self.earliest,
+            RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_consumer_offsets,
+            RequestCode.GET_ALL_DELAY_OFFSET: self.all_delay_offsets,
+            RequestCode.GET_TOPIC_STATS_INFO: self.topic_stats,
+            RequestCode.CLONE_GROUP_OFFSET: self.clone,
+        }
 
     def search(self, c: RemotingCommand, _: Channel) -> Answer:
         header = SearchOffsetHeader.from_ext(c.ext)

@@ -43,12 +43,14 @@ class StatisticsProcessor:
         self._store = parts.store
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.GET_CONSUME_STATS: self.consume_stats,
-                RequestCode.GET_BROKER_CONSUME_STATS: self.all_consume_stats,
-                RequestCode.QUERY_CONSUME_TIME_SPAN: self.time_spans,
-                RequestCode.QUERY_CORRECTION_OFFSET: self.corrections,
-                RequestCode.VIEW_BROKER_STATS_DATA: self.counter,
-                RequestCode.QUERY_CONSUME_QUEUE: self.queue_entries}  # fmt: skip
+        return {
+            RequestCode.GET_CONSUME_STATS: self.consume_stats,
+            RequestCode.GET_BROKER_CONSUME_STATS: self.all_consume_stats,
+            RequestCode.QUERY_CONSUME_TIME_SPAN: self.time_spans,
+            RequestCode.QUERY_CORRECTION_OFFSET: self.corrections,
+            RequestCode.VIEW_BROKER_STATS_DATA: self.counter,
+            RequestCode.QUERY_CONSUME_QUEUE: self.queue_entries,
+        }
 
     def consume_stats(self, c: RemotingCommand, _: Channel) -> Answer:
         """Every read queue of every topic the group has committed in, if it still subscribes to it."""
@@ -151,8 +153,10 @@ class StatisticsProcessor:
         for queue_id in range(queues):
             consumed = max(0, self._parts.consumer_offsets.get(group, topic, queue_id) or 0)
             last_ms = self._store.store_time(topic, queue_id, consumed - 1) if consumed > 0 else None
-            yield (MessageQueue(topic, self._parts.config.name, queue_id),
-                   GroupOffset(self._store.max_offset(topic, queue_id), consumed, max(0, last_ms or 0)))
+            yield (
+                MessageQueue(topic, self._parts.config.name, queue_id),
+                GroupOffset(self._store.max_offset(topic, queue_id), consumed, max(0, last_ms or 0)),
+            )
 
     def _span(self, group: str, topic: str, queue_id: int) -> QueueTimeSpan:
         high = self._store.max_offset(topic, queue_id)
@@ -164,8 +168,13 @@ class StatisticsProcessor:
         if consumed < high:
             delay_ms = self._parts.clock.now_ms() - self._time(topic, queue_id, consumed)
         consumed_ms = self._time(topic, queue_id, consumed - 1) if consumed > 0 else min_ms
-        return QueueTimeSpan(MessageQueue(topic, self._parts.config.name, queue_id), min_ms,
-                             self._time(topic, queue_id, high - 1), consumed_ms, delay_ms)
+        return QueueTimeSpan(
+            MessageQueue(topic, self._parts.config.name, queue_id),
+            min_ms,
+            self._time(topic, queue_id, high - 1),
+            consumed_ms,
+            delay_ms,
+        )
 
     def _time(self, topic: str, queue_id: int, offset: int) -> int:
         found = self._store.store_time(topic, queue_id, offset) if offset >= 0 else None

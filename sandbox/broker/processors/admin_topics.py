@@ -20,11 +20,13 @@ class TopicAdminProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.UPDATE_AND_CREATE_TOPIC: self.update,
-                RequestCode.DELETE_TOPIC_IN_BROKER: self.delete,
-                RequestCode.GET_ALL_TOPIC_CONFIG: self.all,
-                RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: self.system,
-                RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: self.consumed_by}  # fmt: skip
+        return {
+            RequestCode.UPDATE_AND_CREATE_TOPIC: self.update,
+            RequestCode.DELETE_TOPIC_IN_BROKER: self.delete,
+            RequestCode.GET_ALL_TOPIC_CONFIG: self.all,
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: self.system,
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: self.consumed_by,
+        }
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
         topic, read, write, permission, kind, sys_flag, *_unread = CreateTopicHeader.from_ext(c.ext)

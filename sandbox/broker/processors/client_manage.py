@@ -22,8 +22,11 @@ class ClientManageProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.HEART_BEAT: self.heartbeat, RequestCode.UNREGISTER_CLIENT: self.unregister,
-                RequestCode.CHECK_CLIENT_CONFIG: self.check}
+        return {
+            RequestCode.HEART_BEAT: self.heartbeat,
+            RequestCode.UNREGISTER_CLIENT: self.unregister,
+            RequestCode.CHECK_CLIENT_CONFIG: self.check,
+        }
 
     def heartbeat(self, c: RemotingCommand, channel: Channel) -> Answer:
         """Register every group of one client; a new group gets its configuration and its retry topic."""
@@ -39,8 +42,14 @@ class ClientManageProcessor:
                 continue  # one group too many, or an invalid name
             if config is not None:
                 parts.topics.create_for_group(retry_topic(consumer.group_name), config.retry_queues, "retry")
-            parts.consumers.register(consumer, channel, data.client_id, language, c.version,
-                                     notify_group=config.notify_ids_changed if config else True)
+            parts.consumers.register(
+                consumer,
+                channel,
+                data.client_id,
+                language,
+                c.version,
+                notify_group=config.notify_ids_changed if config else True,
+            )
         for group in data.producers:
             if group_complaint(group) is not None:
                 continue
@@ -53,8 +62,9 @@ class ClientManageProcessor:
             self._parts.producers.unregister(header.producer_group, channel)
         if header.consumer_group:
             config = self._parts.subscription_groups.find(header.consumer_group)
-            self._parts.consumers.unregister(header.consumer_group, channel,
-                                             notify_group=config.notify_ids_changed if config else True)
+            self._parts.consumers.unregister(
+                header.consumer_group, channel, notify_group=config.notify_ids_changed if config else True
+            )
         return c.reply(ResponseCode.SUCCESS, {})
 
     def check(self, c: RemotingCommand, _: Channel) -> Answer:

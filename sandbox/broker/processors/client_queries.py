@@ -28,9 +28,11 @@ class ThroughClientsProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.GET_CONSUMER_RUNNING_INFO: self.running_info,
-                RequestCode.CONSUME_MESSAGE_DIRECTLY: self.consume_directly,
-                RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: self.status}  # fmt: skip
+        return {
+            RequestCode.GET_CONSUMER_RUNNING_INFO: self.running_info,
+            RequestCode.CONSUME_MESSAGE_DIRECTLY: self.consume_directly,
+            RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: self.status,
+        }
 
     def running_info(self, c: RemotingCommand, channel: Channel) -> Answer:
         return self._call(c, channel, dict(c.ext or {}), c.body)
@@ -50,11 +52,15 @@ class ThroughClientsProcessor:
         """The offsets of every member (or one) in a topic; members that do not answer are left out."""
         header = TopicGroupHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
-        members = [info for info in (group.channels.values() if group else ())
-                   if header.client_address in (None, info.client_id)]
+        members = [
+            info
+            for info in (group.channels.values() if group else ())
+            if header.client_address in (None, info.client_id)
+        ]
         if not members:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                f"No Any Consumer online in the consumer group: [{header.group}]")
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR, f"No Any Consumer online in the consumer group: [{header.group}]"
+            )
         found: dict[str, dict[Queue, int]] = {}
         missing = len(members)
 
@@ -69,8 +75,14 @@ class ThroughClientsProcessor:
 
         ext = TopicGroupHeader(header.topic, header.group).to_ext()
         for info in members:
-            self._parts.broker_to_client.call(info.channel, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, ext, None,
-                                        STATUS_CALL_S, partial(heard, info))
+            self._parts.broker_to_client.call(
+                info.channel,
+                RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
+                ext,
+                None,
+                STATUS_CALL_S,
+                partial(heard, info),
+            )
         return None
 
     def _call(self, c: RemotingCommand, channel: Channel, ext: dict[str, str], body: bytes | None) -> Answer:
@@ -81,14 +93,21 @@ class ThroughClientsProcessor:
         if info is None:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"The Consumer <{group}> <{client_id}> not online")
         if info.version < VERSION_WITH_CALLS:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                f"The Consumer <{client_id}> Version <{info.version}> too low to finish, "
-                                "please upgrade it to V3_1_8_SNAPSHOT")
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR,
+                f"The Consumer <{client_id}> Version <{info.version}> too low to finish, "
+                "please upgrade it to V3_1_8_SNAPSHOT",
+            )
 
         def heard(answer: RemotingCommand | None) -> None:
-            reply = (c.reply(answer.code, answer.ext, answer.body, remark=answer.remark) if answer is not None else
-                     c.reply(ResponseCode.CONSUME_MSG_TIMEOUT,
-                             remark=f"consumer <{group}> <{client_id}> Timeout: no answer in {CALL_S:.0f} s"))
+            reply = (
+                c.reply(answer.code, answer.ext, answer.body, remark=answer.remark)
+                if answer is not None
+                else c.reply(
+                    ResponseCode.CONSUME_MSG_TIMEOUT,
+                    remark=f"consumer <{group}> <{client_id}> Timeout: no answer in {CALL_S:.0f} s",
+                )
+            )
             self._parts.connections.send(channel, reply)
 
         self._parts.broker_to_client.call(info.channel, RequestCode(c.code), ext, body, CALL_S, heard)

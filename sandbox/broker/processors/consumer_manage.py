@@ -17,11 +17,13 @@ class ConsumerManageProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.GET_CONSUMER_LIST_BY_GROUP: self.members,
-                RequestCode.QUERY_CONSUMER_OFFSET: self.query_offset,
-                RequestCode.UPDATE_CONSUMER_OFFSET: self.update_offset,
-                RequestCode.LOCK_BATCH_MQ: self.lock,
-                RequestCode.UNLOCK_BATCH_MQ: self.unlock}  # fmt: skip
+        return {
+            RequestCode.GET_CONSUMER_LIST_BY_GROUP: self.members,
+            RequestCode.QUERY_CONSUMER_OFFSET: self.query_offset,
+            RequestCode.UPDATE_CONSUMER_OFFSET: self.update_offset,
+            RequestCode.LOCK_BATCH_MQ: self.lock,
+            RequestCode.UNLOCK_BATCH_MQ: self.unlock,
+        }
 
     def members(self, c: RemotingCommand, _: Channel) -> Answer:
         group = GroupHeader.from_ext(c.ext).group
@@ -46,8 +48,14 @@ class ConsumerManageProcessor:
         header = UpdateOffsetHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
         member = group.channels.get(channel) if group else None
-        self._parts.consumer_offsets.commit(header.group, header.topic, header.queue_id, header.commit_offset,
-                                            "timer" if member else "admin", member.client_id if member else None)
+        self._parts.consumer_offsets.commit(
+            header.group,
+            header.topic,
+            header.queue_id,
+            header.commit_offset,
+            "timer" if member else "admin",
+            member.client_id if member else None,
+        )
         return c.reply(ResponseCode.SUCCESS, {})
 
     def lock(self, c: RemotingCommand, _: Channel) -> Answer:

@@ -17,10 +17,12 @@ class DetailsProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.GET_TOPIC_CONFIG: self.topic,
-                RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: self.group,
-                RequestCode.QUERY_TOPICS_BY_CONSUMER: self.topics_of_group,
-                RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: self.subscription}  # fmt: skip
+        return {
+            RequestCode.GET_TOPIC_CONFIG: self.topic,
+            RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: self.group,
+            RequestCode.QUERY_TOPICS_BY_CONSUMER: self.topics_of_group,
+            RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: self.subscription,
+        }
 
     def topic(self, c: RemotingCommand, _: Channel) -> Answer:
         name = TopicHeader.from_ext(c.ext).topic

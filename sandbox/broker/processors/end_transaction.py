@@ -60,8 +60,9 @@ class EndTransactionProcessor:
         safety.when_safe(end, lambda _: self._answer_late(c, channel, half, header))
         return None
 
-    def _answer_late(self, c: RemotingCommand, channel: Channel, half: StoredMessage,
-                     header: EndTransactionHeader) -> None:
+    def _answer_late(
+        self, c: RemotingCommand, channel: Channel, half: StoredMessage, header: EndTransactionHeader
+    ) -> None:
         """The wait is over, with any result: the message is stored in either case."""
         self._remove(half, header)
         self._parts.store.dispatch()
@@ -74,9 +75,11 @@ class EndTransactionProcessor:
         if done.status is not PutMessageStatus.PUT_OK:
             log.error("the end of half message %d not noted: %s", half.queue_offset, done.status.value)
             return
-        self._parts.transactions.ended(HalfMessage.of(half),
-                                       "commit" if header.decision == TRANSACTION_COMMIT else "rollback",
-                                       "check" if header.from_check else "producer")
+        self._parts.transactions.ended(
+            HalfMessage.of(half),
+            "commit" if header.decision == TRANSACTION_COMMIT else "rollback",
+            "check" if header.from_check else "producer",
+        )
 
     def _half_of(self, header: EndTransactionHeader) -> StoredMessage:
         """The record at both offsets.  Raises BrokerRefused (1)."""

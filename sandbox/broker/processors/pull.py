@@ -75,15 +75,23 @@ class PullProcessor:
         mq = MessageQueue(topic, self._broker, queue_id)
         if held is None and header.sys_flag & FLAG_COMMIT_OFFSET and parts.config.is_master:
             parts.consumer_offsets.commit(group, topic, queue_id, header.commit_offset, "pull", client_id)
-        if (code == ResponseCode.PULL_NOT_FOUND and header.sys_flag & FLAG_SUSPEND and held is None
-                and self._suspend(c, channel, header, mq, client_id, wanted)):
+        if (
+            code == ResponseCode.PULL_NOT_FOUND
+            and header.sys_flag & FLAG_SUSPEND
+            and held is None
+            and self._suspend(c, channel, header, mq, client_id, wanted)
+        ):
             return None
         self._note(header, channel, mq, client_id, result, code, next_offset, held)
         suggest = config.broker_id if parts.config.slave_read or uncorrected else MASTER_ID
         if result.cold and parts.config.slave_read:
             suggest = config.which_broker_when_slow
-        ext = {"suggestWhichBrokerId": str(suggest), "nextBeginOffset": str(next_offset),
-               "minOffset": str(result.min_offset), "maxOffset": str(result.max_offset)}
+        ext = {
+            "suggestWhichBrokerId": str(suggest),
+            "nextBeginOffset": str(next_offset),
+            "minOffset": str(result.min_offset),
+            "maxOffset": str(result.max_offset),
+        }
         return c.reply(code, ext, result.records or None, remark=result.status.name)
 
     def _code(self, header: PullHeader, result: GetResult) -> ResponseCode:
@@ -93,8 +101,15 @@ class PullProcessor:
         # The queue is empty: a reader at 0 may wait, one that was further must be corrected.
         return ResponseCode.PULL_OFFSET_MOVED if header.queue_offset != 0 else ResponseCode.PULL_NOT_FOUND
 
-    def _suspend(self, c: RemotingCommand, channel: Channel, header: PullHeader, mq: MessageQueue, client_id: str,
-                 wanted: MessageFilter) -> bool:
+    def _suspend(
+        self,
+        c: RemotingCommand,
+        channel: Channel,
+        header: PullHeader,
+        mq: MessageQueue,
+        client_id: str,
+        wanted: MessageFilter,
+    ) -> bool:
         """Hold it; False: there are too many, it is answered like one that does not wait."""
         parts = self._parts
         c.body = None  # not read, and not kept
@@ -106,47 +121,104 @@ class PullProcessor:
             if answer is not None:
                 parts.connections.send(channel, answer)
 
-        pull = HeldPull(group=header.group, mq=mq, client_id=client_id, offset=header.queue_offset, wanted=wanted,
-                        channel=channel, since_ms=now_ms, due_ms=now_ms + patience_ms, retry=retry,
-                        size_bytes=PULL_BYTES + sum(map(len, (c.ext or {}).values())))
+        pull = HeldPull(
+            group=header.group,
+            mq=mq,
+            client_id=client_id,
+            offset=header.queue_offset,
+            wanted=wanted,
+            channel=channel,
+            since_ms=now_ms,
+            due_ms=now_ms + patience_ms,
+            retry=retry,
+            size_bytes=PULL_BYTES + sum(map(len, (c.ext or {}).values())),
+        )
         if not parts.hold.suspend(pull):
             return False
         parts.pulls.note(header.group, mq, PullState(header.queue_offset, client_id, now_ms + patience_ms, now_ms))
         if parts.journal.tracing:
-            parts.journal.write(PullSuspended(group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker,
-                                              queue_id=mq.queue_id, offset=header.queue_offset,
-                                              patience_ms=patience_ms))
+            parts.journal.write(
+                PullSuspended(
+                    group=header.group,
+                    client_id=client_id,
+                    topic=mq.topic,
+                    broker=mq.broker,
+                    queue_id=mq.queue_id,
+                    offset=header.queue_offset,
+                    patience_ms=patience_ms,
+                )
+            )
         return True
 
-    def _note(self, header: PullHeader, channel: Channel, mq: MessageQueue, client_id: str, result: GetResult,
-              code: ResponseCode, next_offset: int, held: HeldPull | None) -> None:
+    def _note(
+        self,
+        header: PullHeader,
+        channel: Channel,
+        mq: MessageQueue,
+        client_id: str,
+        result: GetResult,
+        code: ResponseCode,
+        next_offset: int,
+        held: HeldPull | None,
+    ) -> None:
         """Record the pull in the table of pulls and the journal."""
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
         if not header.sys_flag & FLAG_SUBSCRIPTION:  # else it is filtered by what the pull says, not by the group's
-            parts.consumers.note_sifted(header.group, channel, mq.topic, result.skipped + result.refused,
-                                        result.records)
+            parts.consumers.note_sifted(
+                header.group, channel, mq.topic, result.skipped + result.refused, result.records
+            )
         if parts.journal.tracing:
-            parts.journal.write(PullAnswered(
-                group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
-                asked=header.queue_offset, next_offset=next_offset, count=result.count, bytes=len(result.records),
-                code=int(code), held_ms=now_ms - held.since_ms if held else 0, skipped_by_hash=result.skipped,
-                cold=result.cold))
+            parts.journal.write(
+                PullAnswered(
+                    group=header.group,
+                    client_id=client_id,
+                    topic=mq.topic,
+                    broker=mq.broker,
+                    queue_id=mq.queue_id,
+                    asked=header.queue_offset,
+                    next_offset=next_offset,
+                    count=result.count,
+                    bytes=len(result.records),
+                    code=int(code),
+                    held_ms=now_ms - held.since_ms if held else 0,
+                    skipped_by_hash=result.skipped,
+                    cold=result.cold,
+                )
+            )
         if code == ResponseCode.PULL_OFFSET_MOVED:
             self._offset_moved(header, mq, client_id, result, next_offset)
 
-    def _offset_moved(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult,
-                      next_offset: int) -> None:
-        """Write the correction to the journal and, as RocketMQ does, to its own topic (tag and key are the group).
-        """
+    def _offset_moved(
+        self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult, next_offset: int
+    ) -> None:
+        """Write the correction to the journal and, as RocketMQ does, to its own topic (tag and key are the group)."""
         parts = self._parts
-        parts.journal.write(OffsetMoved(group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker,
-                                        queue_id=mq.queue_id, asked=header.queue_offset, given=next_offset,
-                                        status="PULL_OFFSET_MOVED"))
+        parts.journal.write(
+            OffsetMoved(
+                group=header.group,
+                client_id=client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                asked=header.queue_offset,
+                given=next_offset,
+                status="PULL_OFFSET_MOVED",
+            )
+        )
         text = props.encode({props.TAGS: header.group, props.KEYS: header.group})
-        body = dumps({"consumerGroup": header.group, "messageQueue": queue_json(mq), "offsetNew": next_offset,
-                      "offsetRequest": header.queue_offset})
+        body = dumps(
+            {
+                "consumerGroup": header.group,
+                "messageQueue": queue_json(mq),
+                "offsetNew": next_offset,
+                "offsetRequest": header.queue_offset,
+            }
+        )
         host = host_of(parts.config.stored_address)
-        parts.store.put_quietly(InboundMessage(OFFSET_MOVED_TOPIC, 0, body, text.encode(), 0, 0, 0,
-                                               parts.clock.now_ms(), host, wait_store_ok=False))
+        parts.store.put_quietly(
+            InboundMessage(
+                OFFSET_MOVED_TOPIC, 0, body, text.encode(), 0, 0, 0, parts.clock.now_ms(), host, wait_store_ok=False
+            )
+        )

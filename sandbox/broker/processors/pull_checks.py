@@ -43,9 +43,11 @@ class PullChecks:
         if not topic.permission & 4:
             raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the topic[{header.topic}] pulling message is forbidden")
         if not 0 <= header.queue_id < topic.read_queues:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                f"queueId[{header.queue_id}] is illegal, topic:[{header.topic}] "
-                                f"topicConfig.readQueueNums:[{topic.read_queues}] consumer:[/{channel.remote}]")
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR,
+                f"queueId[{header.queue_id}] is illegal, topic:[{header.topic}] "
+                f"topicConfig.readQueueNums:[{topic.read_queues}] consumer:[/{channel.remote}]",
+            )
         if header.sys_flag & FLAG_SUBSCRIPTION:
             return group, self._asked(header)
         return group, self._registered(header, group)
@@ -74,8 +76,9 @@ class PullChecks:
         if members is None:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remarks.GROUP_INFO_MISSING)
         if members.model == "BROADCASTING" and not config.consume_broadcast_enable:
-            raise BrokerRefused(ResponseCode.NO_PERMISSION,
-                                f"the consumer group[{header.group}] can not consume by broadcast way")
+            raise BrokerRefused(
+                ResponseCode.NO_PERMISSION, f"the consumer group[{header.group}] can not consume by broadcast way"
+            )
         sub = members.subscriptions.get(header.topic)
         if sub is None:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remarks.SUBSCRIPTION_MISSING)

@@ -51,8 +51,9 @@ class ReplyProcessor:
             return self._finish(c, channel, header, queue_id, why)
         now_ms = self._parts.clock.now_ms()
         text = props.encode({**found, props.PUSH_REPLY_TIME: str(now_ms)})
-        push = PushReplyHeader.of(header, text, born_host=channel.remote, store_host=self._parts.config.stored_address,
-                                  store_ms=now_ms)
+        push = PushReplyHeader.of(
+            header, text, born_host=channel.remote, store_host=self._parts.config.stored_address, store_ms=now_ms
+        )
 
         def heard(answer: RemotingCommand | None) -> None:
             done = answer is not None and answer.code == ResponseCode.SUCCESS
@@ -63,12 +64,14 @@ class ReplyProcessor:
             if late is not None and not c.flag & FLAG_ONEWAY:
                 self._parts.connections.send(channel, late)
 
-        self._parts.broker_to_client.call(asker, RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, push.to_ext(), c.body,
-                                          PUSH_S, heard)
+        self._parts.broker_to_client.call(
+            asker, RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, push.to_ext(), c.body, PUSH_S, heard
+        )
         return None
 
-    def _finish(self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int,
-                why_not: str | None) -> Answer:
+    def _finish(
+        self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int, why_not: str | None
+    ) -> Answer:
         """Store the reply, where that is requested, and return the answer.  None: it waits for the disk or a slave.
 
         The answer of a reply that could not be stored still has the result of the delivery, as RocketMQ's does.
@@ -93,8 +96,9 @@ class ReplyProcessor:
         if not (message.wait_store_ok and safety.waits):
             return answer
         oneway = bool(c.flag & FLAG_ONEWAY)
-        safety.when_safe(result.physical_end,
-                         lambda _: None if oneway else self._parts.connections.send(channel, answer))
+        safety.when_safe(
+            result.physical_end, lambda _: None if oneway else self._parts.connections.send(channel, answer)
+        )
         return None
 
     def _message(self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int) -> InboundMessage:
@@ -102,5 +106,17 @@ class ReplyProcessor:
         host, wait = host_of(channel.remote), props.decode(header.properties).get(props.WAIT, "true")
         sys_flag = BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else 0
         sys_flag |= STORE_HOST_V6 if len(self._store_host) > IPV4_HOST_BYTES else 0
-        return InboundMessage(header.topic, queue_id, c.body or b"", header.properties.encode(), 0, sys_flag,
-                              header.flag, header.born_ms, host, header.reconsume_times, 0, wait.lower() == "true")
+        return InboundMessage(
+            header.topic,
+            queue_id,
+            c.body or b"",
+            header.properties.encode(),
+            0,
+            sys_flag,
+            header.flag,
+            header.born_ms,
+            host,
+            header.reconsume_times,
+            0,
+            wait.lower() == "true",
+        )

@@ -35,9 +35,11 @@ class ResetOffsetProcessor:
         offsets = self.targets(header)
         group = self._parts.consumers.groups.get(header.group)
         if group is None:
-            raise BrokerRefused(ResponseCode.CONSUMER_NOT_ONLINE,
-                                f"Consumer not online, so can not reset offset, Group: {header.group} "
-                                f"Topic: {header.topic} Timestamp: {header.timestamp_ms}")
+            raise BrokerRefused(
+                ResponseCode.CONSUMER_NOT_ONLINE,
+                f"Consumer not online, so can not reset offset, Group: {header.group} "
+                f"Topic: {header.topic} Timestamp: {header.timestamp_ms}",
+            )
         self._send(group, header, ResetOffsetBody(offsets), for_c=for_c)
         return offsets
 
@@ -46,8 +48,9 @@ class ResetOffsetProcessor:
         parts, name = self._parts, header.topic
         topic = parts.topics.get(name)
         if topic is None:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                f"[reset-offset] reset offset failed, no topic in this broker. topic={name}")
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR, f"[reset-offset] reset offset failed, no topic in this broker. topic={name}"
+            )
         offsets: dict[Queue, int] = {}
         for queue_id in range(topic.write_queues):
             stored = parts.consumer_offsets.get(header.group, name, queue_id)
@@ -67,6 +70,7 @@ class ResetOffsetProcessor:
         encoded = body.encode_for_c() if for_c else body.encode()
         for channel, info in group.channels.items():
             if info.version < VERSION_WITH_RESET:
-                raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                    f"the client does not support this feature. version={info.version}")
+                raise BrokerRefused(
+                    ResponseCode.SYSTEM_ERROR, f"the client does not support this feature. version={info.version}"
+                )
             self._parts.broker_to_client.reset_offset(channel, header, encoded)

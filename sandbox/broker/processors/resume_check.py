@@ -31,14 +31,32 @@ class ResumeCheckProcessor:
         """Put the message to the half queue with no checks counted."""
         stored = self._named(text(c.ext, "msgId"))
         found = {**stored.properties, names.TRANSACTION_CHECK_TIMES: "0"}
-        result = self._parts.store.put_quietly(InboundMessage(
-            topics.HALF_TOPIC, HALF_QUEUE_ID, stored.body, names.encode(found).encode(), 0, stored.sys_flag,
-            stored.flag, stored.born_ms, host_of(stored.born_host), stored.reconsume_times, wait_store_ok=False))
+        result = self._parts.store.put_quietly(
+            InboundMessage(
+                topics.HALF_TOPIC,
+                HALF_QUEUE_ID,
+                stored.body,
+                names.encode(found).encode(),
+                0,
+                stored.sys_flag,
+                stored.flag,
+                stored.born_ms,
+                host_of(stored.born_host),
+                stored.reconsume_times,
+                wait_store_ok=False,
+            )
+        )
         if result.status is not PutMessageStatus.PUT_OK:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, FAILED)
-        self._parts.transactions.prepared(HalfMessage.of_properties(
-            found, result.queue_offset, result.physical_offset, stored.born_ms,
-            host_of(self._parts.config.stored_address)))
+        self._parts.transactions.prepared(
+            HalfMessage.of_properties(
+                found,
+                result.queue_offset,
+                result.physical_offset,
+                stored.born_ms,
+                host_of(self._parts.config.stored_address),
+            )
+        )
         return c.reply(ResponseCode.SUCCESS)
 
     def _named(self, message_id: str) -> StoredMessage:

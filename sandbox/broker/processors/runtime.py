@@ -10,15 +10,29 @@ from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.json_body import dumps
 
 VERSION_NAME = "V4_9_8"
-NO_QUEUE = ("sendThreadPoolQueueSize", "pullThreadPoolQueueSize", "queryThreadPoolQueueSize", "EndTransactionQueueSize",
-            "sendThreadPoolQueueHeadWaitTimeMills", "pullThreadPoolQueueHeadWaitTimeMills",
-            "queryThreadPoolQueueHeadWaitTimeMills", "pageCacheLockTimeMills", "dispatchMaxBuffer",
-            "putMessageEntireTimeMax", "getMessageEntireTimeMax")  # fmt: skip
+NO_QUEUE = (
+    "sendThreadPoolQueueSize",
+    "pullThreadPoolQueueSize",
+    "queryThreadPoolQueueSize",
+    "EndTransactionQueueSize",
+    "sendThreadPoolQueueHeadWaitTimeMills",
+    "pullThreadPoolQueueHeadWaitTimeMills",
+    "queryThreadPoolQueueHeadWaitTimeMills",
+    "pageCacheLockTimeMills",
+    "dispatchMaxBuffer",
+    "putMessageEntireTimeMax",
+    "getMessageEntireTimeMax",
+)
 # RocketMQ's values in its default configuration; here these are neither limited nor measured.
-CONSTANTS = {"sendThreadPoolQueueCapacity": "10000", "pullThreadPoolQueueCapacity": "100000",
-             "queryThreadPoolQueueCapacity": "20000", "EndTransactionThreadPoolQueueCapacity": "100000",
-             "putLatency99": "0.00", "putLatency999": "0.00",
-             "remainTransientStoreBufferNumbs": "2147483647"}  # fmt: skip
+CONSTANTS = {
+    "sendThreadPoolQueueCapacity": "10000",
+    "pullThreadPoolQueueCapacity": "100000",
+    "queryThreadPoolQueueCapacity": "20000",
+    "EndTransactionThreadPoolQueueCapacity": "100000",
+    "putLatency99": "0.00",
+    "putLatency999": "0.00",
+    "remainTransientStoreBufferNumbs": "2147483647",
+}
 UNITS = "KMGTPE"
 
 
@@ -29,11 +43,13 @@ class RuntimeProcessor:
         self._parts = parts
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.GET_BROKER_RUNTIME_INFO: self.runtime,
-                RequestCode.GET_ALL_PRODUCER_INFO: self.producers,
-                RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: self.clean_queues,
-                RequestCode.CLEAN_UNUSED_TOPIC: self.clean_unused,
-                RequestCode.DELETE_EXPIRED_COMMITLOG: self.delete_expired}  # fmt: skip
+        return {
+            RequestCode.GET_BROKER_RUNTIME_INFO: self.runtime,
+            RequestCode.GET_ALL_PRODUCER_INFO: self.producers,
+            RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: self.clean_queues,
+            RequestCode.CLEAN_UNUSED_TOPIC: self.clean_unused,
+            RequestCode.DELETE_EXPIRED_COMMITLOG: self.delete_expired,
+        }
 
     def runtime(self, c: RemotingCommand, _: Channel) -> Answer:
         return c.reply(ResponseCode.SUCCESS, body=KVTable(dict(sorted(self.figures().items()))).encode())
@@ -48,27 +64,42 @@ class RuntimeProcessor:
         up_s = (parts.clock.now_ms() - taken.boot_ms) // 1000
         ratio = "1.0" if store.disk_state == "full" else str(ceil(store.cleaning.used_ratio() * 100) / 100)
         texts = {**dict.fromkeys(NO_QUEUE, "0"), **CONSTANTS}
-        texts.update({
-            "brokerVersionDesc": VERSION_NAME, "brokerVersion": "409", "brokerActive": "true",
-            "bootTimestamp": str(taken.boot_ms), "runtime": _span(up_s),
-            "startAcceptSendRequestTimeStamp": str(parts.config.start_accept_send_ms),
-            "putTps": put_tps, "getTransferedTps": got.means(at_s), "getTransferredTps": got.means(at_s),
-            "getFoundTps": stats.pulls_found.means(at_s), "getMissTps": stats.pulls_missed.means(at_s),
-            "getTotalTps": _sums(stats.pulls_found.means(at_s), stats.pulls_missed.means(at_s)),
-            "msgPutTotalYesterdayMorning": str(taken.mornings.yesterday),
-            "msgPutTotalTodayMorning": str(taken.mornings.today), "msgPutTotalTodayNow": str(put.value),
-            "msgGetTotalYesterdayMorning": str(stats.mornings_got.yesterday),
-            "msgGetTotalTodayMorning": str(stats.mornings_got.today), "msgGetTotalTodayNow": str(got.value),
-            "putMessageTimesTotal": str(puts), "putMessageFailedTimes": str(stats.puts_failed),
-            "putMessageSizeTotal": str(taken.bytes), "putMessageAverageSize": str(taken.bytes / puts),
-            "putMessageDistributeTime": taken.put_times(),
-            "commitLogMinOffset": str(store.min_physical_offset if store.log.files.files else -1),
-            "commitLogMaxOffset": str(store.max_physical_offset),
-            "dispatchBehindBytes": str(store.max_physical_offset - store.dispatched_offset),
-            "remainHowManyDataToFlush": _human(store.max_physical_offset - store.flushed_offset),
-            "commitLogDiskRatio": ratio, f"commitLogDiskRatio_{self._log_path()}": ratio,
-            "totalMemKBytes": str(store.config.memory_bytes // 1024),  # `exportMetrics` reads it; RocketMQ has none
-            "consumeQueueDiskRatio": ratio, "earliestMessageTimeStamp": str(self._earliest_ms())})
+        texts.update(
+            {
+                "brokerVersionDesc": VERSION_NAME,
+                "brokerVersion": "409",
+                "brokerActive": "true",
+                "bootTimestamp": str(taken.boot_ms),
+                "runtime": _span(up_s),
+                "startAcceptSendRequestTimeStamp": str(parts.config.start_accept_send_ms),
+                "putTps": put_tps,
+                "getTransferedTps": got.means(at_s),
+                "getTransferredTps": got.means(at_s),
+                "getFoundTps": stats.pulls_found.means(at_s),
+                "getMissTps": stats.pulls_missed.means(at_s),
+                "getTotalTps": _sums(stats.pulls_found.means(at_s), stats.pulls_missed.means(at_s)),
+                "msgPutTotalYesterdayMorning": str(taken.mornings.yesterday),
+                "msgPutTotalTodayMorning": str(taken.mornings.today),
+                "msgPutTotalTodayNow": str(put.value),
+                "msgGetTotalYesterdayMorning": str(stats.mornings_got.yesterday),
+                "msgGetTotalTodayMorning": str(stats.mornings_got.today),
+                "msgGetTotalTodayNow": str(got.value),
+                "putMessageTimesTotal": str(puts),
+                "putMessageFailedTimes": str(stats.puts_failed),
+                "putMessageSizeTotal": str(taken.bytes),
+                "putMessageAverageSize": str(taken.bytes / puts),
+                "putMessageDistributeTime": taken.put_times(),
+                "commitLogMinOffset": str(store.min_physical_offset if store.log.files.files else -1),
+                "commitLogMaxOffset": str(store.max_physical_offset),
+                "dispatchBehindBytes": str(store.max_physical_offset - store.dispatched_offset),
+                "remainHowManyDataToFlush": _human(store.max_physical_offset - store.flushed_offset),
+                "commitLogDiskRatio": ratio,
+                f"commitLogDiskRatio_{self._log_path()}": ratio,
+                "totalMemKBytes": str(store.config.memory_bytes // 1024),  # `exportMetrics` reads it; RocketMQ has none
+                "consumeQueueDiskRatio": ratio,
+                "earliestMessageTimeStamp": str(self._earliest_ms()),
+            }
+        )
         space = store.cleaning.space()
         if space is not None:
             texts["commitLogDirCapacity"] = f"Total : {_human(space[0])}, Free : {_human(space[1])}."
@@ -79,10 +110,19 @@ class RuntimeProcessor:
 
     def producers(self, c: RemotingCommand, _: Channel) -> Answer:
         """Every producer by group, in the form of 4.9.8 (which its own client cannot read)."""
-        data = {group: [{"clientId": info.client_id, "language": info.language, "version": info.version,
-                         "lastUpdateTimestamp": info.last_update_ms, "remoteIP": f"/{info.channel.remote}"}
-                        for info in channels.values()]
-                for group, channels in sorted(self._parts.producers.groups.items())}
+        data = {
+            group: [
+                {
+                    "clientId": info.client_id,
+                    "language": info.language,
+                    "version": info.version,
+                    "lastUpdateTimestamp": info.last_update_ms,
+                    "remoteIP": f"/{info.channel.remote}",
+                }
+                for info in channels.values()
+            ]
+            for group, channels in sorted(self._parts.producers.groups.items())
+        }
         return c.reply(ResponseCode.SUCCESS, body=dumps({"data": data}))
 
     def clean_queues(self, c: RemotingCommand, _: Channel) -> Answer:

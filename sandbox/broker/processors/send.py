@@ -49,8 +49,11 @@ class SendProcessor:
         self._checks.settings_changed()
 
     def handlers(self) -> dict[int, Handler]:
-        return {RequestCode.SEND_MESSAGE: self.send, RequestCode.SEND_MESSAGE_V2: self.send,
-                RequestCode.SEND_BATCH_MESSAGE: self.send}
+        return {
+            RequestCode.SEND_MESSAGE: self.send,
+            RequestCode.SEND_MESSAGE_V2: self.send,
+            RequestCode.SEND_BATCH_MESSAGE: self.send,
+        }
 
     def send(self, c: RemotingCommand, channel: Channel) -> Answer:
         """Check, store, and answer now, or once the log is flushed when sender and configuration request that.
@@ -125,16 +128,32 @@ class SendProcessor:
         if topic[0] == "%" or "DELAY\x01" in text or "TRAN_MSG\x01" in text:
             return self._special(c, header, queue_id, sys_flag, host)
         stored, wait = plain_text(text, self._cluster)
-        return _inbound(InboundMessage, (topic, queue_id, c.body or b"", stored, 0, sys_flag, header.flag,
-                                         header.born_ms, host, header.reconsume_times, 0, wait))
+        return _inbound(
+            InboundMessage,
+            (
+                topic,
+                queue_id,
+                c.body or b"",
+                stored,
+                0,
+                sys_flag,
+                header.flag,
+                header.born_ms,
+                host,
+                header.reconsume_times,
+                0,
+                wait,
+            ),
+        )
 
     def _sys_flag(self, header: SendHeader, host: bytes) -> int:
         """The sender's, except for the address bits, which are known here."""
         sys_flag = header.sys_flag & ~HOSTS_V6 | self._store_host_flag
         return sys_flag | BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else sys_flag
 
-    def _special(self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int,
-                 host: bytes) -> InboundMessage:
+    def _special(
+        self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int, host: bytes
+    ) -> InboundMessage:
         """Retries, delays and transactions: stored in another topic than the requested one."""
         found, topic = props.decode(header.properties), header.topic
         if topic.startswith(names.RETRY_PREFIX):
@@ -150,15 +169,33 @@ class SendProcessor:
             topic, queue_id = names.SCHEDULE_TOPIC, level - 1
         elif topic[0] != "%" and topic is not names.HALF_TOPIC:
             found.pop(props.WAIT, None)
-        return InboundMessage(topic, queue_id, c.body or b"", props.encode(found).encode(),
-                              0, sys_flag, header.flag, header.born_ms, host,
-                              header.reconsume_times, 0, wait)
+        return InboundMessage(
+            topic,
+            queue_id,
+            c.body or b"",
+            props.encode(found).encode(),
+            0,
+            sys_flag,
+            header.flag,
+            header.born_ms,
+            host,
+            header.reconsume_times,
+            0,
+            wait,
+        )
 
     def _prepared(self, message: InboundMessage, result: PutResult) -> None:
         """Register the half message as open."""
         found = props.decode(message.properties.decode())
-        self._parts.transactions.prepared(HalfMessage.of_properties(found, result.queue_offset, result.physical_offset,
-                                                           message.born_ms, host_of(self._parts.config.stored_address)))
+        self._parts.transactions.prepared(
+            HalfMessage.of_properties(
+                found,
+                result.queue_offset,
+                result.physical_offset,
+                message.born_ms,
+                host_of(self._parts.config.stored_address),
+            )
+        )
 
     def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundBatch:
         topic = header.topic
@@ -171,12 +208,12 @@ class SendProcessor:
         if not items:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
         if len(items) > MAX_BATCH_MESSAGES:
-            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL,
-                                f"a batch holds at most {MAX_BATCH_MESSAGES} messages")
+            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, f"a batch holds at most {MAX_BATCH_MESSAGES} messages")
         host = host_of(channel.remote)
         sys_flag = self._sys_flag(header, host)
         shared = batch_text(header.properties, self._cluster)
         flags, bodies, own = zip(*items, strict=True)
         texts = [batch.join_properties(text, shared) for text in own]
-        return InboundBatch(topic, queue_id, bodies, texts, flags, sys_flag, header.born_ms, host,
-                            header.reconsume_times)
+        return InboundBatch(
+            topic, queue_id, bodies, texts, flags, sys_flag, header.born_ms, host, header.reconsume_times
+        )

@@ -37,13 +37,15 @@ class SendBackProcessor:
         if config is None:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remarks.send_group_missing(header.group))
         if not parts.config.writable:
-            raise BrokerRefused(ResponseCode.NO_PERMISSION,
-                                f"the broker[{parts.config.ip}] sending message is forbidden")
+            raise BrokerRefused(
+                ResponseCode.NO_PERMISSION, f"the broker[{parts.config.ip}] sending message is forbidden"
+            )
         if config.retry_queues <= 0:
             return c.reply(ResponseCode.SUCCESS)
         if len(names.retry_topic(header.group).encode()) > names.MAX_TOPIC_LENGTH:
-            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL,
-                                f"the retry topic of {header.group} is longer than topic max length.")
+            raise BrokerRefused(
+                ResponseCode.MESSAGE_ILLEGAL, f"the retry topic of {header.group} is longer than topic max length."
+            )
         topic = parts.topics.create_for_group(names.retry_topic(header.group), config.retry_queues, "retry")
         if not topic.permission & 2:
             raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the topic[{topic.topic}] sending message is forbidden")
@@ -72,10 +74,22 @@ class SendBackProcessor:
         else:
             level = postpone(found, names.retry_topic(header.group), queue_id, level, parts.delay.max_level)
             topic, queue_id = names.SCHEDULE_TOPIC, level - 1
-        result = parts.store.put_message(InboundMessage(
-            topic, queue_id, stored.body, props.encode(found).encode(), 0,
-            stored.sys_flag, stored.flag, stored.born_ms, host_of(stored.born_host), stored.reconsume_times + 1,
-            0, wait_store_ok=False))
+        result = parts.store.put_message(
+            InboundMessage(
+                topic,
+                queue_id,
+                stored.body,
+                props.encode(found).encode(),
+                0,
+                stored.sys_flag,
+                stored.flag,
+                stored.born_ms,
+                host_of(stored.born_host),
+                stored.reconsume_times + 1,
+                0,
+                wait_store_ok=False,
+            )
+        )
         if result.status is not PutMessageStatus.PUT_OK:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, result.status.name)  # not the codes of a send
         parts.stats.sent_back(header.group, found[props.RETRY_TOPIC], level, result.store_bytes)
@@ -84,11 +98,27 @@ class SendBackProcessor:
     def _report(self, header: SendBackHeader, stored: StoredMessage, level: int, *, dead: bool) -> None:
         parts = self._parts
         if dead:
-            parts.journal.write(MessageDeadLettered(
-                group=header.group, topic=stored.topic, broker=parts.config.name, queue_id=stored.queue_id,
-                offset=stored.queue_offset, reconsume_times=stored.reconsume_times))
+            parts.journal.write(
+                MessageDeadLettered(
+                    group=header.group,
+                    topic=stored.topic,
+                    broker=parts.config.name,
+                    queue_id=stored.queue_id,
+                    offset=stored.queue_offset,
+                    reconsume_times=stored.reconsume_times,
+                )
+            )
         elif parts.journal.tracing:
-            parts.journal.write(MessageRetried(
-                group=header.group, topic=stored.topic, broker=parts.config.name, queue_id=stored.queue_id,
-                offset=stored.queue_offset, delay_level=level, reconsume_times=stored.reconsume_times + 1,
-                why="result", target="broker"))
+            parts.journal.write(
+                MessageRetried(
+                    group=header.group,
+                    topic=stored.topic,
+                    broker=parts.config.name,
+                    queue_id=stored.queue_id,
+                    offset=stored.queue_offset,
+                    delay_level=level,
+                    reconsume_times=stored.reconsume_times + 1,
+                    why="result",
+                    target="broker",
+                )
+            )

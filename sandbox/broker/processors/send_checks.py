@@ -60,10 +60,11 @@ class SendChecks:
         """A batch was counted as one; `more` are the rest of it."""
         self._in_second += more
 
-    def retry_or_dead_letter(self, c: RemotingCommand, header: SendHeader, queue_id: int,
-                             found: dict[str, str]) -> tuple[str, int]:
+    def retry_or_dead_letter(
+        self, c: RemotingCommand, header: SendHeader, queue_id: int, found: dict[str, str]
+    ) -> tuple[str, int]:
         """Destination of a message for a retry topic: that topic, or the dead letters after too many retries."""
-        group = header.topic[len(names.RETRY_PREFIX):]
+        group = header.topic[len(names.RETRY_PREFIX) :]
         config = self._parts.subscription_groups.find(group)
         if config is None:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remarks.send_group_missing(group))
@@ -84,16 +85,18 @@ class SendChecks:
         if found.get(props.TRAN_MSG, "").lower() != "true" or (header.reconsume_times > 0 and delay_level(found) > 0):
             return False
         if self._config.reject_transaction:
-            raise BrokerRefused(ResponseCode.NO_PERMISSION,
-                                f"the broker[{self._config.ip}] sending transaction message is forbidden")
+            raise BrokerRefused(
+                ResponseCode.NO_PERMISSION, f"the broker[{self._config.ip}] sending transaction message is forbidden"
+            )
         return True
 
     def _look_at(self, header: SendHeader, channel: Channel) -> None:
         """The checks a known topic has passed before: name, permissions, automatic creation."""
         config, name = self._config, header.topic
         if self._parts.clock.now_ms() < config.start_accept_send_ms:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
-                                f"broker unable to service, until {config.start_accept_send_ms} ms")
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {config.start_accept_send_ms} ms"
+            )
         known = self._topics.get(name)
         if not config.writable and known is not None and known.order:
             raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the broker[{config.ip}] sending message is forbidden")
@@ -132,10 +135,13 @@ class SendChecks:
             return
         if second != self._said:
             self._said = second
-            self._parts.journal.write(LimitReached(limit="stored_messages_per_s", value=self._in_second,
-                                                   allowed=allowed, who=channel.remote))
-        raise BrokerRefused(ResponseCode.SYSTEM_BUSY, f"[REJECTREQUEST]system busy, start flow control for a while: "
-                                                      f"{allowed} messages a second are allowed here")
+            self._parts.journal.write(
+                LimitReached(limit="stored_messages_per_s", value=self._in_second, allowed=allowed, who=channel.remote)
+            )
+        raise BrokerRefused(
+            ResponseCode.SYSTEM_BUSY,
+            f"[REJECTREQUEST]system busy, start flow control for a while: {allowed} messages a second are allowed here",
+        )
 
     def say_delay_is_ignored(self, topic: str, properties: str, remote: str) -> None:
         """A broker of 4.9 stores these properties and does not read them."""
@@ -152,9 +158,11 @@ def describe(topic: TopicConfig) -> str:
     """A topic's configuration as Java prints it."""
     rights = ("R" if topic.permission & 4 else "-") + ("W" if topic.permission & 2 else "-")
     rights += "X" if topic.permission & 1 else "-"
-    return (f"TopicConfig [topicName={topic.topic}, readQueueNums={topic.read_queues}, "
-            f"writeQueueNums={topic.write_queues}, perm={rights}, topicFilterType={topic.filter_type}, "
-            f"topicSysFlag={topic.sys_flag}, order={'true' if topic.order else 'false'}]")
+    return (
+        f"TopicConfig [topicName={topic.topic}, readQueueNums={topic.read_queues}, "
+        f"writeQueueNums={topic.write_queues}, perm={rights}, topicFilterType={topic.filter_type}, "
+        f"topicSysFlag={topic.sys_flag}, order={'true' if topic.order else 'false'}]"
+    )
 
 
 def why_not_put(status: PutMessageStatus, store: MessageStore) -> tuple[int, str]:

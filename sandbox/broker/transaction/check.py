@@ -58,9 +58,18 @@ class TransactionCheckService:
     position.
     """
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, topic_configs: TopicConfigManager,
-                 offsets: ConsumerOffsetManager, producers: ProducerManager, broker_to_client: BrokerToClient,
-                 transactions: OpenTransactions, stats: BrokerStats) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        clock: Clock,
+        topic_configs: TopicConfigManager,
+        offsets: ConsumerOffsetManager,
+        producers: ProducerManager,
+        broker_to_client: BrokerToClient,
+        transactions: OpenTransactions,
+        stats: BrokerStats,
+    ) -> None:
         self._config = config
         self._store = store
         self._clock = clock
@@ -89,8 +98,14 @@ class TransactionCheckService:
         offset = self._offsets.get(topics.TRANSACTION_GROUP, topics.HALF_TOPIC, HALF_QUEUE_ID)
         if offset is None:
             offset = self._store.min_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)
-        self._go_on(_Walk(offset, EndedHalves(self._store, self._offsets, self._stats, offset),
-                          self._clock.now_ms(), self._store.max_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)))
+        self._go_on(
+            _Walk(
+                offset,
+                EndedHalves(self._store, self._offsets, self._stats, offset),
+                self._clock.now_ms(),
+                self._store.max_offset(topics.HALF_TOPIC, HALF_QUEUE_ID),
+            )
+        )
 
     def _go_on(self, walk: "_Walk") -> None:
         """Process due half messages, some of them in this turn; then store the position."""
@@ -106,8 +121,10 @@ class TransactionCheckService:
             if (op_offset := walk.ended.progress()) is not None:
                 self._commit(topics.OP_HALF_TOPIC, op_offset)
         self._store.dispatch()
-        self._wait(self._config.transaction_check_ms / 1000 if over else 0.0,
-                   self._begin if over else lambda: self._go_on(walk))
+        self._wait(
+            self._config.transaction_check_ms / 1000 if over else 0.0,
+            self._begin if over else lambda: self._go_on(walk),
+        )
 
     def _some(self, walk: "_Walk") -> bool:
         for _ in range(LOOKED_AT_PER_TURN):
@@ -212,8 +229,9 @@ class TransactionCheckService:
         self._transactions.ended(HalfMessage.of(half), "discarded", "check")
 
     def _moved(self, half: StoredMessage, found: dict[str, str], done: PutResult) -> HalfMessage:
-        return HalfMessage.of_properties(found, done.queue_offset, done.physical_offset, half.born_ms,
-                                         host_of(half.store_host))
+        return HalfMessage.of_properties(
+            found, done.queue_offset, done.physical_offset, half.born_ms, host_of(half.store_host)
+        )
 
     def _commit(self, topic: str, offset: int) -> None:
         self._offsets.commit(topics.TRANSACTION_GROUP, topic, HALF_QUEUE_ID, offset, "timer")

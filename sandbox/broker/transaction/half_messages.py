@@ -31,16 +31,26 @@ class HalfMessage(NamedTuple):
 
     @classmethod
     def of(cls, stored: StoredMessage) -> "HalfMessage":
-        return cls.of_properties(stored.properties, stored.queue_offset, stored.physical_offset, stored.born_ms,
-                        host_of(stored.store_host))
+        return cls.of_properties(
+            stored.properties, stored.queue_offset, stored.physical_offset, stored.born_ms, host_of(stored.store_host)
+        )
 
     @classmethod
-    def of_properties(cls, found: dict[str, str], half_offset: int, physical_offset: int, born_ms: int,
-             store_host: bytes) -> "HalfMessage":
+    def of_properties(
+        cls, found: dict[str, str], half_offset: int, physical_offset: int, born_ms: int, store_host: bytes
+    ) -> "HalfMessage":
         """From its properties and its position."""
         transaction_id = found.get(names.UNIQ_KEY) or msg_id.encode(store_host, physical_offset)
-        return cls(transaction_id, found.get(names.PGROUP, ""), found.get(names.REAL_TOPIC, ""),
-                   whole(found.get(names.REAL_QID, "")), half_offset, physical_offset, checks_of(found), born_ms)
+        return cls(
+            transaction_id,
+            found.get(names.PGROUP, ""),
+            found.get(names.REAL_TOPIC, ""),
+            whole(found.get(names.REAL_QID, "")),
+            half_offset,
+            physical_offset,
+            checks_of(found),
+            born_ms,
+        )
 
 
 def prepare(found: dict[str, str], topic: str, queue_id: int, sys_flag: int) -> int:
@@ -62,17 +72,37 @@ def committed(half: StoredMessage) -> InboundMessage:
     if not found.get(names.REAL_TOPIC):
         raise ValueError("the message has no REAL_TOPIC")
     wait = found.get(names.WAIT, "true").lower() == "true"
-    return InboundMessage(found[names.REAL_TOPIC], int(found.get(names.REAL_QID, "")), half.body,
-                          names.encode(found).encode(), 0, half.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT,
-                          half.flag, half.born_ms, host_of(half.born_host), half.reconsume_times, half.physical_offset,
-                          wait)
+    return InboundMessage(
+        found[names.REAL_TOPIC],
+        int(found.get(names.REAL_QID, "")),
+        half.body,
+        names.encode(found).encode(),
+        0,
+        half.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT,
+        half.flag,
+        half.born_ms,
+        host_of(half.born_host),
+        half.reconsume_times,
+        half.physical_offset,
+        wait,
+    )
 
 
 def op_message(half: StoredMessage, now_ms: int, store_host: bytes) -> InboundMessage:
     """Marks a half message as ended: tag `d` and its queue offset as text, in the op queue with its number."""
     text = names.encode({names.WAIT: "true", names.TAGS: REMOVED_TAG})
-    return InboundMessage(topics.OP_HALF_TOPIC, half.queue_id, str(half.queue_offset).encode(), text.encode(), 0, 0, 0,
-                          now_ms, store_host, wait_store_ok=False)
+    return InboundMessage(
+        topics.OP_HALF_TOPIC,
+        half.queue_id,
+        str(half.queue_offset).encode(),
+        text.encode(),
+        0,
+        0,
+        0,
+        now_ms,
+        store_host,
+        wait_store_ok=False,
+    )
 
 
 def put_again(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
@@ -80,8 +110,18 @@ def put_again(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
 
     RocketMQ: `renewHalfMessageInner`.  The text keeps its WAIT (recorded so), but this put does not wait.
     """
-    return InboundMessage(half.topic, half.queue_id, half.body, names.encode(found).encode(), 0, half.sys_flag, 0,
-                          half.born_ms, host_of(half.born_host), wait_store_ok=False)
+    return InboundMessage(
+        half.topic,
+        half.queue_id,
+        half.body,
+        names.encode(found).encode(),
+        0,
+        half.sys_flag,
+        0,
+        half.born_ms,
+        host_of(half.born_host),
+        wait_store_ok=False,
+    )
 
 
 def put_aside(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
@@ -95,8 +135,19 @@ def put_aside(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
 
 def given_up(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
     """A discarded half message, for TRANS_CHECK_MAX_TIME_TOPIC."""
-    return InboundMessage(topics.CHECK_MAX_TIME_TOPIC, 0, half.body, names.encode(found).encode(), 0, half.sys_flag,
-                          half.flag, half.born_ms, host_of(half.born_host), half.reconsume_times, wait_store_ok=False)
+    return InboundMessage(
+        topics.CHECK_MAX_TIME_TOPIC,
+        0,
+        half.body,
+        names.encode(found).encode(),
+        0,
+        half.sys_flag,
+        half.flag,
+        half.born_ms,
+        host_of(half.born_host),
+        half.reconsume_times,
+        wait_store_ok=False,
+    )
 
 
 def asked_about(half: StoredMessage, found: dict[str, str], queue_offset: int, physical_offset: int) -> bytes:
@@ -104,9 +155,19 @@ def asked_about(half: StoredMessage, found: dict[str, str], queue_offset: int, p
 
     Raises ValueError when the half message has no destination.
     """
-    m = InboundMessage(found.get(names.REAL_TOPIC, ""), int(found.get(names.REAL_QID, "")), half.body,
-                       names.encode({**found, names.WAIT: "false"}).encode(), 0, half.sys_flag, half.flag,
-                       half.born_ms, host_of(half.born_host), half.reconsume_times, half.prepared_offset)
+    m = InboundMessage(
+        found.get(names.REAL_TOPIC, ""),
+        int(found.get(names.REAL_QID, "")),
+        half.body,
+        names.encode({**found, names.WAIT: "false"}).encode(),
+        0,
+        half.sys_flag,
+        half.flag,
+        half.born_ms,
+        host_of(half.born_host),
+        half.reconsume_times,
+        half.prepared_offset,
+    )
     return record.encode(m, queue_offset, physical_offset, half.store_ms, host_of(half.store_host))
 
 

@@ -20,8 +20,9 @@ class EndedHalves:
     first that is not.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
     """
 
-    def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, stats: BrokerStats,
-                 first_half_offset: int) -> None:
+    def __init__(
+        self, store: MessageStore, offsets: ConsumerOffsetManager, stats: BrokerStats, first_half_offset: int
+    ) -> None:
         self._store = store
         self._stats = stats
         self._offsets = offsets
@@ -41,8 +42,9 @@ class EndedHalves:
         self._last_born_ms = None
         if read.status is not GetMessageStatus.FOUND:
             if read.status not in NOTHING_NEW:  # invalid position: continue at the corrected one
-                self._offsets.commit(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, HALF_QUEUE_ID, read.next_offset,
-                                     "timer")
+                self._offsets.commit(
+                    topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, HALF_QUEUE_ID, read.next_offset, "timer"
+                )
             self._next = read.next_offset
             return
         for op in record.decode_all(read.records):

@@ -58,8 +58,9 @@ class OpenTransactions:
     def ended(self, half: HalfMessage, outcome: str, by: str) -> None:
         """`outcome`: commit, rollback, discarded; `by`: producer, check.  An older copy's end is ignored."""
         self.forget(half)
-        self._journal.write(TransactionEnded(half.producer_group, half.transaction_id, half.half_offset, outcome, by,
-                                             half.checks))
+        self._journal.write(
+            TransactionEnded(half.producer_group, half.transaction_id, half.half_offset, outcome, by, half.checks)
+        )
 
     def forget(self, half: HalfMessage) -> None:
         known = self.table.get(half.transaction_id)

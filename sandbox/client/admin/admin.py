@@ -30,13 +30,25 @@ class Admin:
     Nothing here needs to be started; `close` ends the connections.
     """
 
-    def __init__(self, name_servers: Sequence[str], *, clock: Clock, connector: Connector,
-                 access_key: str | None = None, secret_key: str | None = None, timeout_ms: int = TIMEOUT_MS) -> None:
+    def __init__(
+        self,
+        name_servers: Sequence[str],
+        *,
+        clock: Clock,
+        connector: Connector,
+        access_key: str | None = None,
+        secret_key: str | None = None,
+        timeout_ms: int = TIMEOUT_MS,
+    ) -> None:
         config = ClientConfig(
-            name_servers=tuple(name_servers), instance_name="admin", api_timeout_ms=timeout_ms,
-            connect_timeout_ms=min(CONNECT_TIMEOUT_MS, timeout_ms), max_pending_requests=MAX_PENDING,
-            access_key=access_key or "", secret_key=secret_key or "",
-        )  # fmt: skip
+            name_servers=tuple(name_servers),
+            instance_name="admin",
+            api_timeout_ms=timeout_ms,
+            connect_timeout_ms=min(CONNECT_TIMEOUT_MS, timeout_ms),
+            max_pending_requests=MAX_PENDING,
+            access_key=access_key or "",
+            secret_key=secret_key or "",
+        )
         self.connections = Connections(connector, ProcessClock(clock), config, _not_for_us)
         self._take(NameServerQuestions(Requests(self.connections, timeout_ms), tuple(name_servers)))
 

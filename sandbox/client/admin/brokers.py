@@ -74,43 +74,54 @@ class BrokerQuestions:
 
     async def runtime(self, address: str) -> BrokerRuntime:
         """Version, rates, ends of the log, disk (28)."""
-        return await self._requests.read(address, RequestCode.GET_BROKER_RUNTIME_INFO, None,
-                                         lambda c: BrokerRuntime(KVTable.decode(c.body).table))
+        return await self._requests.read(
+            address, RequestCode.GET_BROKER_RUNTIME_INFO, None, lambda c: BrokerRuntime(KVTable.decode(c.body).table)
+        )
 
     async def config(self, address: str) -> dict[str, str]:
         """Every setting (26)."""
-        return await self._requests.read(address, RequestCode.GET_BROKER_CONFIG, None,
-                                         lambda c: Settings.decode(c.body).values)
+        return await self._requests.read(
+            address, RequestCode.GET_BROKER_CONFIG, None, lambda c: Settings.decode(c.body).values
+        )
 
     async def topic_configs(self, address: str) -> TopicConfigTable:
         """Every topic the broker has (21)."""
-        return await self._requests.read(address, RequestCode.GET_ALL_TOPIC_CONFIG, None,
-                                         lambda c: TopicConfigTable.decode(c.body))
+        return await self._requests.read(
+            address, RequestCode.GET_ALL_TOPIC_CONFIG, None, lambda c: TopicConfigTable.decode(c.body)
+        )
 
     async def subscription_groups(self, address: str) -> SubscriptionGroupTable:
         """Every consumer group the broker has (201)."""
-        return await self._requests.read(address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, None,
-                                         lambda c: SubscriptionGroupTable.decode(c.body))
+        return await self._requests.read(
+            address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, None, lambda c: SubscriptionGroupTable.decode(c.body)
+        )
 
     async def consumer_offsets(self, address: str) -> OffsetWrapper:
         """Every committed offset (43)."""
-        return await self._requests.read(address, RequestCode.GET_ALL_CONSUMER_OFFSET, None,
-                                         lambda c: OffsetWrapper.decode(c.body))
+        return await self._requests.read(
+            address, RequestCode.GET_ALL_CONSUMER_OFFSET, None, lambda c: OffsetWrapper.decode(c.body)
+        )
 
     async def consume_stats(self, address: str) -> ConsumeStatsList:
         """Every group with its queues (317); expensive on a broker with many."""
-        return await self._requests.read(address, RequestCode.GET_BROKER_CONSUME_STATS, AllConsumeStatsHeader(),
-                                         lambda c: ConsumeStatsList.decode(c.body))
+        return await self._requests.read(
+            address,
+            RequestCode.GET_BROKER_CONSUME_STATS,
+            AllConsumeStatsHeader(),
+            lambda c: ConsumeStatsList.decode(c.body),
+        )
 
     async def counter(self, address: str, name: str, key: str) -> StatsData:
         """One counter (315), such as TOPIC_PUT_NUMS of a topic; BrokerRefused while nothing was counted."""
-        return await self._requests.read(address, RequestCode.VIEW_BROKER_STATS_DATA, StatsHeader(name, key),
-                                         lambda c: StatsData.decode(c.body))
+        return await self._requests.read(
+            address, RequestCode.VIEW_BROKER_STATS_DATA, StatsHeader(name, key), lambda c: StatsData.decode(c.body)
+        )
 
     async def system_topics(self, address: str) -> tuple[str, ...]:
         """Topics of the broker's own (305)."""
-        return await self._requests.read(address, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, None,
-                                         lambda c: TopicList.decode(c.body).topics)
+        return await self._requests.read(
+            address, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, None, lambda c: TopicList.decode(c.body).topics
+        )
 
 
 def _whole(text: str | None) -> int | None:

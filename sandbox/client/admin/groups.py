@@ -39,70 +39,105 @@ class GroupQuestions:
         A topic the group has not subscribed to while online is left out; so is its own retry topic when `topic` is
         another.  A queue without a committed offset counts as 0.
         """
-        found = await self._requests.read(address, RequestCode.GET_CONSUME_STATS, ConsumeStatsHeader(group, topic),
-                                          lambda c: ConsumeStats.decode(c.body))
+        found = await self._requests.read(
+            address,
+            RequestCode.GET_CONSUME_STATS,
+            ConsumeStatsHeader(group, topic),
+            lambda c: ConsumeStats.decode(c.body),
+        )
         return {MessageQueue(*queue): row for queue, row in found.queues.items()}
 
     async def members(self, address: str, group: str) -> ConsumerConnection:
         """Members and what they want (203).  BrokerRefused with code 206 when no member is online."""
-        return await self._requests.read(address, RequestCode.GET_CONSUMER_CONNECTION_LIST, GroupHeader(group),
-                                         lambda c: ConsumerConnection.decode(c.body))
+        return await self._requests.read(
+            address,
+            RequestCode.GET_CONSUMER_CONNECTION_LIST,
+            GroupHeader(group),
+            lambda c: ConsumerConnection.decode(c.body),
+        )
 
     async def member_ids(self, address: str, group: str) -> tuple[str, ...]:
         """As members ask before they divide the queues (38)."""
-        return await self._requests.read(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, GroupHeader(group),
-                                         lambda c: ConsumerList.decode(c.body).client_ids)
+        return await self._requests.read(
+            address,
+            RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+            GroupHeader(group),
+            lambda c: ConsumerList.decode(c.body).client_ids,
+        )
 
     async def producers(self, address: str, group: str) -> tuple[Connection, ...]:
         """Who produces in the name of that group (204).  BrokerRefused with code 1 when no one does."""
-        return await self._requests.read(address, RequestCode.GET_PRODUCER_CONNECTION_LIST,
-                                         Fields(producerGroup=group),
-                                         lambda c: ProducerConnection.decode(c.body).connections)
+        return await self._requests.read(
+            address,
+            RequestCode.GET_PRODUCER_CONNECTION_LIST,
+            Fields(producerGroup=group),
+            lambda c: ProducerConnection.decode(c.body).connections,
+        )
 
     async def running_info(self, address: str, group: str, client_id: str, *, stacks: bool = False) -> RunningInfo:
         """What the member's memory holds (307), by way of the broker.
 
         BrokerRefused with code 207 when the member does not answer, with 1 when it is not connected here.
         """
-        return await self._requests.read(address, RequestCode.GET_CONSUMER_RUNNING_INFO,
-                                         RunningInfoHeader(group, client_id, stacks),
-                                         lambda c: RunningInfo.decode(c.body))
+        return await self._requests.read(
+            address,
+            RequestCode.GET_CONSUMER_RUNNING_INFO,
+            RunningInfoHeader(group, client_id, stacks),
+            lambda c: RunningInfo.decode(c.body),
+        )
 
-    async def queues_in_memory(self, address: str, group: str,
-                               client_id: str) -> dict[MessageQueue, QueueRunningInfo]:
+    async def queues_in_memory(self, address: str, group: str, client_id: str) -> dict[MessageQueue, QueueRunningInfo]:
         """The queue table of `running_info`: locked, cached, last pulled."""
         found = await self.running_info(address, group, client_id)
         return {MessageQueue(*queue): row for queue, row in found.queues.items()}
 
-    async def offsets_in_memory(self, address: str, group: str, topic: str, *,
-                                client_id: str | None = None) -> dict[str, dict[MessageQueue, int]]:
+    async def offsets_in_memory(
+        self, address: str, group: str, topic: str, *, client_id: str | None = None
+    ) -> dict[str, dict[MessageQueue, int]]:
         """What members would commit now, by client id (223, which asks each with 221).
 
         BrokerRefused with code 1 when no member is online, or one of them is no Java client.
         """
-        found = await self._requests.read(address, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
-                                          TopicGroupHeader(topic, group, client_id or ""),
-                                          lambda c: ConsumerStatusBody.decode(c.body))
-        return {member: {MessageQueue(*queue): offset for queue, offset in offsets.items()}
-                for member, offsets in found.clients.items()}
+        found = await self._requests.read(
+            address,
+            RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+            TopicGroupHeader(topic, group, client_id or ""),
+            lambda c: ConsumerStatusBody.decode(c.body),
+        )
+        return {
+            member: {MessageQueue(*queue): offset for queue, offset in offsets.items()}
+            for member, offsets in found.clients.items()
+        }
 
     async def time_spans(self, address: str, group: str, topic: str) -> tuple[QueueTimeSpan, ...]:
         """How old the messages are the group has reached, queue by queue (303)."""
-        return await self._requests.read(address, RequestCode.QUERY_CONSUME_TIME_SPAN, TopicGroupHeader(topic, group),
-                                         lambda c: ConsumeTimeSpans.decode(c.body).spans)
+        return await self._requests.read(
+            address,
+            RequestCode.QUERY_CONSUME_TIME_SPAN,
+            TopicGroupHeader(topic, group),
+            lambda c: ConsumeTimeSpans.decode(c.body).spans,
+        )
 
     async def topics(self, address: str, group: str) -> tuple[str, ...]:
         """Where the group has committed (343): 5.x, and ours; NotKnownThere from 4.9."""
-        return await self._requests.read(address, RequestCode.QUERY_TOPICS_BY_CONSUMER, Fields(group=group),
-                                         lambda c: TopicList.decode(c.body).topics)
+        return await self._requests.read(
+            address,
+            RequestCode.QUERY_TOPICS_BY_CONSUMER,
+            Fields(group=group),
+            lambda c: TopicList.decode(c.body).topics,
+        )
 
     async def config(self, address: str, group: str) -> SubscriptionGroupConfig:
         """What the broker allows it (352): 5.x, and ours; NotKnownThere from 4.9.
 
         Asking makes a group that may make itself: look into `brokers.subscription_groups` first.
         """
-        return await self._requests.read(address, RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, Fields(group=group),
-                                         lambda c: SubscriptionGroupConfig.decode(c.body))
+        return await self._requests.read(
+            address,
+            RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
+            Fields(group=group),
+            lambda c: SubscriptionGroupConfig.decode(c.body),
+        )
 
     async def create(self, address: str, config: SubscriptionGroupConfig) -> None:
         """Make it, or change it (200)."""

@@ -73,19 +73,30 @@ class MessageQuestions:
     async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
         """A message by its place in the broker's log (33)."""
         header = ViewMessageHeader(physical_offset, topic)
-        return await self._requests.read(address, RequestCode.VIEW_MESSAGE_BY_ID, header,
-                                         lambda c: record.decode(c.body or b""))
+        return await self._requests.read(
+            address, RequestCode.VIEW_MESSAGE_BY_ID, header, lambda c: record.decode(c.body or b"")
+        )
 
-    async def by_key(self, address: str, topic: str, key: str, *, begin_ms: int = 0, end_ms: int = END_OF_TIME_MS,
-                     most: int = MAX_FOUND) -> tuple[StoredMessage, ...]:
+    async def by_key(
+        self,
+        address: str,
+        topic: str,
+        key: str,
+        *,
+        begin_ms: int = 0,
+        end_ms: int = END_OF_TIME_MS,
+        most: int = MAX_FOUND,
+    ) -> tuple[StoredMessage, ...]:
         """Messages with that key among theirs, stored in that time (12); the newest `most` of them, in the broker's
         order.  The index keeps hashes, so what only collides is left out here."""
         found = await self._query(address, QueryMessageHeader(topic, key, most, begin_ms, end_ms))
-        return tuple(m for m in found
-                     if m.topic == topic and key in m.properties.get(properties.KEYS, "").split(KEY_SEPARATOR))
+        return tuple(
+            m for m in found if m.topic == topic and key in m.properties.get(properties.KEYS, "").split(KEY_SEPARATOR)
+        )
 
-    async def by_unique_key(self, address: str, topic: str, key: str, *, begin_ms: int = 0,
-                            end_ms: int = END_OF_TIME_MS) -> tuple[StoredMessage, ...]:
+    async def by_unique_key(
+        self, address: str, topic: str, key: str, *, begin_ms: int = 0, end_ms: int = END_OF_TIME_MS
+    ) -> tuple[StoredMessage, ...]:
         """Messages with that UNIQ_KEY, which is what clients call a message's id (12).
 
         There is more than one when a producer has tried again, or the message was to be consumed again.
@@ -93,23 +104,40 @@ class MessageQuestions:
         found = await self._query(address, QueryMessageHeader(topic, key, MAX_FOUND, begin_ms, end_ms, unique=True))
         return tuple(m for m in found if m.properties.get(properties.UNIQ_KEY) == key)
 
-    async def pull(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
-                   expression: str = ALL) -> PulledRecords:
+    async def pull(
+        self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
+    ) -> PulledRecords:
         """Records from an offset on (11), in the tools' own group: no other group's offset moves."""
         answer = await self.pull_bytes(address, mq, offset, count=count, expression=expression)
         try:
-            return PulledRecords(answer.code, answer.next_offset, answer.min_offset, answer.max_offset,
-                                 tuple(record.decode_all(answer.body)))
+            return PulledRecords(
+                answer.code,
+                answer.next_offset,
+                answer.min_offset,
+                answer.max_offset,
+                tuple(record.decode_all(answer.body)),
+            )
         except CorruptRecord as why:
             raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
 
-    async def pull_bytes(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
-                         expression: str = ALL) -> PulledBytes:
+    async def pull_bytes(
+        self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
+    ) -> PulledBytes:
         """As `pull`, without looking into the records."""
-        header = PullHeader(group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset,
-                            max_messages=min(count, MAX_PULLED), sys_flag=SYS_SUBSCRIPTION, commit_offset=0,
-                            suspend_timeout_ms=0, subscription=expression, sub_version=0, expression_type=TAG,
-                            broker=mq.broker)
+        header = PullHeader(
+            group=self._group,
+            topic=mq.topic,
+            queue_id=mq.queue_id,
+            queue_offset=offset,
+            max_messages=min(count, MAX_PULLED),
+            sys_flag=SYS_SUBSCRIPTION,
+            commit_offset=0,
+            suspend_timeout_ms=0,
+            subscription=expression,
+            sub_version=0,
+            expression_type=TAG,
+            broker=mq.broker,
+        )
         command = RemotingCommand(RequestCode.PULL_MESSAGE, header.to_ext())
         answer = await self._requests.connections.invoke(address, command, self._requests.timeout_ms)
         if answer.code not in PULL_ANSWERED:
@@ -119,15 +147,20 @@ class MessageQuestions:
         except Malformed as why:
             raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
         body = answer.body or b"" if answer.code == ResponseCode.SUCCESS else b""
-        return PulledBytes(int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset,
-                           body)
+        return PulledBytes(
+            int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset, body
+        )
 
-    async def queue_entries(self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED,
-                            group: str | None = None) -> QueueEntries:
+    async def queue_entries(
+        self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED, group: str | None = None
+    ) -> QueueEntries:
         """Units of the consume queue (321); with a group also what it is subscribed to."""
-        return await self._requests.read(address, RequestCode.QUERY_CONSUME_QUEUE,
-                                         QueueEntriesHeader(mq.topic, mq.queue_id, first, count, group or ""),
-                                         lambda c: QueueEntries.decode(c.body))
+        return await self._requests.read(
+            address,
+            RequestCode.QUERY_CONSUME_QUEUE,
+            QueueEntriesHeader(mq.topic, mq.queue_id, first, count, group or ""),
+            lambda c: QueueEntries.decode(c.body),
+        )
 
     async def _query(self, address: str, header: QueryMessageHeader) -> tuple[StoredMessage, ...]:
         """A signed query leaves out the field whose part in the signature 4.9 and 5.x see differently (signature.py).

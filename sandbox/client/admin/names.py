@@ -50,8 +50,11 @@ class NameServerQuestions:
 
     async def route(self, topic: str) -> TopicRouteData:
         """Where the topic's queues are (105).  Raises BrokerRefused with code 17 for an unknown one."""
-        return await self._read(RequestCode.GET_ROUTEINFO_BY_TOPIC, lambda c: TopicRouteData.decode(c.body),
-                                RouteHeader(topic, standard_json=True))
+        return await self._read(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC,
+            lambda c: TopicRouteData.decode(c.body),
+            RouteHeader(topic, standard_json=True),
+        )
 
     async def masters_of(self, topic: str) -> dict[str, str]:
         """The masters the topic has queues on, by name."""
@@ -60,11 +63,13 @@ class NameServerQuestions:
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
         """Forget the topic's registrations (216) at every name server; brokers that still have it register it again."""
         for address in self.addresses:
-            await self.requests.ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV,
-                                    DeleteTopicInNamesrvHeader(topic, cluster))
+            await self.requests.ask(
+                address, RequestCode.DELETE_TOPIC_IN_NAMESRV, DeleteTopicInNamesrvHeader(topic, cluster)
+            )
 
-    async def _read(self, code: RequestCode, of: Callable[[RemotingCommand], T],
-                    header: RequestHeader | None = None) -> T:
+    async def _read(
+        self, code: RequestCode, of: Callable[[RemotingCommand], T], header: RequestHeader | None = None
+    ) -> T:
         failures: list[RemotingError] = []
         for _ in self.addresses:
             try:

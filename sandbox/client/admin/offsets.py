@@ -36,14 +36,20 @@ class OffsetQuestions:
 
     async def at_time(self, address: str, mq: MessageQueue, timestamp_ms: int) -> int:
         """The message nearest to a store time, as the broker finds it (29)."""
-        return await self._offset(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-                                  SearchOffsetHeader(mq.topic, mq.queue_id, timestamp_ms, mq.broker))
+        return await self._offset(
+            address,
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+            SearchOffsetHeader(mq.topic, mq.queue_id, timestamp_ms, mq.broker),
+        )
 
     async def earliest_store_ms(self, address: str, mq: MessageQueue) -> int | None:
         """When the queue's first message was stored (32); None when it has none."""
-        found = await self._requests.read(address, RequestCode.GET_EARLIEST_MSG_STORETIME,
-                                          QueueHeader(mq.topic, mq.queue_id, mq.broker),
-                                          lambda c: TimestampResponseHeader.from_ext(c.ext).timestamp_ms)
+        found = await self._requests.read(
+            address,
+            RequestCode.GET_EARLIEST_MSG_STORETIME,
+            QueueHeader(mq.topic, mq.queue_id, mq.broker),
+            lambda c: TimestampResponseHeader.from_ext(c.ext).timestamp_ms,
+        )
         return None if found < 0 else found
 
     async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
@@ -52,8 +58,9 @@ class OffsetQuestions:
         None: nothing, and the queue no longer begins at 0; before that brokers answer 0 when it never committed.
         """
         try:
-            return await self._offset(address, RequestCode.QUERY_CONSUMER_OFFSET,
-                                      QueryOffsetHeader(group, mq.topic, mq.queue_id, mq.broker))
+            return await self._offset(
+                address, RequestCode.QUERY_CONSUMER_OFFSET, QueryOffsetHeader(group, mq.topic, mq.queue_id, mq.broker)
+            )
         except BrokerRefused as no:
             if no.code == ResponseCode.QUERY_NOT_FOUND:
                 return None
@@ -64,11 +71,15 @@ class OffsetQuestions:
 
         4.9 takes any group and topic; 5.x refuses those it does not have with 26 and 17.
         """
-        await self._requests.ask(address, RequestCode.UPDATE_CONSUMER_OFFSET,
-                                 UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker))
+        await self._requests.ask(
+            address,
+            RequestCode.UPDATE_CONSUMER_OFFSET,
+            UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker),
+        )
 
-    async def reset_by_time(self, address: str, group: str, topic: str, timestamp_ms: int, *,
-                            force: bool = True) -> dict[MessageQueue, int]:
+    async def reset_by_time(
+        self, address: str, group: str, topic: str, timestamp_ms: int, *, force: bool = True
+    ) -> dict[MessageQueue, int]:
         """Reset a group to a time, or to the end with TO_THE_END (222); returns the new offset of each queue.
 
         Without `force` no queue goes forward.  4.9 only notifies the members and stores nothing: BrokerRefused with
@@ -85,12 +96,14 @@ class OffsetQuestions:
 
     async def clone(self, address: str, source: str, target: str, topic: str, *, offline: bool = True) -> None:
         """Give one group the positions of another in a topic (314)."""
-        await self._requests.ask(address, RequestCode.CLONE_GROUP_OFFSET,
-                                 CloneOffsetsHeader(source, target, topic, offline))
+        await self._requests.ask(
+            address, RequestCode.CLONE_GROUP_OFFSET, CloneOffsetsHeader(source, target, topic, offline)
+        )
 
     async def _reset(self, address: str, header: ResetOffsetHeader) -> dict[MessageQueue, int]:
-        found = await self._requests.read(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header,
-                                          lambda c: ResetOffsetBody.decode(c.body))
+        found = await self._requests.read(
+            address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header, lambda c: ResetOffsetBody.decode(c.body)
+        )
         return {MessageQueue(*queue): offset for queue, offset in found.offsets.items()}
 
     async def _offset(self, address: str, code: RequestCode, header: RequestHeader) -> int:

@@ -16,14 +16,16 @@ class TopicQuestions:
 
     async def stats(self, address: str, topic: str) -> dict[MessageQueue, TopicOffset]:
         """Both ends of every queue, and when the last message came (202): 0 or -1 when none is there."""
-        found = await self._requests.read(address, RequestCode.GET_TOPIC_STATS_INFO, TopicHeader(topic),
-                                          lambda c: TopicStats.decode(c.body))
+        found = await self._requests.read(
+            address, RequestCode.GET_TOPIC_STATS_INFO, TopicHeader(topic), lambda c: TopicStats.decode(c.body)
+        )
         return {MessageQueue(*queue): row for queue, row in found.queues.items()}
 
     async def config(self, address: str, topic: str) -> TopicConfig:
         """Queues and permission (351): 5.x, and ours; NotKnownThere from 4.9."""
-        return await self._requests.read(address, RequestCode.GET_TOPIC_CONFIG, TopicHeader(topic),
-                                         lambda c: _config(c.body))
+        return await self._requests.read(
+            address, RequestCode.GET_TOPIC_CONFIG, TopicHeader(topic), lambda c: _config(c.body)
+        )
 
     async def groups(self, address: str, topic: str) -> tuple[str, ...]:
         """Who has subscribed to the topic while online, or committed in it (300).
@@ -31,14 +33,22 @@ class TopicQuestions:
         5.3.3 keeps the topic's name where the subscriber's belongs: of a group that has not committed it knows nothing,
         and the topic is among its own groups.
         """
-        return await self._requests.read(address, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, TopicHeader(topic),
-                                         lambda c: GroupList.decode(c.body).groups)
+        return await self._requests.read(
+            address,
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
+            TopicHeader(topic),
+            lambda c: GroupList.decode(c.body).groups,
+        )
 
-    async def create(self, address: str, topic: str, *, queues: int = 4, permission: int = 6,
-                     order: bool = False) -> None:
+    async def create(
+        self, address: str, topic: str, *, queues: int = 4, permission: int = 6, order: bool = False
+    ) -> None:
         """Make it, or change it (17): so many queues to write and to read.  The broker registers it at once."""
-        await self._requests.ask(address, RequestCode.UPDATE_AND_CREATE_TOPIC,
-                                 CreateTopicHeader(topic, queues, queues, permission, order=order))
+        await self._requests.ask(
+            address,
+            RequestCode.UPDATE_AND_CREATE_TOPIC,
+            CreateTopicHeader(topic, queues, queues, permission, order=order),
+        )
 
     async def delete(self, address: str, topic: str) -> None:
         """Delete it here (215); name servers forget it by `names.delete_topic`."""

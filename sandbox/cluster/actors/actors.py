@@ -64,8 +64,11 @@ class Actors:
 
     def consumers(self, group: str | None = None) -> list[ConsumerActor]:
         """In order of their labels."""
-        return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ConsumerActor)
-                and group in (None, actor.group)]
+        return [
+            actor
+            for _, actor in sorted(self.by_label.items())
+            if isinstance(actor, ConsumerActor) and group in (None, actor.group)
+        ]
 
     def newest_of(self, group: str) -> ConsumerActor | None:
         """The member that was started last, whether it lives or not."""
@@ -78,19 +81,27 @@ class Actors:
         """By label, by the client id of its process, or by the key of its row.  Raises ActionRefused (404, 409)."""
         actor = self.find(label)
         if actor is None and self.is_wire_client(label):
-            raise ActionRefused(409, "{client} came over a real wire: its process is not ours.",
-                                "Cut its connection instead.", field="actor", client=label)
+            raise ActionRefused(
+                409,
+                "{client} came over a real wire: its process is not ours.",
+                "Cut its connection instead.",
+                field="actor",
+                client=label,
+            )
         if actor is None:
-            raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field="actor",
-                                actor=label)
+            raise ActionRefused(
+                404, "There is no actor {actor}.", "It may have been removed.", field="actor", actor=label
+            )
         return actor
 
     def find(self, name: str) -> Actor | None:
         """By label, by client id (of several processes with it the first one), or by `<client id> <label>`."""
         actors = self.by_label.values()
-        return self.by_label.get(name) or next(
-            (actor for actor in actors if actor.client_id == name), None) or next(
-            (actor for actor in actors if actor.client_id and name == f"{actor.client_id} {actor.label}"), None)
+        return (
+            self.by_label.get(name)
+            or next((actor for actor in actors if actor.client_id == name), None)
+            or next((actor for actor in actors if actor.client_id and name == f"{actor.client_id} {actor.label}"), None)
+        )
 
     def names_of(self, client_id: str) -> str | None:
         """Labels of the processes with this client id that live: `A`, or `A/B`; None: no actor ever had it."""
@@ -126,8 +137,9 @@ class Actors:
 
     def next_labels(self, count: int) -> list[str]:
         """The first free letters: A, B, … Z, A2, …"""
-        names = (letter if number == 1 else f"{letter}{number}" for number in range(1, 100)
-                 for letter in ascii_uppercase)
+        names = (
+            letter if number == 1 else f"{letter}{number}" for number in range(1, 100) for letter in ascii_uppercase
+        )
         return list(islice((name for name in names if name not in self.by_label), count))
 
     def next_client_ids(self, count: int) -> list[str]:
@@ -272,15 +284,25 @@ class Actors:
     def _new_instance(self, actor: Actor) -> ClientInstance:
         context = self._context
         ip, name, pid = self._copied_identity(actor) or self._own_identity(actor)
-        config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
-                              stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
-                              rebalance_ms=context.preset.client_rebalance_interval_ms,
-                              lock_renew_ms=context.preset.client_lock_interval_ms,
-                              lock_max_live_ms=context.preset.client_lock_max_live_ms,
-                              body_bytes=context.limits.body_bytes)
-        return ClientInstance(config, clock=context.clock, chance=context.chance.fork(actor.label),
-                              connector=context.network.connector(_ip(actor.slot)), journal=context.journal,
-                              files=self.files_of(actor))
+        config = ClientConfig(
+            name_servers=self._name_servers,
+            ip=ip,
+            instance_name=name,
+            pid=pid,
+            stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
+            rebalance_ms=context.preset.client_rebalance_interval_ms,
+            lock_renew_ms=context.preset.client_lock_interval_ms,
+            lock_max_live_ms=context.preset.client_lock_max_live_ms,
+            body_bytes=context.limits.body_bytes,
+        )
+        return ClientInstance(
+            config,
+            clock=context.clock,
+            chance=context.chance.fork(actor.label),
+            connector=context.network.connector(_ip(actor.slot)),
+            journal=context.journal,
+            files=self.files_of(actor),
+        )
 
     def _own_identity(self, actor: Actor) -> tuple[str, str, int]:
         """Address, instance name and process id of a new process."""
@@ -313,12 +335,22 @@ class Actors:
             return None
         host = self.get(actor.settings.instance)
         if host.instance is None or not host.lives:
-            raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
-                                field="instance", actor=host.label)
+            raise ActionRefused(
+                409,
+                "{actor} is not running, so its client cannot be shared.",
+                "Start it first.",
+                field="instance",
+                actor=host.label,
+            )
         if actor.group in host.instance.consumers:
-            raise ActionRefused(409, "The client of {actor} has a member of {group} already.",
-                                "Choose another group, or let it have a client of its own.", field="instance",
-                                actor=host.label, group=actor.group)
+            raise ActionRefused(
+                409,
+                "The client of {actor} has a member of {group} already.",
+                "Choose another group, or let it have a client of its own.",
+                field="instance",
+                actor=host.label,
+                group=actor.group,
+            )
         return host.instance
 
     def _label(self, wished: str | None, number: int, copies: int) -> str:
@@ -326,14 +358,16 @@ class Actors:
             return self.next_label()
         label = wished if copies == 1 else f"{wished}.{number}"
         if label in self.by_label:
-            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
-                                actor=label)
+            raise ActionRefused(
+                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=label
+            )
         return label
 
     def _producer_label(self, action: StartProducer) -> str:
         if action.actor is not None:
-            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
-                                actor=action.actor)
+            raise ActionRefused(
+                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=action.actor
+            )
         numbers = range(1, 1_000)
         return next(label for n in numbers if (label := f"producer-{n}") not in self.by_label)
 

@@ -84,13 +84,20 @@ class ConsumerActor:
         """Whether it has a process, answering or not."""
         return self.state in ("starting", "running", "hung", "stopping")
 
-    def begin(self, instance: ClientInstance, stats: GroupStats, preset: Preset,
-              strategy: AllocateMessageQueueStrategy) -> None:
+    def begin(
+        self, instance: ClientInstance, stats: GroupStats, preset: Preset, strategy: AllocateMessageQueueStrategy
+    ) -> None:
         """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
         settings = self.settings
-        self.listener = ActorListener(instance.clock, instance.chance.fork("work"), stats, work_ms=settings.work_ms,
-                                      fail_percent=settings.fail_percent, ownership=self._ownership,
-                                      account=self.account)
+        self.listener = ActorListener(
+            instance.clock,
+            instance.chance.fork("work"),
+            stats,
+            work_ms=settings.work_ms,
+            fail_percent=settings.fail_percent,
+            ownership=self._ownership,
+            account=self.account,
+        )
         self.listener.slow, self.listener.handler = self.slow, self.handler
         if settings.kind == "push":
             consume: Any = self.listener.orderly if settings.listener == "orderly" else self.listener.concurrently
@@ -214,10 +221,18 @@ class ConsumerActor:
             self.consumer.tasks.spawn(_subscribe(self.consumer, subscriptions), "subscribe anew")
 
     def record(self) -> dict[str, Any]:
-        return {"kind": self.kind, "label": self.label, "slot": self.slot, "colour": self.colour,
-                "settings": asdict(self.settings), "state": self.state, "client_id": self.client_id,
-                "state_since_ms": self.state_since_ms, "handler": self.handler,
-                "slow": None if self.slow is None else asdict(self.slow)}
+        return {
+            "kind": self.kind,
+            "label": self.label,
+            "slot": self.slot,
+            "colour": self.colour,
+            "settings": asdict(self.settings),
+            "state": self.state,
+            "client_id": self.client_id,
+            "state_since_ms": self.state_since_ms,
+            "handler": self.handler,
+            "slow": None if self.slow is None else asdict(self.slow),
+        }
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ConsumerActor":
@@ -233,34 +248,48 @@ class ConsumerActor:
         return actor
 
 
-def consumer_config(settings: StartConsumer, preset: Preset,
-                    strategy: AllocateMessageQueueStrategy) -> PushConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value.
-    """
+def consumer_config(
+    settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy
+) -> PushConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value."""
     return PushConsumerConfig(
-        group=settings.group, listener=settings.listener, model=MessageModel(settings.model),
-        from_where=ConsumeFromWhere(settings.from_where), timestamp_ms=settings.timestamp,
-        strategy=strategy, offset_store=settings.offset_store,
-        threads=settings.threads, consume_batch=settings.batch, max_span=preset.consume_concurrently_max_span,
+        group=settings.group,
+        listener=settings.listener,
+        model=MessageModel(settings.model),
+        from_where=ConsumeFromWhere(settings.from_where),
+        timestamp_ms=settings.timestamp,
+        strategy=strategy,
+        offset_store=settings.offset_store,
+        threads=settings.threads,
+        consume_batch=settings.batch,
+        max_span=preset.consume_concurrently_max_span,
         threshold_for_queue=preset.pull_threshold_for_queue,
-        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB,
+    )
 
 
 def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy) -> PullConsumerConfig:
     """The start offset is not part of it: the application decides.  Raises ClientError for a value not allowed."""
-    return PullConsumerConfig(group=settings.group, model=MessageModel(settings.model), strategy=strategy,
-                              offset_store=settings.offset_store)
+    return PullConsumerConfig(
+        group=settings.group, model=MessageModel(settings.model), strategy=strategy, offset_store=settings.offset_store
+    )
 
 
-def lite_pull_config(settings: StartConsumer, preset: Preset,
-                     strategy: AllocateMessageQueueStrategy) -> LitePullConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value.
-    """
+def lite_pull_config(
+    settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy
+) -> LitePullConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value."""
     return LitePullConsumerConfig(
-        group=settings.group, model=MessageModel(settings.model), from_where=ConsumeFromWhere(settings.from_where),
-        timestamp_ms=settings.timestamp, strategy=strategy, offset_store=settings.offset_store,
-        max_span=preset.consume_concurrently_max_span, threshold_for_queue=preset.pull_threshold_for_queue,
-        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+        group=settings.group,
+        model=MessageModel(settings.model),
+        from_where=ConsumeFromWhere(settings.from_where),
+        timestamp_ms=settings.timestamp,
+        strategy=strategy,
+        offset_store=settings.offset_store,
+        max_span=preset.consume_concurrently_max_span,
+        threshold_for_queue=preset.pull_threshold_for_queue,
+        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB,
+    )
 
 
 def check_config(settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy) -> None:

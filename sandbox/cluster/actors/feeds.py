@@ -24,8 +24,21 @@ LONGEST_GAP_S = 300  # in seconds; nights and holidays are cut to this, so that 
 LINES_AT_ONCE = 256
 
 _SORTED_NAME = "flights-by-time.1.csv"  # raise the number when the line format below changes
-_COLUMNS = ("year", "month", "day", "hour", "minute", "carrier", "flight", "tailnum", "origin", "dest", "dep_delay",
-            "arr_delay", "distance")
+_COLUMNS = (
+    "year",
+    "month",
+    "day",
+    "hour",
+    "minute",
+    "carrier",
+    "flight",
+    "tailnum",
+    "origin",
+    "dest",
+    "dep_delay",
+    "arr_delay",
+    "distance",
+)
 
 _preparing = threading.Lock()  # sandboxes that start together wait for one sorting
 
@@ -135,9 +148,17 @@ def _row(position: int, line: bytes, before: int | None) -> tuple[FeedRow, int]:
     when, carrier, flight, tail, origin, dest, dep_delay, arr_delay, distance = line.decode().rstrip("\n").split(",")
     minute = _minute_of_year(when)
     gap_s = 0.0 if before is None else min(float(LONGEST_GAP_S), (minute - before) * 60.0)
-    body = {"scheduled": when, "carrier": carrier, "flight": int(flight), "tail_number": _known(tail), "origin": origin,
-            "destination": dest, "departure_delay_min": _number(dep_delay), "arrival_delay_min": _number(arr_delay),
-            "miles": _number(distance)}
+    body = {
+        "scheduled": when,
+        "carrier": carrier,
+        "flight": int(flight),
+        "tail_number": _known(tail),
+        "origin": origin,
+        "destination": dest,
+        "departure_delay_min": _number(dep_delay),
+        "arrival_delay_min": _number(arr_delay),
+        "miles": _number(distance),
+    }
     key = tail if tail != "NA" else carrier + flight
     return FeedRow(position, gap_s, key, carrier, orjson.dumps(body)), minute
 

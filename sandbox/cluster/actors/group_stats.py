@@ -26,8 +26,9 @@ class GroupStats:
     `after_crash` is called for each repetition that a crash caused: the process, the queue, the offset.
     """
 
-    def __init__(self, clock: Clock,
-                 after_crash: Callable[[str, MessageQueue, int], None] = lambda process, mq, offset: None) -> None:
+    def __init__(
+        self, clock: Clock, after_crash: Callable[[str, MessageQueue, int], None] = lambda process, mq, offset: None
+    ) -> None:
         self._after_crash = after_crash
         self._clock = clock
         self.again_by_cause: Counter[str] = Counter()
@@ -105,14 +106,22 @@ class GroupStats:
 
     def record(self) -> dict[str, Any]:
         """The counts and the newest delivered offsets, so that a repetition after sleep is recognised."""
-        return {"again": dict(sorted(self.again_by_cause.items())),
-                "seen": [[member, mq.key, [list(run) for run in seen.runs()[-RUNS_SAVED:]]]
-                         for (member, mq), seen in sorted(self._seen.items())]}
+        return {
+            "again": dict(sorted(self.again_by_cause.items())),
+            "seen": [
+                [member, mq.key, [list(run) for run in seen.runs()[-RUNS_SAVED:]]]
+                for (member, mq), seen in sorted(self._seen.items())
+            ],
+        }
 
     def restore(self, record: dict[str, Any], *, crashed: bool = False) -> None:
         """`crashed`: all its members were killed with the server."""
         self.again_by_cause = Counter(record["again"] if "again" in record else {UNKNOWN: record["delivered_again"]})
-        self._seen = {(member, MessageQueue.from_key(key)): OffsetRuns((first, last) for first, last in runs)
-                      for member, key, runs in record["seen"]}
-        self._histories = {place: OwnershipHistory.before_sleep(OffsetRuns(seen.runs()), crashed=crashed)
-                          for place, seen in self._seen.items()}
+        self._seen = {
+            (member, MessageQueue.from_key(key)): OffsetRuns((first, last) for first, last in runs)
+            for member, key, runs in record["seen"]
+        }
+        self._histories = {
+            place: OwnershipHistory.before_sleep(OffsetRuns(seen.runs()), crashed=crashed)
+            for place, seen in self._seen.items()
+        }

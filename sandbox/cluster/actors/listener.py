@@ -62,8 +62,17 @@ class ActorListener:
     since when its member has a queue.
     """
 
-    def __init__(self, clock: Clock, chance: Chance, stats: GroupStats, *, work_ms: Sequence[int],
-                 fail_percent: float, ownership: Callable[[MessageQueue], Ownership], account: str = "") -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        chance: Chance,
+        stats: GroupStats,
+        *,
+        work_ms: Sequence[int],
+        fail_percent: float,
+        ownership: Callable[[MessageQueue], Ownership],
+        account: str = "",
+    ) -> None:
         self._clock = clock
         self._chance = chance
         self._stats = stats
@@ -75,8 +84,9 @@ class ActorListener:
         self.handler = "work"
         self.working: dict[MessageQueue, Working] = {}  # orderly only: one per queue
 
-    async def concurrently(self, messages: list[Message],
-                           context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+    async def concurrently(
+        self, messages: list[Message], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
         if await self._accepts(messages, context):
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         return ConsumeConcurrentlyStatus.RECONSUME_LATER
@@ -91,8 +101,9 @@ class ActorListener:
             return ConsumeOrderlyStatus.SUCCESS
         return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
-    async def _accepts(self, messages: list[Message],
-                       context: ConsumeConcurrentlyContext | ConsumeOrderlyContext) -> bool:
+    async def _accepts(
+        self, messages: list[Message], context: ConsumeConcurrentlyContext | ConsumeOrderlyContext
+    ) -> bool:
         if context.thread != BY_ORDER:
             ownership = self._ownership(context.queue)
             for message in messages:
@@ -100,7 +111,7 @@ class ActorListener:
         await self._clock.sleep(sum(self._takes_ms(message, context.queue) for message in messages) / 1000)
         if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
             return False
-        if self.handler.startswith(REJECT) and any(m.keys == self.handler[len(REJECT):] for m in messages):
+        if self.handler.startswith(REJECT) and any(m.keys == self.handler[len(REJECT) :] for m in messages):
             return False
         for message in messages:
             self._stats.done(message)

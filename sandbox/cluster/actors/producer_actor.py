@@ -68,8 +68,11 @@ class ProducerActor:
         return self.sender.per_s() if self.sender is not None and self.lives else 0.0
 
     def begin(self, instance: ClientInstance, wall: Clock, pace: SendRateLimit, preset: Preset) -> None:
-        config = producer_config(self.label, avoid_faulty=self.settings.selector == "avoid_faulty",
-                                 max_message_bytes=preset.max_message_bytes)
+        config = producer_config(
+            self.label,
+            avoid_faulty=self.settings.selector == "avoid_faulty",
+            max_message_bytes=preset.max_message_bytes,
+        )
         self._sent_before, self._failed_before = self.sent, self.failed
         self.instance, self.client_id = instance, instance.client_id
         transactor = self._transactor(config, instance) if self.settings.transactional else None
@@ -134,9 +137,19 @@ class ProducerActor:
         return self._source.position if isinstance(self._source, FeedSource) else self._position
 
     def record(self) -> dict[str, Any]:
-        return {"kind": self.kind, "label": self.label, "slot": self.slot, "settings": asdict(self.settings),
-                "state": self.state, "client_id": self.client_id, "position": self.position, "sent": self.sent,
-                "failed": self.failed, "fail_percent": self.fail_percent, "handler": self.handler}
+        return {
+            "kind": self.kind,
+            "label": self.label,
+            "slot": self.slot,
+            "settings": asdict(self.settings),
+            "state": self.state,
+            "client_id": self.client_id,
+            "position": self.position,
+            "sent": self.sent,
+            "failed": self.failed,
+            "fail_percent": self.fail_percent,
+            "handler": self.handler,
+        }
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ProducerActor":

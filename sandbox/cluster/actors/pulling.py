@@ -43,8 +43,9 @@ class PullLoop:
     its topics.  `settings` returns the current ones: a changed expression applies from the next pull.
     """
 
-    def __init__(self, consumer: PullConsumer, listener: ActorListener, settings: Callable[[], StartConsumer],
-                 timestamp_ms: int) -> None:
+    def __init__(
+        self, consumer: PullConsumer, listener: ActorListener, settings: Callable[[], StartConsumer], timestamp_ms: int
+    ) -> None:
         self.busy = 0
         self._consumer = consumer
         self._listener = listener
@@ -79,8 +80,9 @@ class PullLoop:
             return False
         pq.last_pull_ms = self._clock.now_ms()
         wanted = self._wanted(mq.topic)
-        result = await consumer.pull(mq, pq.next_offset, expression=wanted.expression, expression_type=wanted.kind,
-                                     max_messages=PULL_AT_MOST)
+        result = await consumer.pull(
+            mq, pq.next_offset, expression=wanted.expression, expression_type=wanted.kind, max_messages=PULL_AT_MOST
+        )
         if pq.dropped:
             return False
         if result.status is PullStatus.FOUND:
@@ -118,17 +120,31 @@ class PullLoop:
         if self._begun.get(mq) is pq:
             return True
         consumer, where = self._consumer, ConsumeFromWhere(self._settings().from_where)
-        start = await compute_pull_from_where(mq, consumer.offset_store, consumer.instance, where=where,
-                                              timestamp_ms=self._timestamp_ms,
-                                              how=ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+        start = await compute_pull_from_where(
+            mq,
+            consumer.offset_store,
+            consumer.instance,
+            where=where,
+            timestamp_ms=self._timestamp_ms,
+            how=ReadOffsetType.MEMORY_FIRST_THEN_STORE,
+        )
         if start.offset is None or pq.dropped:
             return False
         pq.next_offset = start.offset
         consumer.offset_store.note_safe(mq, start.offset)
         self._begun[mq] = pq
-        consumer.instance.journal.write(QueueTaken(
-            group=consumer.group, client_id=consumer.client_id, topic=mq.topic, broker=mq.broker,
-            queue_id=mq.queue_id, start_offset=start.offset, trace=start.trace, from_where=where.value))
+        consumer.instance.journal.write(
+            QueueTaken(
+                group=consumer.group,
+                client_id=consumer.client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                start_offset=start.offset,
+                trace=start.trace,
+                from_where=where.value,
+            )
+        )
         return True
 
     def _wanted(self, topic: str) -> Subscription:
@@ -162,8 +178,13 @@ class PollLoop:
                     self.busy = 0
 
 
-async def consume_one(consumer: PullConsumer | LitePullConsumer, listener: ActorListener, mq: MessageQueue,
-                      pq: ProcessQueue | None, message: Message) -> bool:
+async def consume_one(
+    consumer: PullConsumer | LitePullConsumer,
+    listener: ActorListener,
+    mq: MessageQueue,
+    pq: ProcessQueue | None,
+    message: Message,
+) -> bool:
     """Process one message, in the only thread, and write it to the journal; False when the listener refuses it."""
     instance, started_ms = consumer.instance, consumer.instance.clock.now_ms()
     outcome = INTERRUPTED
@@ -173,6 +194,15 @@ async def consume_one(consumer: PullConsumer | LitePullConsumer, listener: Actor
         accepted = status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         outcome = "IGNORED" if pq is None or pq.dropped else "SUCCESS" if accepted else "LATER"
     finally:
-        report_consumed(instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
-                        outcome=outcome, started_ms=started_ms, thread=THREAD, handler=listener.handler)
+        report_consumed(
+            instance.journal,
+            mq,
+            [message],
+            group=consumer.group,
+            client_id=consumer.client_id,
+            outcome=outcome,
+            started_ms=started_ms,
+            thread=THREAD,
+            handler=listener.handler,
+        )
     return accepted

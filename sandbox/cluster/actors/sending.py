@@ -38,10 +38,10 @@ class MessageSender:
         self.sent = 0
         self.failed = 0
 
-    async def send(self, message: Message, *, selector: QueueSelector | None = None,
-                   queue: MessageQueue | None = None) -> bool:
-        """Send one within the sandbox's rate limit; False when all retries failed (the journal has the cause).
-        """
+    async def send(
+        self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None
+    ) -> bool:
+        """Send one within the sandbox's rate limit; False when all retries failed (the journal has the cause)."""
         wait_s = self._pace.wait_s(self._label)
         if wait_s > 0:
             await self._wall.sleep(wait_s)
@@ -87,8 +87,9 @@ class RateSource:
         self._number += 1
         settings = self.settings
         key = self._chance.choice(settings.keys) if settings.keys else numbered(settings.key, self._number)
-        return Message.make(settings.topic, padded(f"{key} #{self._number}", settings.body_bytes), keys=key,
-                            tags=settings.tag)
+        return Message.make(
+            settings.topic, padded(f"{key} #{self._number}", settings.body_bytes), keys=key, tags=settings.tag
+        )
 
 
 class FeedSource:
@@ -126,8 +127,9 @@ def messages_of(action: SendMessages) -> Iterator[Message]:
     """The messages of a `SendMessages`, one by one."""
     if action.rows:
         for row in action.rows:
-            message = Message.make(action.topic, row.body.encode(), keys=row.key, tags=row.tag,
-                                   delay_level=action.delay_level)
+            message = Message.make(
+                action.topic, row.body.encode(), keys=row.key, tags=row.tag, delay_level=action.delay_level
+            )
             message.born_ms = row.born_ms
             yield message
         return

@@ -58,8 +58,9 @@ class ByMember:
         self._lists = {label: [MessageQueue.from_key(key) for key in keys] for label, keys in lists.items()}
         self._where = where
 
-    def allocate(self, group: str, client_id: str, queues: Sequence[MessageQueue],
-                 clients: Sequence[str]) -> list[MessageQueue]:
+    def allocate(
+        self, group: str, client_id: str, queues: Sequence[MessageQueue], clients: Sequence[str]
+    ) -> list[MessageQueue]:
         mine = self._lists.get(self._where.label_of(client_id) or "", [])
         return AllocateMessageQueueByConfig(queues=mine).allocate(group, client_id, queues, clients)
 
@@ -73,8 +74,9 @@ class InRooms:
         self._rooms = rooms
         self._inner = AllocateMessageQueueByMachineRoom(rooms=rooms.wanted)
 
-    def allocate(self, group: str, client_id: str, queues: Sequence[MessageQueue],
-                 clients: Sequence[str]) -> list[MessageQueue]:
+    def allocate(
+        self, group: str, client_id: str, queues: Sequence[MessageQueue], clients: Sequence[str]
+    ) -> list[MessageQueue]:
         named = {self._named(mq): mq for mq in queues}
         return [named[mq] for mq in self._inner.allocate(group, client_id, sorted(named), clients)]
 
@@ -93,6 +95,8 @@ def make_strategy(chosen: Mapping[str, Any], where: Places) -> AllocateMessageQu
     if name == NEARBY:
         rooms = Rooms(chosen.get("rooms", ()))
         return AllocateMachineRoomNearby(
-            strategy("AVG"), broker_room=lambda mq: rooms.room_of(mq.broker),
-            client_room=lambda client_id: where.room_of(client_id) or client_id)  # without a room: one of its own
+            strategy("AVG"),
+            broker_room=lambda mq: rooms.room_of(mq.broker),
+            client_room=lambda client_id: where.room_of(client_id) or client_id,
+        )  # without a room: one of its own
     return strategy(name, virtual_nodes=chosen.get("virtual_nodes", 10))

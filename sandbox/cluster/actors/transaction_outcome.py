@@ -9,8 +9,11 @@ UNDECIDED = "undecided"
 SILENT = "silent"
 WAYS = ("", UNDECIDED, SILENT)
 
-_COMMIT, _ROLLBACK, _UNKNOWN = (LocalTransactionState.COMMIT_MESSAGE, LocalTransactionState.ROLLBACK_MESSAGE,
-                                LocalTransactionState.UNKNOW)
+_COMMIT, _ROLLBACK, _UNKNOWN = (
+    LocalTransactionState.COMMIT_MESSAGE,
+    LocalTransactionState.ROLLBACK_MESSAGE,
+    LocalTransactionState.UNKNOW,
+)
 
 
 class LocalTransactions:

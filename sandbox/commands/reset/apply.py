@@ -15,15 +15,31 @@ WATCH_S = 60.0  # a late commit within this time is reported
 KEPT = 20  # resets that can be undone
 
 
-def apply_targets(cluster: Cluster, group: str, topic: str, method: str, targets: Targets, *, reset_id: str,
-                  reason: str, by: str, timestamp_ms: int = 0) -> None:
+def apply_targets(
+    cluster: Cluster,
+    group: str,
+    topic: str,
+    method: str,
+    targets: Targets,
+    *,
+    reset_id: str,
+    reason: str,
+    by: str,
+    timestamp_ms: int = 0,
+) -> None:
     """Send the reset to the members (online), or write the brokers' tables (offline, and undo without members)."""
     view = GroupView(cluster, group)
     before = {mq: view.committed(mq) for mq in targets}
     cluster.journal.write(reset_fact(reset_id, group, method, before, targets, reason=reason, by=by))
-    cluster.record.resets.append({
-        "id": reset_id, "group": group, "topic": topic, "at_ms": cluster.clock.now_ms(),
-        "rows": [[mq.broker, mq.queue_id, before[mq], targets[mq]] for mq in sorted(targets)]})
+    cluster.record.resets.append(
+        {
+            "id": reset_id,
+            "group": group,
+            "topic": topic,
+            "at_ms": cluster.clock.now_ms(),
+            "rows": [[mq.broker, mq.queue_id, before[mq], targets[mq]] for mq in sorted(targets)],
+        }
+    )
     del cluster.record.resets[:-KEPT]
     if (stats := cluster.actors.group_stats.get(group)) is not None:
         for mq, offset in targets.items():
@@ -49,8 +65,12 @@ def _send_to_members(cluster: Cluster, view: GroupView, topic: str, targets: Tar
             if member.client_id not in reached:
                 encoded = body.encode_for_c() if member.language == "CPP" else body.encode()
                 kind = broker.connections.serialize_type(member.channel)
-                broker.connections.send(member.channel, RemotingCommand(
-                    RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, encoded, flag=FLAG_ONEWAY, serialize_type=kind))
+                broker.connections.send(
+                    member.channel,
+                    RemotingCommand(
+                        RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, encoded, flag=FLAG_ONEWAY, serialize_type=kind
+                    ),
+                )
         reached |= set(group.members) if group is not None else set()
 
 
@@ -63,6 +83,7 @@ def _watch(cluster: Cluster, reset_id: str, group: str, targets: Targets, member
 
     In-process members report their steps; of external ones only the request is known.
     """
+
     def step(client_id: str, name: str) -> None:
         cluster.journal.write(ResetStepDone(reset_id, client_id, name))
 
@@ -70,8 +91,11 @@ def _watch(cluster: Cluster, reset_id: str, group: str, targets: Targets, member
         view = GroupView(cluster, group)
         if any(view.pulls_by_itself(broker) for broker in view.masters.values()):
             return  # they got the request but have no listener: nothing to verify
-        overwritten = {view.owner(mq) for mq, target in targets.items()
-                       if mq.broker in view.masters and or_never(view.committed(mq)) < target}
+        overwritten = {
+            view.owner(mq)
+            for mq, target in targets.items()
+            if mq.broker in view.masters and or_never(view.committed(mq)) < target
+        }
         for client_id in sorted(members):
             step(client_id, "overwritten" if client_id in overwritten else "verified")
 

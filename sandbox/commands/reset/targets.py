@@ -36,8 +36,13 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
     if not plan.moving:
         raise ActionRefused(409, "No queue has a target.", "Choose another one.", details=draw(plan))
     if plan.skipped and action.confirm != action.group:
-        raise ActionRefused(422, "{count} messages would be skipped for good.",
-                            "Type the name of the group to confirm.", field="confirm", count=plan.skipped)
+        raise ActionRefused(
+            422,
+            "{count} messages would be skipped for good.",
+            "Type the name of the group to confirm.",
+            field="confirm",
+            count=plan.skipped,
+        )
     return {row.mq: _target_of(action, row, shown.get(row.mq.row)) for row in plan.moving}
 
 
@@ -54,18 +59,30 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
     if action.target == "latest":
         return None
     if action.target != "shift" and row.target != seen:
-        return Refusal("The target of {queue} is {now} now, not {seen}.", LOOK_AGAIN,
-                       {"queue": queue, "now": row.target, "seen": seen})
+        return Refusal(
+            "The target of {queue} is {now} now, not {seen}.",
+            LOOK_AGAIN,
+            {"queue": queue, "now": row.target, "seen": seen},
+        )
     if seen < row.min_offset:
-        return Refusal("The messages before {low} of {queue} are gone, so {seen} cannot be reached.", LOOK_AGAIN,
-                       {"low": row.min_offset, "queue": queue, "seen": seen})
+        return Refusal(
+            "The messages before {low} of {queue} are gone, so {seen} cannot be reached.",
+            LOOK_AGAIN,
+            {"low": row.min_offset, "queue": queue, "seen": seen},
+        )
     before, now = or_never(shown.committed), or_never(row.committed)
     if now < before:
-        return Refusal("The stored offset of {queue} went back from {before} to {now}.", LOOK_AGAIN,
-                       {"queue": queue, "before": before, "now": now})
+        return Refusal(
+            "The stored offset of {queue} went back from {before} to {now}.",
+            LOOK_AGAIN,
+            {"queue": queue, "before": before, "now": now},
+        )
     if before < seen < now:
-        return Refusal("The stored offset of {queue} passed {seen}: it is {now} now.", LOOK_AGAIN,
-                       {"queue": queue, "seen": seen, "now": now})
+        return Refusal(
+            "The stored offset of {queue} passed {seen}: it is {now} now.",
+            LOOK_AGAIN,
+            {"queue": queue, "seen": seen, "now": now},
+        )
     return None
 
 
@@ -77,13 +94,27 @@ def _target_of(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue | N
     return shown.target
 
 
-def reset_fact(reset_id: str, group: str, method: str, before: Mapping[MessageQueue, int | None], targets: Targets, *,
-               reason: str, by: str) -> OffsetsReset:
+def reset_fact(
+    reset_id: str,
+    group: str,
+    method: str,
+    before: Mapping[MessageQueue, int | None],
+    targets: Targets,
+    *,
+    reason: str,
+    by: str,
+) -> OffsetsReset:
     rows = tuple((mq.key, or_never(before[mq]), targets[mq]) for mq in sorted(targets))
     return OffsetsReset(
-        reset_id=reset_id, group=group, method=method, rows=rows,
+        reset_id=reset_id,
+        group=group,
+        method=method,
+        rows=rows,
         skipped=sum(max(0, after - max(old, 0)) for _, old, after in rows),
-        replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER), reason=reason, by=by)
+        replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER),
+        reason=reason,
+        by=by,
+    )
 
 
 def or_never(offset: int | None) -> int:

@@ -47,8 +47,9 @@ def undo_targets(point: UndoPoint, min_offset: Callable[[MessageQueue], int | No
         if before is None or (low := min_offset(mq)) is None:
             continue
         if before < low:
-            raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
-                                low=low, queue=mq.row)
+            raise ActionRefused(
+                409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.", low=low, queue=mq.row
+            )
         targets[mq] = before
     if not targets:
         raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")

@@ -31,8 +31,14 @@ def parse_action(given: Mapping[str, Any]) -> Action:
     name = given.get("action")
     kind = BY_NAME.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ActionRefused(422, "There is no action {action}.", "Actions are: {known}.", field="action",
-                            action=repr(name)[:60], known=", ".join(BY_NAME))
+        raise ActionRefused(
+            422,
+            "There is no action {action}.",
+            "Actions are: {known}.",
+            field="action",
+            action=repr(name)[:60],
+            known=", ".join(BY_NAME),
+        )
     return fields.build(kind, {key: value for key, value in given.items() if key != "action"})
 
 

@@ -28,9 +28,14 @@ class RowToSend(NamedTuple):
 
 
 FromWhere = Literal[
-    "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_TIMESTAMP",
+    "CONSUME_FROM_LAST_OFFSET",
+    "CONSUME_FROM_FIRST_OFFSET",
+    "CONSUME_FROM_TIMESTAMP",
     # deprecated: refused with the value RocketMQ uses instead
-    "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "CONSUME_FROM_MIN_OFFSET", "CONSUME_FROM_MAX_OFFSET"]
+    "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
+    "CONSUME_FROM_MIN_OFFSET",
+    "CONSUME_FROM_MAX_OFFSET",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +70,10 @@ class StartConsumer(Action):
     """
 
     verb = "act"
-    said = {"": Plural("copies", "{copies} consumer of {group} started", "{copies} consumers of {group} started"),
-            "actor": "consumer {actor} of {group} started"}
+    said = {
+        "": Plural("copies", "{copies} consumer of {group} started", "{copies} consumers of {group} started"),
+        "actor": "consumer {actor} of {group} started",
+    }
     group: Name
     subscriptions: tuple[Subscription, ...] = ()
     actor: Name | None = None
@@ -98,12 +105,14 @@ class ChangeActor(Action):
     """
 
     verb = "act"
-    said = {"": "work of {actor} changed",
-            "slow_key": "{actor} takes {slow_ms} for {slow_key}",
-            "slow_queue": "{actor} takes {slow_ms} for the next message of {slow_queue}",
-            "rate_per_s": "{actor} sends {rate_per_s} messages per second",
-            "handler": "the handler of {actor} is now {handler}",
-            "expression": "{actor} subscribes with {expression}"}
+    said = {
+        "": "work of {actor} changed",
+        "slow_key": "{actor} takes {slow_ms} for {slow_key}",
+        "slow_queue": "{actor} takes {slow_ms} for the next message of {slow_queue}",
+        "rate_per_s": "{actor} sends {rate_per_s} messages per second",
+        "handler": "the handler of {actor} is now {handler}",
+        "expression": "{actor} subscribes with {expression}",
+    }
     actor: Name
     rate_per_s: Annotated[float, Between(0, 2_000)] | None = None
     speed: Annotated[float, Between(0, 100_000)] | None = None
@@ -175,8 +184,10 @@ class SendMessages(Action):
     """Send `count` generated messages (at `rate_per_s`, or at once), or the given rows."""
 
     verb = "act"
-    said = {"": Plural("rows", "{rows} message sent to {topic}", "{rows} messages sent to {topic}"),
-            "count": Plural("count", "{count} message sent to {topic}", "{count} messages sent to {topic}")}
+    said = {
+        "": Plural("rows", "{rows} message sent to {topic}", "{rows} messages sent to {topic}"),
+        "count": Plural("count", "{count} message sent to {topic}", "{count} messages sent to {topic}"),
+    }
     topic: Name
     queue: Name | None = None  # a row such as broker-a:3
     delay_level: Annotated[int, Between(0, 18)] = 0

@@ -92,8 +92,10 @@ class AcceptLoss(Action):
     """
 
     verb = "fault"
-    said = {"broker_id=0": "loss of {table} of {broker} accepted",
-            "": "loss of {table} of slave {broker_id} of {broker} accepted"}
+    said = {
+        "broker_id=0": "loss of {table} of {broker} accepted",
+        "": "loss of {table} of slave {broker_id} of {broker} accepted",
+    }
     broker: Name
     table: Name
     broker_id: BrokerId = 0
@@ -166,8 +168,10 @@ class DelayLink(Action):
     """Bytes from `a` to `b` take `delay_ms`, and back too unless `one_way`."""
 
     verb = "fault"
-    said = {"one_way=true": "link from {a} to {b} slowed by {delay_ms}, this way only",
-            "": "link between {a} and {b} slowed by {delay_ms}"}
+    said = {
+        "one_way=true": "link from {a} to {b} slowed by {delay_ms}, this way only",
+        "": "link between {a} and {b} slowed by {delay_ms}",
+    }
     a: Name
     b: Name
     delay_ms: Delay

@@ -12,8 +12,10 @@ class EndTransaction(Action):
     """Send the broker the end of an open transaction, as its producer would."""
 
     verb = "act"
-    said = {"outcome=commit": "transaction {transaction_id} committed",
-            "outcome=rollback": "transaction {transaction_id} rolled back",
-            "": "transaction {transaction_id} ended"}
+    said = {
+        "outcome=commit": "transaction {transaction_id} committed",
+        "outcome=rollback": "transaction {transaction_id} rolled back",
+        "": "transaction {transaction_id} ended",
+    }
     transaction_id: Name
     outcome: Literal["commit", "rollback"]

@@ -22,9 +22,11 @@ from sandbox.journal.events.watched import *  # noqa: F403
 from sandbox.journal.events.wire import *  # noqa: F403
 
 ALL: tuple[type[Event], ...] = tuple(
-    kind for family in (life, nodes, members, offsets, messages, disk, wire, watched, labs)
+    kind
+    for family in (life, nodes, members, offsets, messages, disk, wire, watched, labs)
     for kind in vars(family).values()
-    if isinstance(kind, type) and kind.__module__ == family.__name__)
+    if isinstance(kind, type) and kind.__module__ == family.__name__
+)
 
 BY_NAME: dict[str, type[Event]] = {event.__name__: event for event in ALL}
 

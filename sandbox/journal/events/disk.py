@@ -30,8 +30,16 @@ class FilesDeleted(NamedTuple):
     why: str  # age, disk, manual
 
 
-@said("bad", "lost", Plural("messages", "{broker} lost {messages} message, {answered} had their OK",
-                            "{broker} lost {messages} messages, {answered} had their OK"), "bad")
+@said(
+    "bad",
+    "lost",
+    Plural(
+        "messages",
+        "{broker} lost {messages} message, {answered} had their OK",
+        "{broker} lost {messages} messages, {answered} had their OK",
+    ),
+    "bad",
+)
 class UnflushedLost(NamedTuple):
     broker: str
     from_offset: Long
@@ -55,8 +63,9 @@ class DiskChanged(NamedTuple):
 
 
 @said("warn", "damaged", "{broker} took the backup of {file}, which {why}", "warn", when="outcome=backup")
-@said("bad", "damaged", "{broker} starts with an empty table: {file} {why} and has no backup", "bad",
-      when="outcome=empty")
+@said(
+    "bad", "damaged", "{broker} starts with an empty table: {file} {why} and has no backup", "bad", when="outcome=empty"
+)
 @said("bad", "damaged", "{broker} does not start: {file} {why}, nor can its backup be read", "bad")
 class TableDamaged(NamedTuple):
     """A table of a starting broker is not what it should be (RocketMQ: `ConfigManager.load`)."""
@@ -69,8 +78,16 @@ class TableDamaged(NamedTuple):
     outcome: str  # backup, empty, refused
 
 
-@said("bad", "accepted", Plural("kept", "loss of {file} of {broker} accepted; {kept} damaged file is kept",
-                                "loss of {file} of {broker} accepted; {kept} damaged files are kept"), "warn")
+@said(
+    "bad",
+    "accepted",
+    Plural(
+        "kept",
+        "loss of {file} of {broker} accepted; {kept} damaged file is kept",
+        "loss of {file} of {broker} accepted; {kept} damaged files are kept",
+    ),
+    "warn",
+)
 class TableLossAccepted(NamedTuple):
     """The broker may start with this table empty; `kept`: the new names of its damaged files."""
 

@@ -46,8 +46,13 @@ class HintTaken(NamedTuple):
     value: str
 
 
-@said("ok", "step", Plural("evidence", "step {step} done, resting on {evidence} event",
-                          "step {step} done, resting on {evidence} events"))
+@said(
+    "ok",
+    "step",
+    Plural(
+        "evidence", "step {step} done, resting on {evidence} event", "step {step} done, resting on {evidence} events"
+    ),
+)
 class StepMet(NamedTuple):
     """`evidence`: the events it rests on; `why`: in English, and on the lab's panel in the reader's language"""
 

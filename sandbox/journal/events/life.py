@@ -45,8 +45,12 @@ STRETCH_ENDS = ("kill", "ports", "disk", "engine", "origin", "files")
 @said("quiet", "recorded", "the disk took nothing more: from here on the run cannot be repeated", when="why=disk")
 @said("quiet", "recorded", "the server was updated: from here on the run cannot be repeated", when="why=engine")
 @said("quiet", "recorded", "origin.json cannot be read: from here on the run cannot be repeated", when="why=origin")
-@said("quiet", "recorded", "a broker's files were damaged from outside: from here on the run cannot be repeated",
-      when="why=files")
+@said(
+    "quiet",
+    "recorded",
+    "a broker's files were damaged from outside: from here on the run cannot be repeated",
+    when="why=files",
+)
 @said("quiet", "recorded", "from here on the run cannot be repeated: {why}")
 class StretchEnded(NamedTuple):
     """Up to the event before, executing the actions again writes the same journal (`manage.py replay`)."""

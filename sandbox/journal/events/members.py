@@ -64,8 +64,14 @@ class SubscriptionChanged(NamedTuple):
     replaced: str | None
 
 
-@said("move", "rebalance", Plural("queues", "{who} has {queues} queue: +{added}, −{dropped}",
-                                  "{who} has {queues} queues: +{added}, −{dropped}"), "move")
+@said(
+    "move",
+    "rebalance",
+    Plural(
+        "queues", "{who} has {queues} queue: +{added}, −{dropped}", "{who} has {queues} queues: +{added}, −{dropped}"
+    ),
+    "move",
+)
 class QueuesAssigned(NamedTuple):
     """What one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
 
@@ -150,8 +156,12 @@ class LockLapsed(NamedTuple):
     age_ms: int
 
 
-@said("lock", "locks", Plural("count", "{broker} lost {count} lock with its memory",
-                              "{broker} lost {count} locks with its memory"), "bad")
+@said(
+    "lock",
+    "locks",
+    Plural("count", "{broker} lost {count} lock with its memory", "{broker} lost {count} locks with its memory"),
+    "bad",
+)
 class LocksLost(NamedTuple):
     broker: str
     count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here

@@ -30,8 +30,13 @@ class SendFailed(NamedTuple):
     retried: bool
 
 
-@said("warn", "no delay", "{topic}: {property} asks for a delay by time, which RocketMQ has from 5.0 on; a message of "
-                         "{client} is delivered at once", "warn")
+@said(
+    "warn",
+    "no delay",
+    "{topic}: {property} asks for a delay by time, which RocketMQ has from 5.0 on; a message of "
+    "{client} is delivered at once",
+    "warn",
+)
 class DelayIgnored(NamedTuple):
     """Of a client of RocketMQ 5.  At most one per broker and second."""
 
@@ -117,8 +122,16 @@ class MessagesConsumed(NamedTuple):
     handler: str
 
 
-@said("warn", "came twice", Plural("count", "{count} message came twice: {who} crashed before it was committed",
-                                   "{count} messages came twice: {who} crashed before they were committed"), "warn")
+@said(
+    "warn",
+    "came twice",
+    Plural(
+        "count",
+        "{count} message came twice: {who} crashed before it was committed",
+        "{count} messages came twice: {who} crashed before they were committed",
+    ),
+    "warn",
+)
 class CrashRepeated(NamedTuple):
     """After a crash: this many messages of the crashed process came again to listeners, and no more will."""
 
@@ -167,8 +180,16 @@ class MessageRetried(NamedTuple):
     target: str  # broker, local
 
 
-@said("bad", "dead letter", Plural("reconsume_times", "{queue} {offset} after {reconsume_times} try",
-                                   "{queue} {offset} after {reconsume_times} tries"), "bad")
+@said(
+    "bad",
+    "dead letter",
+    Plural(
+        "reconsume_times",
+        "{queue} {offset} after {reconsume_times} try",
+        "{queue} {offset} after {reconsume_times} tries",
+    ),
+    "bad",
+)
 class MessageDeadLettered(NamedTuple):
     group: str
     topic: str
@@ -213,8 +234,12 @@ class TransactionPrepared(NamedTuple):
 
 
 @said("move", "checked", "{who} was asked what became of {transaction_id}: check {checks}")
-@said("warn", "checked",
-      "nobody of {producer_group} could be asked about {transaction_id}: check {checks}", when="client_id=null")
+@said(
+    "warn",
+    "checked",
+    "nobody of {producer_group} could be asked about {transaction_id}: check {checks}",
+    when="client_id=null",
+)
 class TransactionChecked(NamedTuple):
     """The broker asked a producer for the state of a transaction; the half message has a new offset since then."""
 
@@ -226,9 +251,17 @@ class TransactionChecked(NamedTuple):
 
 @said("ok", "committed", "{transaction_id} of {producer_group} committed", when="outcome=commit")
 @said("move", "rolled back", "{transaction_id} of {producer_group} rolled back", when="outcome=rollback")
-@said("bad", "discarded", Plural("checks", "{transaction_id} of {producer_group} given up after {checks} check",
-                                 "{transaction_id} of {producer_group} given up after {checks} checks"),
-      "bad", when="outcome=discarded")
+@said(
+    "bad",
+    "discarded",
+    Plural(
+        "checks",
+        "{transaction_id} of {producer_group} given up after {checks} check",
+        "{transaction_id} of {producer_group} given up after {checks} checks",
+    ),
+    "bad",
+    when="outcome=discarded",
+)
 class TransactionEnded(NamedTuple):
     producer_group: str
     transaction_id: str

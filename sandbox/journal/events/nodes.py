@@ -24,8 +24,11 @@ class BrokerStopped(NamedTuple):
     how: str  # clean, killed, power_cut
 
 
-@said("ok", "recovery", Plural("messages", "{broker} recovered {messages} message",
-                               "{broker} recovered {messages} messages"))
+@said(
+    "ok",
+    "recovery",
+    Plural("messages", "{broker} recovered {messages} message", "{broker} recovered {messages} messages"),
+)
 class RecoveryDone(NamedTuple):
     broker: str
     broker_id: int
@@ -81,8 +84,14 @@ class LinkChanged(NamedTuple):
 
 @said("move", "topic", "{topic} on {broker}: {write_queues} to write, {read_queues} to read")
 @said("move", "topic", "{topic} deleted on {broker}", when="how=deleted")
-@said("warn", "topic", "{topic} on {broker} is made again ({how}): {write_queues} to write, {read_queues} to read; "
-      "the lost one had {lost_write_queues} and {lost_read_queues}", "warn", when="lost_write_queues")
+@said(
+    "warn",
+    "topic",
+    "{topic} on {broker} is made again ({how}): {write_queues} to write, {read_queues} to read; "
+    "the lost one had {lost_write_queues} and {lost_read_queues}",
+    "warn",
+    when="lost_write_queues",
+)
 class TopicChanged(NamedTuple):
     """`lost_…`: of a topic of this name that was lost when the broker started (`TopicReverted`); None: none was."""
 
@@ -96,12 +105,26 @@ class TopicChanged(NamedTuple):
     lost_write_queues: int | None = None
 
 
-@said("bad", "lost", "{broker} lost topic {topic} ({how}): it had {was_write_queues} to write, "
-      "{was_read_queues} to read", "bad", when="write_queues=null")
-@said("warn", "lost", "{broker} has topic {topic} again ({how}): that it was deleted is lost", "warn",
-      when="was_write_queues=null")
-@said("bad", "lost", "{broker} lost a change of topic {topic} ({how}): {write_queues} to write, {read_queues} to read",
-      "bad")
+@said(
+    "bad",
+    "lost",
+    "{broker} lost topic {topic} ({how}): it had {was_write_queues} to write, {was_read_queues} to read",
+    "bad",
+    when="write_queues=null",
+)
+@said(
+    "warn",
+    "lost",
+    "{broker} has topic {topic} again ({how}): that it was deleted is lost",
+    "warn",
+    when="was_write_queues=null",
+)
+@said(
+    "bad",
+    "lost",
+    "{broker} lost a change of topic {topic} ({how}): {write_queues} to write, {read_queues} to read",
+    "bad",
+)
 class TopicReverted(NamedTuple):
     """A starting broker has a topic otherwise than its process before had it: a change had not reached the disk.
 
@@ -120,8 +143,16 @@ class TopicReverted(NamedTuple):
     ends: tuple[tuple[int, Long, Long], ...]  # queue id, min, max as the process before had them
 
 
-@said("bad", "lost", Plural("changes", "{broker} lost {changes} setting of {group} ({how})",
-                            "{broker} lost {changes} settings of {group} ({how})"), "bad")
+@said(
+    "bad",
+    "lost",
+    Plural(
+        "changes",
+        "{broker} lost {changes} setting of {group} ({how})",
+        "{broker} lost {changes} settings of {group} ({how})",
+    ),
+    "bad",
+)
 class GroupReverted(NamedTuple):
     """Settings of a group that had not reached the disk: name in RocketMQ's table, value before, value now."""
 

@@ -29,8 +29,16 @@ class OffsetsPersisted(NamedTuple):
     entries: int
 
 
-@said("bad", "lost", Plural("queues", "{broker} lost the offset of {group} for {queues} queue ({how})",
-                            "{broker} lost the offsets of {group} for {queues} queues ({how})"), "bad")
+@said(
+    "bad",
+    "lost",
+    Plural(
+        "queues",
+        "{broker} lost the offset of {group} for {queues} queue ({how})",
+        "{broker} lost the offsets of {group} for {queues} queues ({how})",
+    ),
+    "bad",
+)
 class OffsetsReverted(NamedTuple):
     """A starting broker has other offsets than its process before: these had not reached the disk.
 
@@ -43,8 +51,16 @@ class OffsetsReverted(NamedTuple):
     queues: tuple[tuple[str, Long, Long], ...]
 
 
-@said("bad", "lost", Plural("levels", "{broker} lost the offset of {levels} delay level ({how})",
-                            "{broker} lost the offsets of {levels} delay levels ({how})"), "bad")
+@said(
+    "bad",
+    "lost",
+    Plural(
+        "levels",
+        "{broker} lost the offset of {levels} delay level ({how})",
+        "{broker} lost the offsets of {levels} delay levels ({how})",
+    ),
+    "bad",
+)
 class DelayOffsetsReverted(NamedTuple):
     """Delayed messages between the two offsets are delivered again.  `levels`: level, offset before, offset now."""
 

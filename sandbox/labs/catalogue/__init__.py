@@ -28,13 +28,37 @@ from sandbox.labs.catalogue.two_subscriptions import TWO_SUBSCRIPTIONS
 from sandbox.labs.catalogue.write_and_read_counts import WRITE_AND_READ_COUNTS
 from sandbox.labs.lab import Lab
 
-LABS: dict[str, Lab] = {lab.slug: lab for lab in (
-    LAG_AND_THROUGHPUT, CRASH_AND_STOP, PINNED_OFFSET, MEMBERS_AND_QUEUES, IDEMPOTENT_HANDLER, DEAD_LETTER,
-    TWO_SUBSCRIPTIONS, START_OFFSET, RESET_BY_TIME, ORDERLY_LOCK, POISON_IN_ORDER, FAILED_SEND,
-    HOT_QUEUE, FLOW_CONTROL, WRITE_AND_READ_COUNTS, SHRINK_QUEUES, STRATEGIES,
-    QUEUE_ENTRY, KEY_INDEX, RETENTION, DELAY_AND_HALF, BROADCASTING,
-    FLUSH_AND_REPLICATE, MASTER_DIES, NAME_SERVER_EXPIRY, ROLLING_RESTART,
-)}  # fmt: skip
+LABS: dict[str, Lab] = {
+    lab.slug: lab
+    for lab in (
+        LAG_AND_THROUGHPUT,
+        CRASH_AND_STOP,
+        PINNED_OFFSET,
+        MEMBERS_AND_QUEUES,
+        IDEMPOTENT_HANDLER,
+        DEAD_LETTER,
+        TWO_SUBSCRIPTIONS,
+        START_OFFSET,
+        RESET_BY_TIME,
+        ORDERLY_LOCK,
+        POISON_IN_ORDER,
+        FAILED_SEND,
+        HOT_QUEUE,
+        FLOW_CONTROL,
+        WRITE_AND_READ_COUNTS,
+        SHRINK_QUEUES,
+        STRATEGIES,
+        QUEUE_ENTRY,
+        KEY_INDEX,
+        RETENTION,
+        DELAY_AND_HALF,
+        BROADCASTING,
+        FLUSH_AND_REPLICATE,
+        MASTER_DIES,
+        NAME_SERVER_EXPIRY,
+        ROLLING_RESTART,
+    )
+}
 
 
 def named(name: str) -> Lab | None:

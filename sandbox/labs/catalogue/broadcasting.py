@@ -25,9 +25,15 @@ CLERKS, SCREENS = ("left", "right"), ("screen", "wall")
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("prices", "notices", "rates")), "group": chance.choice(("clerks", "packers")),
-            "shown": chance.choice(("displays", "caches")), "burst": 20 + 4 * chance.below(8), "one": CLERKS[0],
-            "screen": SCREENS[0], "wall": SCREENS[1]}
+    return {
+        "topic": chance.choice(("prices", "notices", "rates")),
+        "group": chance.choice(("clerks", "packers")),
+        "shown": chance.choice(("displays", "caches")),
+        "burst": 20 + 4 * chance.below(8),
+        "one": CLERKS[0],
+        "screen": SCREENS[0],
+        "wall": SCREENS[1],
+    }
 
 
 def _derive(n: Numbers) -> dict[str, object]:
@@ -40,8 +46,10 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
         *(StartConsumer(actor=label, group=n["group"], subscriptions=topics, work_ms=(20, 60)) for label in CLERKS),
-        *(StartConsumer(actor=label, group=n["second"], subscriptions=topics, model="BROADCASTING", work_ms=(20, 60))
-          for label in SCREENS),
+        *(
+            StartConsumer(actor=label, group=n["second"], subscriptions=topics, model="BROADCASTING", work_ms=(20, 60))
+            for label in SCREENS
+        ),
     )
 
 
@@ -61,11 +69,18 @@ def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Deliv
     if burst is None:
         return []
     clients = None if label is None else evidence.clients(label)
-    sent = {(queue_of(seen.event), seen.event.first_offset + number)
-            for seen in stored_by(evidence, burst) for number in range(seen.event.count)}
-    return [row for row in evidence.deliveries_of(evidence.numbers[group], since=burst.seq)
-            if row.outcome == "SUCCESS" and (row.queue, row.offset) in sent
-            and (clients is None or row.client_id in clients)]
+    sent = {
+        (queue_of(seen.event), seen.event.first_offset + number)
+        for seen in stored_by(evidence, burst)
+        for number in range(seen.event.count)
+    }
+    return [
+        row
+        for row in evidence.deliveries_of(evidence.numbers[group], since=burst.seq)
+        if row.outcome == "SUCCESS"
+        and (row.queue, row.offset) in sent
+        and (clients is None or row.client_id in clients)
+    ]
 
 
 def _seqs(rows: list[Delivery]) -> tuple[int, ...]:
@@ -81,9 +96,14 @@ def _all_have_it(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Not everybody has the burst yet."))
     if _file(evidence).value != "own":
         return Verdict.not_yet(_("The offsets are not written yet: that is done every 5 s."))
-    return Verdict.met(_("{group} got {once} together, and each member of {second} got {each}."), group=n["group"],
-                       once=len(once), second=n["second"], each=len(each[0]),
-                       rests_on=(burst.seq, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])))
+    return Verdict.met(
+        _("{group} got {once} together, and each member of {second} got {each}."),
+        group=n["group"],
+        once=len(once),
+        second=n["second"],
+        each=len(each[0]),
+        rests_on=(burst.seq, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])),
+    )
 
 
 def _calls(evidence: Evidence) -> Truth:
@@ -98,8 +118,9 @@ def _share(evidence: Evidence) -> Truth:
 
 def _file(evidence: Evidence) -> Truth:
     """Who writes the offsets of the broadcasting group, as the journal says."""
-    mine = [seen.seq for seen in evidence.of(OffsetsPersisted, since=0)
-            if seen.event.owner in evidence.clients(SCREENS[0])]
+    mine = [
+        seen.seq for seen in evidence.of(OffsetsPersisted, since=0) if seen.event.owner in evidence.clients(SCREENS[0])
+    ]
     return Truth("own", tuple(mine[-1:])) if mine else Truth("broker")
 
 
@@ -110,9 +131,15 @@ def _crashes(evidence: Evidence, label: str) -> list[Seen[ActionTaken]]:
 def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen[QueueTaken] | None:
     """The first queue that its new process has taken since the burst."""
     back = [seen for seen in evidence.actions("RestartActor", since=burst.seq) if seen.event.fields["actor"] == label]
-    taken = [seen for seen in evidence.of(QueueTaken, since=back[-1].seq)
-             if seen.event.client_id == evidence.clients(label)[-1]
-             and seen.event.topic == evidence.numbers["topic"]] if back else []
+    taken = (
+        [
+            seen
+            for seen in evidence.of(QueueTaken, since=back[-1].seq)
+            if seen.event.client_id == evidence.clients(label)[-1] and seen.event.topic == evidence.numbers["topic"]
+        ]
+        if back
+        else []
+    )
     return taken[0] if len(taken) >= QUEUES else None
 
 
@@ -137,12 +164,21 @@ def _is_back(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{group} has not finished the burst yet."), group=n["group"])
     waited_s = (evidence.now_ms - taken.at_ms) // 1000
     if waited_s < GOT_WITHIN_S:
-        return Verdict.not_yet(_("{screen} is back for {waited_s} s; watch for {wait_s} s."), screen=SCREENS[0],
-                               waited_s=waited_s, wait_s=GOT_WITHIN_S)
-    return Verdict.met(_("{group} went on without {one}; {screen} got {got} of {count} when it was back."),
-                       group=n["group"], one=CLERKS[0],
-                       screen=SCREENS[0], got=len(_got(evidence, "second", SCREENS[0])), count=_count(burst),
-                       rests_on=(crashes[0].seq, burst.seq, taken.seq, *_seqs(once)))
+        return Verdict.not_yet(
+            _("{screen} is back for {waited_s} s; watch for {wait_s} s."),
+            screen=SCREENS[0],
+            waited_s=waited_s,
+            wait_s=GOT_WITHIN_S,
+        )
+    return Verdict.met(
+        _("{group} went on without {one}; {screen} got {got} of {count} when it was back."),
+        group=n["group"],
+        one=CLERKS[0],
+        screen=SCREENS[0],
+        got=len(_got(evidence, "second", SCREENS[0])),
+        count=_count(burst),
+        rests_on=(crashes[0].seq, burst.seq, taken.seq, *_seqs(once)),
+    )
 
 
 def _reached(evidence: Evidence) -> Truth:
@@ -152,17 +188,27 @@ def _reached(evidence: Evidence) -> Truth:
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The start of another broadcasting member."""
-    found = [seen for seen in evidence.actions("StartConsumer")
-             if seen.event.fields["group"] == evidence.numbers["second"]]
+    found = [
+        seen for seen in evidence.actions("StartConsumer") if seen.event.fields["group"] == evidence.numbers["second"]
+    ]
     return found[-1] if found else None
 
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
     """Where the new member began, queue by queue."""
     joined, n = _joined(evidence), evidence.numbers
-    return [] if joined is None else sorted(
-        (seen for seen in evidence.of(QueueTaken, since=joined.seq)
-         if (seen.event.group, seen.event.topic) == (n["second"], n["topic"])), key=lambda seen: seen.event.queue_id)
+    return (
+        []
+        if joined is None
+        else sorted(
+            (
+                seen
+                for seen in evidence.of(QueueTaken, since=joined.seq)
+                if (seen.event.group, seen.event.topic) == (n["second"], n["topic"])
+            ),
+            key=lambda seen: seen.event.queue_id,
+        )
+    )
 
 
 def _is_new(evidence: Evidence) -> Verdict:
@@ -170,19 +216,25 @@ def _is_new(evidence: Evidence) -> Verdict:
     if joined is None:
         others = evidence.actions("StartConsumer")
         if others:
-            return Verdict.wrong(OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"],
-                                 rests_on=[others[-1].seq])
+            return Verdict.wrong(
+                OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"], rests_on=[others[-1].seq]
+            )
         return Verdict.not_yet(_("No member was added in this step."))
     began = _began(evidence)
     if len(began) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(began), all=QUEUES)
     waited_s = (evidence.now_ms - began[-1].at_ms) // 1000
     if waited_s < GOT_WITHIN_S:
-        return Verdict.not_yet(_("The new member is there for {waited_s} s; watch for {wait_s} s."),
-                               waited_s=waited_s, wait_s=GOT_WITHIN_S)
+        return Verdict.not_yet(
+            _("The new member is there for {waited_s} s; watch for {wait_s} s."), waited_s=waited_s, wait_s=GOT_WITHIN_S
+        )
     got = _old(evidence)
-    return Verdict.met(_("The new member of {second} got {got} of the messages that were there before it."),
-                       second=n["second"], got=f"{got.value:g}", rests_on=(*got.rests_on, *(s.seq for s in began)))
+    return Verdict.met(
+        _("The new member of {second} got {got} of the messages that were there before it."),
+        second=n["second"],
+        got=f"{got.value:g}",
+        rests_on=(*got.rests_on, *(s.seq for s in began)),
+    )
 
 
 def _old(evidence: Evidence) -> Truth:
@@ -304,83 +356,126 @@ EVERY = _("You wrote {given}: that is the whole burst, and {one} shares it with 
 IN_BROKER = _("The broker has offsets of {group} only: no member of {second} ever sends it one.")
 LATE = _("The newest burst was sent before {screen} was crashed. Restart it, and begin again: crash it, then send.")
 STILL_RUNS = _("{screen} was there and got all. Crash it, and send another burst.")
-ONE_GROUP = _("{one} of {group} still runs, so there is nothing to compare with. Crash both, send another burst, and "
-              "restart both.")
+ONE_GROUP = _(
+    "{one} of {group} still runs, so there is nothing to compare with. Crash both, send another burst, and "
+    "restart both."
+)
 MISSED = _("You wrote {given}: look at the card of screen again. It read its own file, and went on where it had been.")
-OTHER_GROUP = _("{given} divides its queues, so a new member takes over what others have committed. Add a member to "
-                "{second}.")
+OTHER_GROUP = _(
+    "{given} divides its queues, so a new member takes over what others have committed. Add a member to {second}."
+)
 
 BROADCASTING = Lab(
-    slug="broadcasting", number="11", minutes=9,
+    slug="broadcasting",
+    number="11",
+    minutes=9,
     title=_("Broadcasting, and who keeps the offsets"),
     goal=_("Who gets a message in broadcasting and in clustering, where the offsets are, and what a restart misses."),
-    draw=_draw, derive=_derive, setup=_setup,
+    draw=_draw,
+    derive=_derive,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "StartConsumer"}),
     steps=(
         Step(
             title=_("The same topic, two groups"),
-            do=_("{group} (left, right) divides the queues of {topic}; {second} (screen, wall) is broadcasting. Send "
-                 "{burst} messages to {topic}."),
-            watch=_("The cards of all four members; the Board shows one group at a time."), mark="lanes",
+            do=_(
+                "{group} (left, right) divides the queues of {topic}; {second} (screen, wall) is broadcasting. Send "
+                "{burst} messages to {topic}."
+            ),
+            watch=_("The cards of all four members; the Board shows one group at a time."),
+            mark="lanes",
             predict=Question(
                 text=_("How many messages will the listeners of {second} finish, both members together?"),
-                kind=Number(_("messages")), right=_calls),
+                kind=Number(_("messages")),
+                right=_calls,
+            ),
             check=_all_have_it,
             say=Question(
-                text=_("How many of them did {one} of {group} finish?"), kind=Number(_("messages")), right=_share,
+                text=_("How many of them did {one} of {group} finish?"),
+                kind=Number(_("messages")),
+                right=_share,
                 again=_("You wrote {given}; count on the card of {one} again."),
-                misreadings=(Misreading(EVERY, lambda e, given: given == e.numbers["burst"]),)),
+                misreadings=(Misreading(EVERY, lambda e, given: given == e.numbers["burst"]),),
+            ),
             why=Question(
                 text=_("Where are the offsets of {second} kept?"),
-                kind=Choice((("own", _("each member: <client id>/{second}/offsets.json beside it")),
-                             ("broker", _("broker: {topic}@{second} in consumerOffset.json")),
-                             ("nowhere", _("nowhere: broadcasting has none")))),
+                kind=Choice(
+                    (
+                        ("own", _("each member: <client id>/{second}/offsets.json beside it")),
+                        ("broker", _("broker: {topic}@{second} in consumerOffset.json")),
+                        ("nowhere", _("nowhere: broadcasting has none")),
+                    )
+                ),
                 right=_file,
-                again=_("\"persisted\" in the journal names the file and who has written it."),
-                misreadings=(Misreading(IN_BROKER, chosen("broker")),)),
+                again=_('"persisted" in the journal names the file and who has written it.'),
+                misreadings=(Misreading(IN_BROKER, chosen("broker")),),
+            ),
             hints=(_("Each broadcasting member has all queues to itself."),),
         ),
         Step(
-            title=_("Away for a moment"), rate=4,
+            title=_("Away for a moment"),
+            rate=4,
             do=_("Crash left and screen, one of each group. Send {burst} messages, then restart both."),
-            watch=_("Where the new process of screen begins: \"took\" in the journal."), mark="journal",
+            watch=_('Where the new process of screen begins: "took" in the journal.'),
+            mark="journal",
             predict=Question(
-                text=_("How many of these messages will screen get when it is back?"), kind=Number(_("messages")),
-                right=_reached),
+                text=_("How many of these messages will screen get when it is back?"),
+                kind=Number(_("messages")),
+                right=_reached,
+            ),
             check=_is_back,
             say=Question(
-                text=_("How many of them has screen finished since it is back?"), kind=Number(_("messages")),
+                text=_("How many of them has screen finished since it is back?"),
+                kind=Number(_("messages")),
                 right=_reached,
-                again=_("You wrote {given}; look at the card of screen, and at \"took\" in the journal."),
-                misreadings=(Misreading(MISSED, lambda e, given: given == 0.0),)),
+                again=_('You wrote {given}; look at the card of screen, and at "took" in the journal.'),
+                misreadings=(Misreading(MISSED, lambda e, given: given == 0.0),),
+            ),
             why=Question(
                 text=_("How did screen know where to go on?"),
-                kind=Choice((("same_id", _("On its machine it has the client id of before, and so the same file.")),
-                             ("wall", _("wall had kept its place.")),
-                             ("broker", _("The broker had kept its place.")))),
+                kind=Choice(
+                    (
+                        ("same_id", _("On its machine it has the client id of before, and so the same file.")),
+                        ("wall", _("wall had kept its place.")),
+                        ("broker", _("The broker had kept its place.")),
+                    )
+                ),
                 right=lambda e: Truth("same_id"),
                 again=_("Look at the client id of screen before and after: the file has its name."),
-                misreadings=(Misreading(IN_BROKER, chosen("broker")),)),
+                misreadings=(Misreading(IN_BROKER, chosen("broker")),),
+            ),
             hints=(_("left was replaced by right within seconds. Who replaces screen?"),),
         ),
         Step(
-            title=_("One more screen"), rate=4,
+            title=_("One more screen"),
+            rate=4,
             do=_("Add one consumer to {second}, on a machine of its own."),
-            watch=_("Where it begins: \"took\" in the journal."), mark="journal",
+            watch=_('Where it begins: "took" in the journal.'),
+            mark="journal",
             predict=Question(
                 text=_("How many of the messages that are in {topic} already will it get?"),
-                kind=Number(_("messages")), right=_old),
+                kind=Number(_("messages")),
+                right=_old,
+            ),
             check=_is_new,
             say=Question(
-                text=_("At which offset did it begin in broker-a:0?"), kind=Number(), right=_begin_of_q0,
-                again=_("You wrote {given}; look for \"took\" and broker-a:0 in the journal again.")),
+                text=_("At which offset did it begin in broker-a:0?"),
+                kind=Number(),
+                right=_begin_of_q0,
+                again=_('You wrote {given}; look for "took" and broker-a:0 in the journal again.'),
+            ),
             why=Question(
                 text=_("A container is replaced, and the new one has another address. What does it miss?"),
-                kind=Choice((("no_file", _("what is sent while it is away: there is no file of its client id")),
-                             ("nothing", _("nothing: it goes on where the old one was")),
-                             ("all", _("nothing: it begins at offset 0")))),
+                kind=Choice(
+                    (
+                        ("no_file", _("what is sent while it is away: there is no file of its client id")),
+                        ("nothing", _("nothing: it goes on where the old one was")),
+                        ("all", _("nothing: it begins at offset 0")),
+                    )
+                ),
                 right=lambda e: Truth("no_file"),
-                again=_("It is a new client, as the one you have just added: where did that one begin?")),
+                again=_("It is a new client, as the one you have just added: where did that one begin?"),
+            ),
             hints=(_("It asked for LAST, and it has no file."),),
         ),
     ),
@@ -394,4 +489,4 @@ BROADCASTING = Lab(
         WrongScript("thinks missed", "a broadcasting member forgets its place", MISSED, _thinks_missed),
         WrongScript("other group", "a new member is the same in both models", OTHER_GROUP, _joins_the_other),
     ),
-)  # fmt: skip
+)

@@ -28,31 +28,47 @@ PATIENCE_S = 45  # after a crash; repetitions are counted by then
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "burst": 32 + 4 * chance.below(5), "queues": 4, "work_ms": 300 + 50 * chance.below(3),
-            "one": "left", "other": "right"}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "burst": 32 + 4 * chance.below(5),
+        "queues": 4,
+        "work_ms": 300 + 50 * chance.below(3),
+        "one": "left",
+        "other": "right",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     topics = (Subscription(n["topic"]),)
     return (
         CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, threads=2,
-                        work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
+        *(
+            StartConsumer(
+                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
+            )
+            for label in ("one", "other")
+        ),
     )
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [seen for seen in evidence.actions("SendMessages")
-              if seen.event.fields["topic"] == evidence.numbers["topic"]]
+    bursts = [
+        seen for seen in evidence.actions("SendMessages") if seen.event.fields["topic"] == evidence.numbers["topic"]
+    ]
     return bursts[0] if bursts else None
 
 
 def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | None:
     """The first of these actions after the burst."""
     burst = _burst(evidence)
-    return None if burst is None else next(
-        (seen for seen in evidence.actions(action, since=burst.seq) if seen.event.fields["actor"] == actor), None)
+    return (
+        None
+        if burst is None
+        else next(
+            (seen for seen in evidence.actions(action, since=burst.seq) if seen.event.fields["actor"] == actor), None
+        )
+    )
 
 
 def _stopped_cleanly(evidence: Evidence) -> Verdict:
@@ -70,9 +86,13 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
     if left:
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
     twice = len(finished_twice(evidence.deliveries_of(n["group"])))
-    return Verdict.met(_("{one} stopped cleanly: {again} messages were delivered again, {twice} of them were finished "
-                         "before."), one=n["one"], again=given_again(evidence, 0), twice=twice,
-                       rests_on=[burst.seq, stop.seq])
+    return Verdict.met(
+        _("{one} stopped cleanly: {again} messages were delivered again, {twice} of them were finished before."),
+        one=n["one"],
+        again=given_again(evidence, 0),
+        twice=twice,
+        rests_on=[burst.seq, stop.seq],
+    )
 
 
 def _again(evidence: Evidence) -> Truth:
@@ -93,8 +113,12 @@ def _crashed(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{other} still runs."), other=n["other"])
     repeated = _repeated(evidence)
     if repeated is not None:
-        return Verdict.met(_("{count} messages came twice after the crash of {other}."), count=repeated.event.count,
-                           other=n["other"], rests_on=[crash.seq, repeated.seq])
+        return Verdict.met(
+            _("{count} messages came twice after the crash of {other}."),
+            count=repeated.event.count,
+            other=n["other"],
+            rests_on=[crash.seq, repeated.seq],
+        )
     passed_s = (evidence.now_ms - crash.at_ms) // 1000
     if passed_s < PATIENCE_S:
         return Verdict.not_yet(_("Repetitions are being counted."))
@@ -197,40 +221,58 @@ def _crashes_first(hands: Hands) -> None:
 
 
 STOPPED = _("{other} was stopped cleanly: it committed before it left. Restart it, send another burst and crash it.")
-TOO_LATE = _("Nothing came twice: {other} had committed everything, at most 5 s after it was done. Restart it, send "
-             "another burst and crash it at once.")
-BURST = _("You wrote {given}: that is the whole burst. Only what {other} had been given and not committed comes again; "
-          "read the line \"came twice\" of the journal.")
+TOO_LATE = _(
+    "Nothing came twice: {other} had committed everything, at most 5 s after it was done. Restart it, send "
+    "another burst and crash it at once."
+)
+BURST = _(
+    "You wrote {given}: that is the whole burst. Only what {other} had been given and not committed comes again; "
+    'read the line "came twice" of the journal.'
+)
 HAND_OVER = _("That is where the others take over. What made it necessary happened before: follow its cause.")
-CRASHED = _("{one} was crashed. A clean stop commits first what is finished: start it again, send another burst and "
-            "stop it.")
+CRASHED = _(
+    "{one} was crashed. A clean stop commits first what is finished: start it again, send another burst and stop it."
+)
 
 CRASH_AND_STOP = Lab(
-    slug="crash-and-stop", number="3", minutes=9,
+    slug="crash-and-stop",
+    number="3",
+    minutes=9,
     title=_("A crash repeats finished work, a clean stop does not"),
-    goal=_("What \"at least once\" means: which messages come twice, and why."),
-    draw=_draw, setup=_setup,
+    goal=_('What "at least once" means: which messages come twice, and why.'),
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "CrashActor", "RestartActor"}),
     steps=(
         Step(
             title=_("A clean stop in mid-work"),
             do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it works."),
-            watch=_("The cells of {one}, and \"Delivered again\" in the head."), mark="header:again",
+            watch=_('The cells of {one}, and "Delivered again" in the head.'),
+            mark="header:again",
             predict=Question(
                 text=_("How many of the {burst} messages will be delivered again?"),
-                kind=Number(_("messages"), within=2), right=_again),
+                kind=Number(_("messages"), within=2),
+                right=_again,
+            ),
             check=_stopped_cleanly,
             say=Question(
-                text=_("How many messages were delivered again? Read \"Delivered again\" in the head."),
-                kind=Number(_("messages")), right=_again,
-                again=_("You wrote {given}; read \"Delivered again\" in the head once more.")),
+                text=_('How many messages were delivered again? Read "Delivered again" in the head.'),
+                kind=Number(_("messages")),
+                right=_again,
+                again=_('You wrote {given}; read "Delivered again" in the head once more.'),
+            ),
             why=Question(
                 text=_("Which ones can a clean stop deliver again?"),
-                kind=Choice((("work", _("Those in work: listeners are interrupted, not waited for.")),
-                             ("done", _("Those that were finished and not committed yet.")),
-                             ("all", _("All that {one} had in memory.")))),
+                kind=Choice(
+                    (
+                        ("work", _("Those in work: listeners are interrupted, not waited for.")),
+                        ("done", _("Those that were finished and not committed yet.")),
+                        ("all", _("All that {one} had in memory.")),
+                    )
+                ),
                 right=lambda e: Truth("work"),
-                again=_("{one} has two threads, and commits what is finished before it leaves.")),
+                again=_("{one} has two threads, and commits what is finished before it leaves."),
+            ),
             hints=(_("A clean stop interrupts what is in work, commits what is finished, and leaves the group."),),
         ),
         Step(
@@ -239,19 +281,29 @@ CRASH_AND_STOP = Lab(
             watch=_("The pins of its queues before the crash, and where the others begin after it."),
             mark="member:{other}",
             predict=Question(
-                text=_("How many messages will come twice now?"), kind=Number(_("messages"), share=0.3, within=2),
-                right=_count),
+                text=_("How many messages will come twice now?"),
+                kind=Number(_("messages"), share=0.3, within=2),
+                right=_count,
+            ),
             check=_crashed,
             say=Question(
-                text=_("How many messages came twice?"), kind=Number(_("messages")), right=_count,
-                again=_("You wrote {given}; read the line \"came twice\" of the journal again."),
-                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),)),
+                text=_("How many messages came twice?"),
+                kind=Number(_("messages")),
+                right=_count,
+                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),),
+            ),
             why=Question(
-                text=_("Click the event that made them come again."), kind=EventClick(), right=_cause,
+                text=_("Click the event that made them come again."),
+                kind=EventClick(),
+                right=_cause,
                 again=_("That event did not make them come again. Look for what ended {other}."),
-                misreadings=(Misreading(HAND_OVER, _is_hand_over),)),
-            hints=(_("Offsets are committed every 5 s, and with each pull."),
-                   _("What was done after the last commit is done again by the next owner.")),
+                misreadings=(Misreading(HAND_OVER, _is_hand_over),),
+            ),
+            hints=(
+                _("Offsets are committed every 5 s, and with each pull."),
+                _("What was done after the last commit is done again by the next owner."),
+            ),
         ),
     ),
     solve=_solve,
@@ -262,4 +314,4 @@ CRASH_AND_STOP = Lab(
         WrongScript("hand-over", "the rebalance repeats messages", HAND_OVER, _blames_the_hand_over),
         WrongScript("crashed first", "a crash is a stop", CRASHED, _crashes_first),
     ),
-)  # fmt: skip
+)

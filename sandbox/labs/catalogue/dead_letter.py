@@ -27,8 +27,13 @@ DEAD = "%DLQ%"
 
 def _draw(chance: Chance) -> dict[str, object]:
     group = chance.choice(("clerks", "packers", "drivers"))
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": group, "one": "left",
-            "key": f"{chance.choice(('order', 'parcel'))}-{100 + chance.below(900)}", "good": "work"}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": group,
+        "one": "left",
+        "key": f"{chance.choice(('order', 'parcel'))}-{100 + chance.below(900)}",
+        "good": "work",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -41,8 +46,11 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _tries(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
     """Every time a listener finished the poison message, however that ended."""
-    return [row for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
-            if row.key == evidence.numbers["key"]]
+    return [
+        row
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
+        if row.key == evidence.numbers["key"]
+    ]
 
 
 def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
@@ -50,8 +58,9 @@ def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
 
 
 def _dead(evidence: Evidence) -> Seen[MessageDeadLettered] | None:
-    found = [seen for seen in evidence.of(MessageDeadLettered, since=0)
-             if seen.event.group == evidence.numbers["group"]]
+    found = [
+        seen for seen in evidence.of(MessageDeadLettered, since=0) if seen.event.group == evidence.numbers["group"]
+    ]
     return found[0] if found else None
 
 
@@ -72,7 +81,8 @@ def _is_retried(evidence: Evidence) -> Verdict:
     if not sent:
         return Verdict.not_yet(_("{key} was not sent yet."), key=n["key"])
     keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
-        taken.event.fields["key"] for taken in sent}
+        taken.event.fields["key"] for taken in sent
+    }
     if n["key"] not in keys:
         return Verdict.wrong(OTHER_KEY, key=n["key"], rests_on=[sent[-1].seq])
     early = _mended_too_early(evidence)
@@ -81,9 +91,11 @@ def _is_retried(evidence: Evidence) -> Verdict:
     retries = _retries(evidence)
     if len(retries) < RETRIES_SEEN:
         return Verdict.not_yet(_("{count} retries so far."), count=len(retries))
-    return Verdict.met(_("The first retries were at levels {levels}."),
-                       levels=", ".join(str(seen.event.delay_level) for seen in retries[:RETRIES_SEEN]),
-                       rests_on=[seen.seq for seen in retries[:RETRIES_SEEN]])
+    return Verdict.met(
+        _("The first retries were at levels {levels}."),
+        levels=", ".join(str(seen.event.delay_level) for seen in retries[:RETRIES_SEEN]),
+        rests_on=[seen.seq for seen in retries[:RETRIES_SEEN]],
+    )
 
 
 def _first_wait_s(evidence: Evidence) -> Truth:
@@ -106,8 +118,11 @@ def _is_dead(evidence: Evidence) -> Verdict:
     dead = _dead(evidence)
     if dead is None:
         return Verdict.not_yet(_("{tries} tries so far."), tries=len(_tries(evidence)))
-    return Verdict.met(_("After {tries} tries it went to the dead letters."), tries=len(_tries(evidence)),
-                       rests_on=[*(seen.seq for seen in _retries(evidence)), dead.seq])
+    return Verdict.met(
+        _("After {tries} tries it went to the dead letters."),
+        tries=len(_tries(evidence)),
+        rests_on=[*(seen.seq for seen in _retries(evidence)), dead.seq],
+    )
 
 
 def _count(evidence: Evidence) -> Truth:
@@ -197,74 +212,110 @@ def _resends_unmended(hands: Hands) -> None:
 
 
 OTHER_KEY = _("The handler accepts every key but {key}: send a message with that key.")
-EARLY = _("{key} succeeded at try {tries}: the handler was mended before the message was given up. Start over and "
-          "leave "
-          "it as it is.")
+EARLY = _(
+    "{key} succeeded at try {tries}: the handler was mended before the message was given up. Start over and "
+    "leave "
+    "it as it is."
+)
 RETRIES = _("You wrote {given}: those are the retries. The first delivery was a try too.")
-UNMENDED = _("{key} came again and failed again: the handler is the same. Mend it, then send the dead letter once "
-             "more.")
+UNMENDED = _(
+    "{key} came again and failed again: the handler is the same. Mend it, then send the dead letter once more."
+)
 
 DEAD_LETTER = Lab(
-    slug="dead-letter", number="N2", minutes=12,
+    slug="dead-letter",
+    number="N2",
+    minutes=12,
     title=_("From a poison message to a dead letter"),
     goal=_("How long RocketMQ tries, where a message goes that never succeeds, and how it comes back."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "ResendMessage"}),
     steps=(
         Step(
-            title=_("A message that always fails"), rate=10,
+            title=_("A message that always fails"),
+            rate=10,
             do=_("The handler of {one} fails for the key {key}. Send one message with this key to {topic}."),
-            watch=_("Retries of the group, and their levels in the journal."), mark="header:retrying",
+            watch=_("Retries of the group, and their levels in the journal."),
+            mark="header:retrying",
             predict=Question(
-                text=_("After its first failure, when will it be tried again?"), kind=Number(_("s"), within=3),
-                right=_first_wait_s),
+                text=_("After its first failure, when will it be tried again?"),
+                kind=Number(_("s"), within=3),
+                right=_first_wait_s,
+            ),
             check=_is_retried,
             say=Question(
-                text=_("Read the delay level of the first retry."), kind=Number(), right=_first_level,
-                again=_("You wrote {given}; open the first retry in the journal again.")),
+                text=_("Read the delay level of the first retry."),
+                kind=Number(),
+                right=_first_level,
+                again=_("You wrote {given}; open the first retry in the journal again."),
+            ),
             hints=(_("Level 3 is 10 s, 4 is 30 s, 5 is one minute."),),
         ),
         Step(
-            title=_("Until it is given up"), rate=60,
-            do=_("Leave the handler as it is. Waiting takes 4 hours and 46 minutes of the sandbox, five minutes at "
-                 "60×."),
-            watch=_("The waits becoming longer, then the dead letters."), mark="header:dead",
+            title=_("Until it is given up"),
+            rate=60,
+            do=_(
+                "Leave the handler as it is. Waiting takes 4 hours and 46 minutes of the sandbox, five minutes at 60×."
+            ),
+            watch=_("The waits becoming longer, then the dead letters."),
+            mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler get it in all?"), kind=Number(_("times"), within=1),
-                right=_count),
+                text=_("How many times will the handler get it in all?"),
+                kind=Number(_("times"), within=1),
+                right=_count,
+            ),
             check=_is_dead,
             say=Question(
-                text=_("How many times did the handler get it?"), kind=Number(_("times")), right=_count,
+                text=_("How many times did the handler get it?"),
+                kind=Number(_("times")),
+                right=_count,
                 again=_("You wrote {given}; count its deliveries in the life of the message again."),
-                misreadings=(Misreading(RETRIES, lambda e, given: given == RETRIES_MOST),)),
+                misreadings=(Misreading(RETRIES, lambda e, given: given == RETRIES_MOST),),
+            ),
             why=Question(
                 text=_("What will happen to it now?"),
-                kind=Choice((("given_up", _("Nothing by itself: no group reads the dead letters.")),
-                             ("again", _("It is tried once a day.")),
-                             ("deleted", _("It is deleted at once.")))),
+                kind=Choice(
+                    (
+                        ("given_up", _("Nothing by itself: no group reads the dead letters.")),
+                        ("again", _("It is tried once a day.")),
+                        ("deleted", _("It is deleted at once.")),
+                    )
+                ),
                 right=lambda e: Truth("given_up"),
-                again=_("It is a message of {group}'s dead letter topic, and stays until its file is deleted.")),
+                again=_("It is a message of {group}'s dead letter topic, and stays until its file is deleted."),
+            ),
             hints=(_("Sixteen retries, after the first try."),),
         ),
         Step(
             title=_("Sent again, once"),
-            do=_("Change the handler of {one} to \"{good}\". Then find the dead letter under Messages and send it "
-                 "again."),
-            watch=_("The key {key} in the Journal, with \"also each message\"."), mark="header:dead",
+            do=_(
+                'Change the handler of {one} to "{good}". Then find the dead letter under Messages and send it again.'
+            ),
+            watch=_('The key {key} in the Journal, with "also each message".'),
+            mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler get it now?"), kind=Number(_("times")), right=_since_resent),
+                text=_("How many times will the handler get it now?"), kind=Number(_("times")), right=_since_resent
+            ),
             check=_is_sent_again,
             say=Question(
-                text=_("How many times did it come after it was sent again?"), kind=Number(_("times")),
-                right=_since_resent, again=_("You wrote {given}; search the Journal for {key} again, with \"also each "
-                                            "message\".")),
+                text=_("How many times did it come after it was sent again?"),
+                kind=Number(_("times")),
+                right=_since_resent,
+                again=_('You wrote {given}; search the Journal for {key} again, with "also each message".'),
+            ),
             why=Question(
                 text=_("What brought it back?"),
-                kind=Choice((("by_hand", _("A copy was sent to {topic} by hand, as a new message.")),
-                             ("mended", _("The broker saw that the handler works again.")),
-                             ("retry", _("Its seventeenth retry was due.")))),
+                kind=Choice(
+                    (
+                        ("by_hand", _("A copy was sent to {topic} by hand, as a new message.")),
+                        ("mended", _("The broker saw that the handler works again.")),
+                        ("retry", _("Its seventeenth retry was due.")),
+                    )
+                ),
                 right=lambda e: Truth("by_hand"),
-                again=_("The broker knows nothing of handlers: look at what was done before it came.")),
+                again=_("The broker knows nothing of handlers: look at what was done before it came."),
+            ),
             hints=(_("The topic of the dead letters is called %DLQ% and the group."),),
         ),
     ),
@@ -275,4 +326,4 @@ DEAD_LETTER = Lab(
         WrongScript("says retries", "the first delivery is a retry", RETRIES, _says_retries),
         WrongScript("resends unmended", "sending again is the cure", UNMENDED, _resends_unmended),
     ),
-)  # fmt: skip
+)

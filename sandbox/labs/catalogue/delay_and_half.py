@@ -35,9 +35,15 @@ HALVES = 3  # at least, for one that is committed, one that is rolled back, and 
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "before": 4 + chance.below(9), "key": f"order-{100 + chance.below(800)}", "level": 2 + chance.below(3),
-            "halves": HALVES + chance.below(2), "till": TILL}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "before": 4 + chance.below(9),
+        "key": f"order-{100 + chance.below(800)}",
+        "level": 2 + chance.below(3),
+        "halves": HALVES + chance.below(2),
+        "till": TILL,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -52,8 +58,11 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest send of the key, with a delay."""
-    found = [seen for seen in sends(evidence)
-             if evidence.numbers["key"] in keys_of(seen) and seen.event.fields["delay_level"]]
+    found = [
+        seen
+        for seen in sends(evidence)
+        if evidence.numbers["key"] in keys_of(seen) and seen.event.fields["delay_level"]
+    ]
     return found[-1] if found else None
 
 
@@ -66,22 +75,37 @@ def _is_due(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{key} is not sent yet."), key=n["key"])
     level = sent.event.fields["delay_level"]
     if level != n["level"]:
-        return Verdict.wrong(_("{key} was sent with delay level {given}. Send it with level {level}."), key=n["key"],
-                             given=level, level=n["level"], rests_on=[sent.seq])
+        return Verdict.wrong(
+            _("{key} was sent with delay level {given}. Send it with level {level}."),
+            key=n["key"],
+            given=level,
+            level=n["level"],
+            rests_on=[sent.seq],
+        )
     due = [seen for seen in evidence.of(DelayedMessageDue, since=sent.seq) if seen.event.delay_level == level]
     records = records_of(evidence, n["key"], sent.seq)
     if not due or not records:
         return Verdict.not_yet(_("{key} waits."), key=n["key"])
-    return Verdict.met(_("{key} came into q0 {passed_s} s after it was sent."), key=n["key"],
-                       passed_s=(due[0].at_ms - sent.at_ms) // 1000,
-                       rests_on=[sent.seq, due[0].seq, *(row.seq for row in records.values())])
+    return Verdict.met(
+        _("{key} came into q0 {passed_s} s after it was sent."),
+        key=n["key"],
+        passed_s=(due[0].at_ms - sent.at_ms) // 1000,
+        rests_on=[sent.seq, due[0].seq, *(row.seq for row in records.values())],
+    )
 
 
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """Where the delayed message was put at first."""
     sent = _delayed(evidence)
-    found = [] if sent is None else [seen for seen in evidence.of(MessagesStored, since=sent.seq)
-                                     if seen.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)]
+    found = (
+        []
+        if sent is None
+        else [
+            seen
+            for seen in evidence.of(MessagesStored, since=sent.seq)
+            if seen.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
+        ]
+    )
     return found[0] if found else None
 
 
@@ -108,8 +132,9 @@ def _ended(evidence: Evidence, outcome: str, *, since: int | None = None) -> lis
 def _are_checked(evidence: Evidence) -> Verdict:
     n, prepared = evidence.numbers, _prepared(evidence)
     if len(prepared) < n["halves"]:
-        return Verdict.not_yet(_("{till} has prepared {now} of {halves} messages."), till=TILL, now=len(prepared),
-                               halves=n["halves"])
+        return Verdict.not_yet(
+            _("{till} has prepared {now} of {halves} messages."), till=TILL, now=len(prepared), halves=n["halves"]
+        )
     if committed := _ended(evidence, "commit"):
         return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0].seq])
     if _set_last(evidence, "handler") not in (None, "silent"):  # None: as the lab set it up
@@ -119,17 +144,24 @@ def _are_checked(evidence: Evidence) -> Verdict:
     checks = {seen.event.transaction_id: seen.seq for seen in evidence.of(TransactionChecked)}
     missing = [seen for seen in prepared if seen.event.transaction_id not in checks]
     if missing:
-        return Verdict.not_yet(_("The broker has not asked about {count} of them: it does so every 60 s."),
-                               count=len(missing))
-    return Verdict.met(_("{count} half messages are stored, and {group} was given none, although the broker has asked "
-                         "about each."), count=len(prepared), group=n["group"],
-                       rests_on=[*(seen.seq for seen in prepared), *checks.values()])
+        return Verdict.not_yet(
+            _("The broker has not asked about {count} of them: it does so every 60 s."), count=len(missing)
+        )
+    return Verdict.met(
+        _("{count} half messages are stored, and {group} was given none, although the broker has asked about each."),
+        count=len(prepared),
+        group=n["group"],
+        rests_on=[*(seen.seq for seen in prepared), *checks.values()],
+    )
 
 
 def _set_last(evidence: Evidence, field: str) -> Any:
     """By the student, of the transactional producer."""
-    given = [seen.event.fields[field] for seen in evidence.actions("ChangeActor", since=0)
-             if seen.event.fields["actor"] == TILL and seen.event.fields[field] is not None]
+    given = [
+        seen.event.fields[field]
+        for seen in evidence.actions("ChangeActor", since=0)
+        if seen.event.fields["actor"] == TILL and seen.event.fields[field] is not None
+    ]
     return given[-1] if given else None
 
 
@@ -157,9 +189,12 @@ def _are_ended(evidence: Evidence) -> Verdict:
     stored = _in_topic(evidence)
     if stored.value != len(committed):
         return Verdict.not_yet(_("What was committed is not in q0 yet."))
-    return Verdict.met(_("{committed} committed and {rolled_back} rolled back: q0 has {committed} more."),
-                       committed=len(committed), rolled_back=len(rolled_back),
-                       rests_on=[*(seen.seq for seen in (*committed, *rolled_back)), *stored.rests_on])
+    return Verdict.met(
+        _("{committed} committed and {rolled_back} rolled back: q0 has {committed} more."),
+        committed=len(committed),
+        rolled_back=len(rolled_back),
+        rests_on=[*(seen.seq for seen in (*committed, *rolled_back)), *stored.rests_on],
+    )
 
 
 def _end(evidence: Evidence) -> Truth:
@@ -200,8 +235,9 @@ def _second(hands: Hands) -> None:
 def _finish(hands: Hands, *outcomes: str) -> None:
     prepared = [seen.event.transaction_id for seen in _prepared(hands.evidence, since=0)]
     for transaction_id, outcome in zip(prepared, outcomes, strict=False):
-        hands.act(EndTransaction(transaction_id=transaction_id,
-                                 outcome="commit" if outcome == "commit" else "rollback"))
+        hands.act(
+            EndTransaction(transaction_id=transaction_id, outcome="commit" if outcome == "commit" else "rollback")
+        )
         hands.wait(1)
     hands.see(10)
 
@@ -245,86 +281,131 @@ def _thinks_deleted(hands: Hands) -> None:
 
 NOT_DELAYED = _("{key} was sent without a delay, and was in q0 at once. Send it with delay level {level}.")
 LEVEL = _("You wrote {given}: that is the level. Levels are counted from 1 and queues from 0.")
-ANSWERED = _("{till} has committed: its handler answers when the broker asks. Set the handler to silent, and have it "
-             "prepare messages again.")
-WOULD_ANSWER = _("The handler of {till} answers when the broker asks. Set it to silent, and have it prepare messages "
-                 "again.")
+ANSWERED = _(
+    "{till} has committed: its handler answers when the broker asks. Set the handler to silent, and have it "
+    "prepare messages again."
+)
+WOULD_ANSWER = _(
+    "The handler of {till} answers when the broker asks. Set it to silent, and have it prepare messages again."
+)
 ONLY_COMMITS = _("Both were committed, so both are in q0. Roll another one back.")
 DELETED = _("Nothing in a log can be deleted singly: look for the half message on the page Store.")
 
 DELAY_AND_HALF = Lab(
-    slug="delay-and-half", number="N8", minutes=10,
+    slug="delay-and-half",
+    number="N8",
+    minutes=10,
     title=_("When does a message exist?"),
     goal=_("A delayed message and a half message are stored long before a consumer can see them."),
-    draw=_draw, setup=_setup, allowed=frozenset({"SendMessages", "ChangeActor", "EndTransaction"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset({"SendMessages", "ChangeActor", "EndTransaction"}),
     steps=(
         Step(
-            title=_("A delayed message"), rate=2,
-            do=_("Send one message with the key {key} and delay level {level} to {topic}, and wait until reader has "
-                 "it."),
-            watch=_("The right end of q0, and the newest records on the page Store."), mark="queue:broker-a:0",
+            title=_("A delayed message"),
+            rate=2,
+            do=_(
+                "Send one message with the key {key} and delay level {level} to {topic}, and wait until reader has it."
+            ),
+            watch=_("The right end of q0, and the newest records on the page Store."),
+            mark="queue:broker-a:0",
             predict=Question(
                 text=_("Where will {key} be until it is due?"),
-                kind=Choice((("hidden", _("in q0, where nobody is given it yet")),
-                             ("other", _("in another topic of the broker")),
-                             ("producer", _("with its producer, who sends it later")))),
-                right=_where),
+                kind=Choice(
+                    (
+                        ("hidden", _("in q0, where nobody is given it yet")),
+                        ("other", _("in another topic of the broker")),
+                        ("producer", _("with its producer, who sends it later")),
+                    )
+                ),
+                right=_where,
+            ),
             check=_is_due,
             say=Question(
                 text=_("In which queue of SCHEDULE_TOPIC_XXXX has it waited? See its life on the page of the message."),
-                kind=Number(), right=_waits_in,
+                kind=Number(),
+                right=_waits_in,
                 again=_("You wrote {given}; each level has one queue of that topic, and the page Store shows which."),
-                misreadings=(Misreading(LEVEL, lambda e, given: given == e.numbers["level"]),)),
+                misreadings=(Misreading(LEVEL, lambda e, given: given == e.numbers["level"]),),
+            ),
             why=Question(
                 text=_("How did it come into q0?"),
-                kind=Choice((("copied", _("The broker stored it a second time, in {topic}.")),
-                             ("moved", _("The broker moved its record.")),
-                             ("again", _("The producer sent it again.")))),
+                kind=Choice(
+                    (
+                        ("copied", _("The broker stored it a second time, in {topic}.")),
+                        ("moved", _("The broker moved its record.")),
+                        ("again", _("The producer sent it again.")),
+                    )
+                ),
                 right=lambda e: Truth("copied"),
-                again=_("The log only grows: compare the places of both records.")),
+                again=_("The log only grows: compare the places of both records."),
+            ),
             hints=(_("A queue gives its messages in order, so one that is not due would hold up all after it."),),
         ),
         Step(
-            title=_("Half messages"), rate=20,
-            do=_("till sends half messages and never says how its transactions end. Have it prepare {halves} or more: "
-                 "set its rate to 1 per second, then to 0. Wait until the broker has asked about each."),
-            watch=_("\"prepared\" and \"checked\" in the journal, and the right end of q0."), mark="queue:broker-a:0",
+            title=_("Half messages"),
+            rate=20,
+            do=_(
+                "till sends half messages and never says how its transactions end. Have it prepare {halves} or more: "
+                "set its rate to 1 per second, then to 0. Wait until the broker has asked about each."
+            ),
+            watch=_('"prepared" and "checked" in the journal, and the right end of q0.'),
+            mark="queue:broker-a:0",
             predict=Question(
                 text=_("How many of these messages will be in q0 when the broker has asked about each?"),
-                kind=Number(_("messages")), right=_in_topic),
+                kind=Number(_("messages")),
+                right=_in_topic,
+            ),
             check=_are_checked,
             say=Question(
                 text=_("How many transactions are open? See the tab Transactions of the page Messages."),
-                kind=Number(_("transactions")), right=_open,
-                again=_("You wrote {given}; count the rows of the tab Transactions that have no end.")),
+                kind=Number(_("transactions")),
+                right=_open,
+                again=_("You wrote {given}; count the rows of the tab Transactions that have no end."),
+            ),
             why=Question(
                 text=_("Why does the broker ask?"),
-                kind=Choice((("asks", _("The end of a transaction may be lost on its way, and only the producer knows "
-                                        "it.")),
-                             ("slow", _("To make the producer faster.")),
-                             ("default", _("After asking once it commits by itself.")))),
+                kind=Choice(
+                    (
+                        ("asks", _("The end of a transaction may be lost on its way, and only the producer knows it.")),
+                        ("slow", _("To make the producer faster.")),
+                        ("default", _("After asking once it commits by itself.")),
+                    )
+                ),
                 right=lambda e: Truth("asks"),
-                again=_("It asks up to 15 times, then it gives the message up: it never commits by itself.")),
+                again=_("It asks up to 15 times, then it gives the message up: it never commits by itself."),
+            ),
             hints=(_("It asks once in 60 s about what is older than 6 s."),),
         ),
         Step(
-            title=_("Commit and rollback"), rate=2,
+            title=_("Commit and rollback"),
+            rate=2,
             do=_("End one of the transactions with commit and another one with rollback."),
-            watch=_("The right end of q0."), mark="queue:broker-a:0",
+            watch=_("The right end of q0."),
+            mark="queue:broker-a:0",
             predict=Question(
-                text=_("How many messages will come into q0?"), kind=Number(_("messages")), right=_in_topic),
+                text=_("How many messages will come into q0?"), kind=Number(_("messages")), right=_in_topic
+            ),
             check=_are_ended,
             say=Question(
-                text=_("How many messages are in q0 now? Read its right end."), kind=Number(_("messages")), right=_end,
-                again=_("You wrote {given}; read the number at the right end of q0 again.")),
+                text=_("How many messages are in q0 now? Read its right end."),
+                kind=Number(_("messages")),
+                right=_end,
+                again=_("You wrote {given}; read the number at the right end of q0 again."),
+            ),
             why=Question(
                 text=_("What became of the half message that was rolled back?"),
-                kind=Choice((("stays", _("It stays in the log, marked as ended, until its file is deleted.")),
-                             ("deleted", _("It was deleted from the log.")),
-                             ("dead", _("It went to the dead letter queue.")))),
+                kind=Choice(
+                    (
+                        ("stays", _("It stays in the log, marked as ended, until its file is deleted.")),
+                        ("deleted", _("It was deleted from the log.")),
+                        ("dead", _("It went to the dead letter queue.")),
+                    )
+                ),
                 right=lambda e: Truth("stays"),
                 again=_("Look for its record on the page Store."),
-                misreadings=(Misreading(DELETED, chosen("deleted")),)),
+                misreadings=(Misreading(DELETED, chosen("deleted")),),
+            ),
             hints=(_("A commit stores the message once more, in its own topic."),),
         ),
     ),
@@ -336,4 +417,4 @@ DELAY_AND_HALF = Lab(
         WrongScript("commits all", "every transaction is committed in the end", ONLY_COMMITS, _commits_all),
         WrongScript("deleted", "a rollback deletes the half message", DELETED, _thinks_deleted),
     ),
-)  # fmt: skip
+)

@@ -28,9 +28,16 @@ TIMEOUT, UNCONNECTED = "SendTimeout", "ConnectFailed"
 
 def _draw(chance: Chance) -> dict[str, object]:
     paid = 100 + chance.below(800)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("ledger", "billing")),
-            "before": 3 + chance.below(9), "paid": f"order-{paid}", "lost": f"order-{paid + 1 + chance.below(90)}",
-            "row": ROW, "broker": BROKER, "console": CONSOLE}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("ledger", "billing")),
+        "before": 3 + chance.below(9),
+        "paid": f"order-{paid}",
+        "lost": f"order-{paid + 1 + chance.below(90)}",
+        "row": ROW,
+        "broker": BROKER,
+        "console": CONSOLE,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -67,15 +74,24 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
             return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send.seq])
         return Verdict.not_yet(WAITS, console=CONSOLE)
     if records:
-        return Verdict.met(_("{key} was reported as failed ({status}), and it is stored at offset {offset}."),
-                           key=n["paid"], status=failure.event.status, offset=min(records),
-                           rests_on=[send.seq, failure.seq, *(row.seq for row in records.values())])
+        return Verdict.met(
+            _("{key} was reported as failed ({status}), and it is stored at offset {offset}."),
+            key=n["paid"],
+            status=failure.event.status,
+            offset=min(records),
+            rests_on=[send.seq, failure.seq, *(row.seq for row in records.values())],
+        )
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["paid"], failure)
     cuts = evidence.actions("CutLink", since=0)
     text = BOTH_WAYS if cuts and not cuts[-1].event.fields["one_way"] else OTHER_WAY
-    return Verdict.wrong(text, key=n["paid"], broker=BROKER, console=CONSOLE,
-                         rests_on=[*(cut.seq for cut in cuts[-1:]), send.seq, failure.seq])
+    return Verdict.wrong(
+        text,
+        key=n["paid"],
+        broker=BROKER,
+        console=CONSOLE,
+        rests_on=[*(cut.seq for cut in cuts[-1:]), send.seq, failure.seq],
+    )
 
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
@@ -86,14 +102,23 @@ def _request_is_lost(evidence: Evidence) -> Verdict:
     send = found[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
-        return Verdict.wrong(ARRIVED, key=n["lost"], broker=BROKER, console=CONSOLE,
-                             rests_on=[send.seq, *(row.seq for row in records.values())])
+        return Verdict.wrong(
+            ARRIVED,
+            key=n["lost"],
+            broker=BROKER,
+            console=CONSOLE,
+            rests_on=[send.seq, *(row.seq for row in records.values())],
+        )
     if failure is None:
         return Verdict.not_yet(WAITS, console=CONSOLE)
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["lost"], failure)
-    return Verdict.met(_("{key} was reported as failed ({status}), and it is stored nowhere."), key=n["lost"],
-                       status=failure.event.status, rests_on=[send.seq, failure.seq])
+    return Verdict.met(
+        _("{key} was reported as failed ({status}), and it is stored nowhere."),
+        key=n["lost"],
+        status=failure.event.status,
+        rests_on=[send.seq, failure.seq],
+    )
 
 
 def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
@@ -118,10 +143,14 @@ def _sent_again(evidence: Evidence) -> Verdict:
     records = {key: records_of(evidence, key, since=0) for key in again}
     if not all(records_of(evidence, key) for key in again):
         return Verdict.not_yet(WAITS, console=CONSOLE)
-    return Verdict.met(_("{paid} is stored {paid_times} times, {lost} {lost_times} times."), paid=n["paid"],
-                       lost=n["lost"], paid_times=len(records[n["paid"]]), lost_times=len(records[n["lost"]]),
-                       rests_on=[seen.seq for seen in done] + [row.seq for rows in records.values()
-                                                               for row in rows.values()])
+    return Verdict.met(
+        _("{paid} is stored {paid_times} times, {lost} {lost_times} times."),
+        paid=n["paid"],
+        lost=n["lost"],
+        paid_times=len(records[n["paid"]]),
+        lost_times=len(records[n["lost"]]),
+        rests_on=[seen.seq for seen in done] + [row.seq for rows in records.values() for row in rows.values()],
+    )
 
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
@@ -179,8 +208,12 @@ def _solve(hands: Hands) -> None:
     _second(hands)
     n = hands.numbers
     hands.act(HealLink(a=BROKER, b=CONSOLE))
-    hands.act(SendMessages(topic=n["topic"], rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more")
-                                                        for name in ("paid", "lost"))))
+    hands.act(
+        SendMessages(
+            topic=n["topic"],
+            rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost")),
+        )
+    )
     hands.see(20)
     hands.say(2)
     hands.why("key")
@@ -236,100 +269,157 @@ def _forgets_to_heal(hands: Hands) -> None:
 
 NOT_SENT = _("{key} is not sent yet.")
 WAITS = _("{console} waits for the answer: 3 seconds at most.")
-ANSWERED = _("{key} was answered at once: the way from {broker} to {console} was open. Cut it first, and send {key} "
-             "then.")
-BOTH_WAYS = _("Both ways are cut, and so {key} did not arrive either. Heal the link, send any message so that "
-              "{console} connects again, cut it from {broker} to {console} only, and send {key}.")
-OTHER_WAY = _("{key} itself was lost: the way from {console} to {broker} was cut. Heal the link, send any message so "
-              "that {console} connects again, cut it from {broker} to {console}, and send {key}.")
-NO_CONNECTION = _("{status}: {console} had no connection, because it closes one after a timeout, and could not open "
-                  "another. Heal the link, send any message so that it connects, cut again, and send {key}.")
-ARRIVED = _("{key} has arrived and is stored: the way from {console} to {broker} was open. Cut that one, and send "
-            "{key} once more.")
+ANSWERED = _(
+    "{key} was answered at once: the way from {broker} to {console} was open. Cut it first, and send {key} then."
+)
+BOTH_WAYS = _(
+    "Both ways are cut, and so {key} did not arrive either. Heal the link, send any message so that "
+    "{console} connects again, cut it from {broker} to {console} only, and send {key}."
+)
+OTHER_WAY = _(
+    "{key} itself was lost: the way from {console} to {broker} was cut. Heal the link, send any message so "
+    "that {console} connects again, cut it from {broker} to {console}, and send {key}."
+)
+NO_CONNECTION = _(
+    "{status}: {console} had no connection, because it closes one after a timeout, and could not open "
+    "another. Heal the link, send any message so that it connects, cut again, and send {key}."
+)
+ARRIVED = _(
+    "{key} has arrived and is stored: the way from {console} to {broker} was open. Cut that one, and send "
+    "{key} once more."
+)
 STILL_CUT = _("It failed again: the link between {console} and {broker} is still cut. Heal it first.")
-ONE_ONLY = _("{key} was reported as failed too, and the application knows no more about it than about the other one: "
-             "send it again.")
+ONE_ONLY = _(
+    "{key} was reported as failed too, and the application knows no more about it than about the other one: "
+    "send it again."
+)
 OLD_END = _("You wrote {given}: so many there were before {paid} was sent. Read the right end of q0 again.")
 BROKEN = _("It gave up after 3 s, but the message had been with the broker since the first millisecond.")
 
 FAILED_SEND = Lab(
-    slug="failed-send", number="N4", minutes=8,
+    slug="failed-send",
+    number="N4",
+    minutes=8,
     title=_("Failed send, stored message"),
     goal=_("A send that is reported as failed may have stored its message, and the retry is then the duplicate."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "CutLink", "HealLink"}),
     steps=(
         Step(
             title=_("The answer is lost"),
-            do=_("Cut the link from {broker} to {console} this way only (Topology), and send one message with the key "
-                 "{paid} to {topic}. {console} is who sends by hand."),
-            watch=_("The right end of q0; then SendFailed on the page Journal."), mark="queue:{row}",
+            do=_(
+                "Cut the link from {broker} to {console} this way only (Topology), and send one message with the key "
+                "{paid} to {topic}. {console} is who sends by hand."
+            ),
+            watch=_("The right end of q0; then SendFailed on the page Journal."),
+            mark="queue:{row}",
             predict=Question(
                 text=_("The send of {paid} will be reported as failed. How many times will {paid} be stored?"),
-                kind=Number(_("times")), right=lambda e: _stored(e, "paid")),
+                kind=Number(_("times")),
+                right=lambda e: _stored(e, "paid"),
+            ),
             check=_answer_is_lost,
             say=Question(
-                text=_("How many messages are in q0 now? Read its right end."), kind=Number(_("messages")),
+                text=_("How many messages are in q0 now? Read its right end."),
+                kind=Number(_("messages")),
                 right=lambda e: Truth(_end(e)),
                 again=_("You wrote {given}; read the number at the right end of q0 again."),
-                misreadings=(Misreading(OLD_END, lambda e, given: given == _end(e) - 1),)),
+                misreadings=(Misreading(OLD_END, lambda e, given: given == _end(e) - 1),),
+            ),
             why=Question(
                 text=_("What was lost?"),
-                kind=Choice((("answer", _("the broker's answer")),
-                             ("message", _("the message on its way to the broker")),
-                             ("broken", _("nothing: the broker was too slow")))),
+                kind=Choice(
+                    (
+                        ("answer", _("the broker's answer")),
+                        ("message", _("the message on its way to the broker")),
+                        ("broken", _("nothing: the broker was too slow")),
+                    )
+                ),
                 right=lambda e: Truth("answer"),
                 again=_("{paid} is in q0, and {group} has consumed it: it cannot have been lost on its way there."),
-                misreadings=(Misreading(BROKEN, chosen("broken")),)),
+                misreadings=(Misreading(BROKEN, chosen("broken")),),
+            ),
             hints=(_("Requests still arrive: only the way back is cut."),),
         ),
         Step(
             title=_("The message is lost"),
-            do=_("Heal the link and send any message, so that {console} connects again. Then cut the link from "
-                 "{console} to {broker} this way only, and send one message with the key {lost}."),
-            watch=_("The right end of q0; then SendFailed on the page Journal."), mark="queue:{row}",
+            do=_(
+                "Heal the link and send any message, so that {console} connects again. Then cut the link from "
+                "{console} to {broker} this way only, and send one message with the key {lost}."
+            ),
+            watch=_("The right end of q0; then SendFailed on the page Journal."),
+            mark="queue:{row}",
             predict=Question(
                 text=_("What will {console} be notified of?"),
-                kind=Choice((("same", _("the same failure as with {paid}")),
-                             ("other", _("another failure: the message did not arrive")),
-                             ("none", _("no failure")))),
-                right=lambda e: Truth("same")),
+                kind=Choice(
+                    (
+                        ("same", _("the same failure as with {paid}")),
+                        ("other", _("another failure: the message did not arrive")),
+                        ("none", _("no failure")),
+                    )
+                ),
+                right=lambda e: Truth("same"),
+            ),
             check=_request_is_lost,
             say=Question(
                 text=_("Which status does the newest SendFailed of the journal name?"),
-                kind=Choice(((TIMEOUT, _("SendTimeout: no answer in 3 s")),
-                             (UNCONNECTED, _("ConnectFailed: no connection")),
-                             ("none", _("a code of the broker: it has refused the message")))),
-                right=_status, again=_("Look at the newest SendFailed on the page Journal again.")),
+                kind=Choice(
+                    (
+                        (TIMEOUT, _("SendTimeout: no answer in 3 s")),
+                        (UNCONNECTED, _("ConnectFailed: no connection")),
+                        ("none", _("a code of the broker: it has refused the message")),
+                    )
+                ),
+                right=_status,
+                again=_("Look at the newest SendFailed on the page Journal again."),
+            ),
             why=Question(
                 text=_("{paid} is stored, {lost} is not. How can {console} know?"),
-                kind=Choice((("cannot", _("It cannot: in both cases no answer came.")),
-                             ("time", _("By the time it took.")),
-                             ("offset", _("By the offset in the answer.")))),
+                kind=Choice(
+                    (
+                        ("cannot", _("It cannot: in both cases no answer came.")),
+                        ("time", _("By the time it took.")),
+                        ("offset", _("By the offset in the answer.")),
+                    )
+                ),
                 right=lambda e: Truth("cannot"),
-                again=_("Compare both SendFailed: same status, same 3 seconds, and no answer with an offset in it.")),
+                again=_("Compare both SendFailed: same status, same 3 seconds, and no answer with an offset in it."),
+            ),
             hints=(_("{console} knows what it has sent and what was answered, and nothing else."),),
         ),
         Step(
             title=_("The retry is the duplicate"),
             do=_("Heal the link, and send {paid} and {lost} once more, as an application does after an error."),
-            watch=_("The right end of q0."), mark="queue:{row}",
+            watch=_("The right end of q0."),
+            mark="queue:{row}",
             predict=Question(
                 text=_("How many messages with the keys {paid} and {lost} will be in q0 then?"),
-                kind=Number(_("messages")), right=lambda e: _stored(e, "paid", "lost", since=0)),
+                kind=Number(_("messages")),
+                right=lambda e: _stored(e, "paid", "lost", since=0),
+            ),
             check=_sent_again,
             say=Question(
-                text=_("How often does the page Messages find {paid} in {topic}?"), kind=Number(_("times")),
+                text=_("How often does the page Messages find {paid} in {topic}?"),
+                kind=Number(_("times")),
                 right=lambda e: _stored(e, "paid", since=0),
-                again=_("You wrote {given}; search for the key {paid} on the page Messages.")),
+                again=_("You wrote {given}; search for the key {paid} on the page Messages."),
+            ),
             why=Question(
                 text=_("What keeps {group} from booking {paid} twice?"),
-                kind=Choice((("key", _("A handler that books each key once.")),
-                             ("timeout", _("A longer timeout of the producer.")),
-                             ("never", _("A producer that never sends again.")))),
+                kind=Choice(
+                    (
+                        ("key", _("A handler that books each key once.")),
+                        ("timeout", _("A longer timeout of the producer.")),
+                        ("never", _("A producer that never sends again.")),
+                    )
+                ),
                 right=lambda e: Truth("key"),
-                again=_("A longer timeout waits longer for the same lost answer, and without a retry {lost} would be "
-                        "missing.")),
+                again=_(
+                    "A longer timeout waits longer for the same lost answer, and without a retry {lost} would be "
+                    "missing."
+                ),
+            ),
             hints=(_("One of the two is stored already."),),
         ),
     ),
@@ -340,8 +430,9 @@ FAILED_SEND = Lab(
         WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
         WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
         WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
-        WrongScript("sends one again", "an application can tell which of the two is missing", ONE_ONLY,
-                    _sends_one_again),
+        WrongScript(
+            "sends one again", "an application can tell which of the two is missing", ONE_ONLY, _sends_one_again
+        ),
         WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
     ),
-)  # fmt: skip
+)

@@ -18,23 +18,37 @@ READER, THREADS = "reader", 20
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "burst": 3_000 + 500 * chance.below(3), "reader": READER, "count_most": COUNT_MOST,
-            "span_most": SPAN_MOST, "fast_ms": FAST_MS}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "burst": 3_000 + 500 * chance.below(3),
+        "reader": READER,
+        "count_most": COUNT_MOST,
+        "span_most": SPAN_MOST,
+        "fast_ms": FAST_MS,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor=READER, group=n["group"], subscriptions=(Subscription(n["topic"]),), threads=THREADS,
-                      work_ms=(SLOW_MS, SLOW_MS)),
+        StartConsumer(
+            actor=READER,
+            group=n["group"],
+            subscriptions=(Subscription(n["topic"]),),
+            threads=THREADS,
+            work_ms=(SLOW_MS, SLOW_MS),
+        ),
     )
 
 
 def _changes(evidence: Evidence) -> list[Seen[FlowControlChanged]]:
     n = evidence.numbers
-    return [seen for seen in evidence.of(FlowControlChanged)
-            if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])]
+    return [
+        seen
+        for seen in evidence.of(FlowControlChanged)
+        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+    ]
 
 
 def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
@@ -42,8 +56,11 @@ def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
 
 
 def _sent(evidence: Evidence) -> int:
-    return sum(seen.event.fields["count"] or 1 for seen in evidence.actions("SendMessages")
-               if seen.event.fields["topic"] == evidence.numbers["topic"])
+    return sum(
+        seen.event.fields["count"] or 1
+        for seen in evidence.actions("SendMessages")
+        if seen.event.fields["topic"] == evidence.numbers["topic"]
+    )
 
 
 def _passed_s(evidence: Evidence, action: str) -> float:
@@ -54,8 +71,13 @@ def _passed_s(evidence: Evidence, action: str) -> float:
 def _is_held_by_count(evidence: Evidence) -> Verdict:
     held = _held(evidence, "count")
     if held is not None:
-        return Verdict.met(_("{reader} held back at {value} messages: more than {count_most} may not wait."),
-                           reader=READER, value=held.event.value, count_most=COUNT_MOST, rests_on=[held.seq])
+        return Verdict.met(
+            _("{reader} held back at {value} messages: more than {count_most} may not wait."),
+            reader=READER,
+            value=held.event.value,
+            count_most=COUNT_MOST,
+            rests_on=[held.seq],
+        )
     sent = _sent(evidence)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
         return Verdict.wrong(SMALL, sent=sent, reader=READER, count_most=COUNT_MOST)
@@ -76,8 +98,11 @@ def _is_calm(evidence: Evidence) -> Verdict:
     if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
         return Verdict.met(_("{reader} pulls without being held back."), reader=READER, rests_on=[changes[-1].seq])
     if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not (changes and changes[-1].event.limit is None):
-        return Verdict.wrong(_("{reader} is still held back: it takes {work_ms} ms for a message. Make it faster."),
-                             reader=READER, work_ms=_work_ms(evidence))
+        return Verdict.wrong(
+            _("{reader} is still held back: it takes {work_ms} ms for a message. Make it faster."),
+            reader=READER,
+            work_ms=_work_ms(evidence),
+        )
     return Verdict.not_yet(_("{reader} works through what waits."), reader=READER)
 
 
@@ -90,9 +115,13 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
     held = _held(evidence, "span")
     slow = [seen for seen in evidence.actions("ChangeActor") if seen.event.fields["slow_ms"]]
     if held is not None:
-        return Verdict.met(_("{reader} held back with a span of {value}: {span_most} are allowed."), reader=READER,
-                           value=held.event.value, span_most=SPAN_MOST,
-                           rests_on=[*(seen.seq for seen in slow[:1]), held.seq])
+        return Verdict.met(
+            _("{reader} held back with a span of {value}: {span_most} are allowed."),
+            reader=READER,
+            value=held.event.value,
+            span_most=SPAN_MOST,
+            rests_on=[*(seen.seq for seen in slow[:1]), held.seq],
+        )
     sent = _sent(evidence)
     if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:
         return Verdict.wrong(NOTHING_HELD, span_most=SPAN_MOST)
@@ -171,74 +200,117 @@ def _too_few(hands: Hands) -> None:
 
 SIZE = _("200 bytes a message: a thousand of them are far from 100 MiB. Read the card of {reader} again.")
 SMALL = _("{sent} messages were sent, and {reader} never had more than {count_most} waiting: send a larger burst.")
-ONE_QUEUE = _("The topic has one queue, and a queue has one reader: the new member has nothing to do. Make {reader} "
-              "faster.")
-NOTHING_HELD = _("No message is held: each is done before {span_most} others have come. Make the next message of the "
-                 "queue slow, and send again.")
-TOO_FEW = _("{sent} messages came after the slow one. The span is the distance from it to the newest that was pulled: "
-            "send more than {span_most}.")
-LIMITS = Choice((("count", _("the count: 1 000 messages of a queue")), ("size", _("the size: 100 MiB of a queue")),
-                 ("span", _("the span: 2 000 from the oldest to the newest"))))
+ONE_QUEUE = _(
+    "The topic has one queue, and a queue has one reader: the new member has nothing to do. Make {reader} faster."
+)
+NOTHING_HELD = _(
+    "No message is held: each is done before {span_most} others have come. Make the next message of the "
+    "queue slow, and send again."
+)
+TOO_FEW = _(
+    "{sent} messages came after the slow one. The span is the distance from it to the newest that was pulled: "
+    "send more than {span_most}."
+)
+LIMITS = Choice(
+    (
+        ("count", _("the count: 1 000 messages of a queue")),
+        ("size", _("the size: 100 MiB of a queue")),
+        ("span", _("the span: 2 000 from the oldest to the newest")),
+    )
+)
 
 FLOW_CONTROL = Lab(
-    slug="flow-control", number="N7", minutes=9,
+    slug="flow-control",
+    number="N7",
+    minutes=9,
     title=_("Flow control: which limit holds it?"),
     goal=_("A member that stops pulling is not broken: three limits protect its memory, and each has its own cure."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "StartConsumer"}),
     steps=(
         Step(
             title=_("Too much at once"),
             do=_("Send a burst of {burst} messages to {topic}, and watch {reader}."),
-            watch=_("\"Fullest q.\" on the card of {reader}, and its chevron on the strip."), mark="member:{reader}",
+            watch=_('"Fullest q." on the card of {reader}, and its chevron on the strip.'),
+            mark="member:{reader}",
             predict=Question(
                 text=_("At how many waiting messages will {reader} stop pulling?"),
-                kind=Number(_("messages"), within=60), right=_waiting),
+                kind=Number(_("messages"), within=60),
+                right=_waiting,
+            ),
             check=_is_held_by_count,
             say=Question(
-                text=_("Which limit does the journal name?"), kind=LIMITS, right=lambda e: Truth("count"),
-                again=_("Read the line \"flow\" of the journal: it names the limit."),
-                misreadings=(Misreading(SIZE, chosen("size")),)),
+                text=_("Which limit does the journal name?"),
+                kind=LIMITS,
+                right=lambda e: Truth("count"),
+                again=_('Read the line "flow" of the journal: it names the limit.'),
+                misreadings=(Misreading(SIZE, chosen("size")),),
+            ),
             why=Question(
                 text=_("What is the limit for?"),
-                kind=Choice((("memory", _("It keeps the client's memory small when its listener is slow.")),
-                             ("broker", _("It protects the broker from too many requests.")),
-                             ("order", _("It keeps the messages in order.")))),
+                kind=Choice(
+                    (
+                        ("memory", _("It keeps the client's memory small when its listener is slow.")),
+                        ("broker", _("It protects the broker from too many requests.")),
+                        ("order", _("It keeps the messages in order.")),
+                    )
+                ),
                 right=lambda e: Truth("memory"),
-                again=_("The broker has no part in it: the client does not ask for more.")),
+                again=_("The broker has no part in it: the client does not ask for more."),
+            ),
             hints=(_("{reader} finishes 50 messages a second; the broker hands out thousands."),),
         ),
         Step(
             title=_("The cure"),
             do=_("Let {reader} pull again: find what is too slow, and change it."),
-            watch=_("\"Fullest q.\" on the card of {reader}."), mark="member:{reader}",
+            watch=_('"Fullest q." on the card of {reader}.'),
+            mark="member:{reader}",
             predict=Question(
                 text=_("What will help?"),
-                kind=Choice((("member", _("a second member of the group")), ("faster", _("a faster listener")),
-                             ("wait", _("nothing: it stays held back")))),
-                right=lambda e: Truth("faster")),
+                kind=Choice(
+                    (
+                        ("member", _("a second member of the group")),
+                        ("faster", _("a faster listener")),
+                        ("wait", _("nothing: it stays held back")),
+                    )
+                ),
+                right=lambda e: Truth("faster"),
+            ),
             check=_is_calm,
-            hints=(_("\"Slow\" on the card sets how long a message takes: {fast_ms} ms, for example."),),
+            hints=(_('"Slow" on the card sets how long a message takes: {fast_ms} ms, for example.'),),
         ),
         Step(
             title=_("Fast, and held back all the same"),
             do=_("Make the next message of the queue slow for {reader} (600 s), and send {burst} messages again."),
-            watch=_("\"Span\" on the card of {reader}."), mark="member:{reader}",
-            predict=Question(
-                text=_("Which limit will hold {reader} now?"), kind=LIMITS, right=_span),
+            watch=_('"Span" on the card of {reader}.'),
+            mark="member:{reader}",
+            predict=Question(text=_("Which limit will hold {reader} now?"), kind=LIMITS, right=_span),
             check=_is_held_by_span,
             say=Question(
-                text=_("Which limit does the journal name now?"), kind=LIMITS, right=_span,
-                again=_("Read the newest line \"flow\" of the journal.")),
+                text=_("Which limit does the journal name now?"),
+                kind=LIMITS,
+                right=_span,
+                again=_('Read the newest line "flow" of the journal.'),
+            ),
             why=Question(
                 text=_("Hardly any message waits. Why is it held back?"),
-                kind=Choice((("oldest", _("The oldest unfinished message is too far behind the newest.")),
-                             ("threads", _("All threads are busy.")),
-                             ("broker", _("The broker does not hand out more.")))),
+                kind=Choice(
+                    (
+                        ("oldest", _("The oldest unfinished message is too far behind the newest.")),
+                        ("threads", _("All threads are busy.")),
+                        ("broker", _("The broker does not hand out more.")),
+                    )
+                ),
                 right=lambda e: Truth("oldest"),
-                again=_("One thread is busy, 19 are idle: look at the card again.")),
-            hints=(_("After a crash everything from the oldest unfinished message on comes again: the span limits how "
-                     "much that is."),),
+                again=_("One thread is busy, 19 are idle: look at the card again."),
+            ),
+            hints=(
+                _(
+                    "After a crash everything from the oldest unfinished message on comes again: the span limits how "
+                    "much that is."
+                ),
+            ),
         ),
     ),
     solve=_solve,
@@ -249,4 +321,4 @@ FLOW_CONTROL = Lab(
         WrongScript("holds nothing", "fast members are held back by the count alone", NOTHING_HELD, _holds_nothing),
         WrongScript("too few", "one slow message holds a member at once", TOO_FEW, _too_few),
     ),
-)  # fmt: skip
+)

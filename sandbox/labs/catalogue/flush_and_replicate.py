@@ -39,8 +39,13 @@ SETTINGS = {"flush": "ASYNC_FLUSH", "replication": "ASYNC_MASTER"}
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("auditors", "checkers")),
-            "count": 80 + 10 * chance.below(6), "rate": RATE, "broker": BROKER}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("auditors", "checkers")),
+        "count": 80 + 10 * chance.below(6),
+        "rate": RATE,
+        "broker": BROKER,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -52,15 +57,21 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _setting(evidence: Evidence, key: str, before: int) -> str:
     """As it was set last before an event."""
-    values = [seen.event.changes[key] for seen in evidence.of(BrokerConfigChanged, since=0)
-              if seen.seq < before and key in seen.event.changes]
+    values = [
+        seen.event.changes[key]
+        for seen in evidence.of(BrokerConfigChanged, since=0)
+        if seen.seq < before and key in seen.event.changes
+    ]
     return str(values[-1]) if values else SETTINGS[key]
 
 
 def _slave_runs(evidence: Evidence, before: int) -> bool:
     moves: list[Seen[Any]] = [*evidence.of(BrokerStarted, since=0), *evidence.of(BrokerStopped, since=0)]
-    mine = [seen for seen in sorted(moves) if seen.event.broker == BROKER and seen.event.broker_id == SLAVE
-            and seen.seq < before]
+    mine = [
+        seen
+        for seen in sorted(moves)
+        if seen.event.broker == BROKER and seen.event.broker_id == SLAVE and seen.seq < before
+    ]
     return bool(mine) and isinstance(mine[-1].event, BrokerStarted)
 
 
@@ -74,16 +85,22 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
         return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
-    killed = [seen for seen in evidence.of(BrokerStopped, since=sent[-1].seq)
-              if (seen.event.broker, seen.event.broker_id) == (BROKER, 0) and seen.event.how != "power_cut"]
+    killed = [
+        seen
+        for seen in evidence.of(BrokerStopped, since=sent[-1].seq)
+        if (seen.event.broker, seen.event.broker_id) == (BROKER, 0) and seen.event.how != "power_cut"
+    ]
     lost = [seen for seen in evidence.of(UnflushedLost, since=sent[-1].seq) if seen.event.broker == BROKER]
     if killed and not lost:
         return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0].seq])
     if not lost:
         return Verdict.not_yet(_("{broker} still has power."), broker=BROKER)
     if not _on_master(evidence, sent[-1]):
-        return Verdict.wrong(_("No message was stored before the cut. Start {broker}, send and cut again."),
-                             broker=BROKER, rests_on=[sent[-1].seq, lost[0].seq])
+        return Verdict.wrong(
+            _("No message was stored before the cut. Start {broker}, send and cut again."),
+            broker=BROKER,
+            rests_on=[sent[-1].seq, lost[0].seq],
+        )
     return sent[-1], lost[0]
 
 
@@ -93,12 +110,16 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
         return found
     sent, lost = found
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
-        return Verdict.wrong(_("{broker} flushes with SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER,
-                             rests_on=[lost.seq])
+        return Verdict.wrong(
+            _("{broker} flushes with SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
+        )
     if not lost.event.answered:
         return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
-    return Verdict.met(_("{answered} messages had their OK, and are gone."), answered=lost.event.answered,
-                       rests_on=[sent.seq, lost.seq])
+    return Verdict.met(
+        _("{answered} messages had their OK, and are gone."),
+        answered=lost.event.answered,
+        rests_on=[sent.seq, lost.seq],
+    )
 
 
 def _lost(evidence: Evidence) -> Truth:
@@ -120,16 +141,22 @@ def _none_is_lost(evidence: Evidence) -> Verdict:
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
         return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
     stored = [seen for seen in _on_master(evidence, sent) if seen.seq < lost.seq]
-    return Verdict.met(_("{stored} messages were stored; of those with an OK {answered} are gone."),
-                       stored=sum(seen.event.count for seen in stored), answered=lost.event.answered,
-                       rests_on=[sent.seq, lost.seq])
+    return Verdict.met(
+        _("{stored} messages were stored; of those with an OK {answered} are gone."),
+        stored=sum(seen.event.count for seen in stored),
+        answered=lost.event.answered,
+        rests_on=[sent.seq, lost.seq],
+    )
 
 
 def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]) -> set[tuple[str, int]]:
     """Queue and offset of what the master lost with its power, answered or not."""
-    return {(queue_of(seen.event), seen.event.first_offset + number) for seen in _on_master(evidence, sent)
-            if seen.seq < lost.seq and seen.event.physical_offset >= lost.event.from_offset
-            for number in range(seen.event.count)}
+    return {
+        (queue_of(seen.event), seen.event.first_offset + number)
+        for seen in _on_master(evidence, sent)
+        if seen.seq < lost.seq and seen.event.physical_offset >= lost.event.from_offset
+        for number in range(seen.event.count)
+    }
 
 
 def _kept(evidence: Evidence) -> Truth:
@@ -138,9 +165,11 @@ def _kept(evidence: Evidence) -> Truth:
     if isinstance(found, Verdict):
         return Truth(0.0)
     gone = _gone(evidence, *found)
-    rows = {(row.queue, row.offset): row.seq
-            for row in evidence.deliveries_of(evidence.numbers["group"], since=found[1].seq)
-            if (row.queue, row.offset) in gone}
+    rows = {
+        (row.queue, row.offset): row.seq
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=found[1].seq)
+        if (row.queue, row.offset) in gone
+    }
     return Truth(float(len(rows)), tuple(rows.values()))
 
 
@@ -150,27 +179,41 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
         return found
     sent, lost = found
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
-            _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"):
+        _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
+    ):
         return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent.seq])
     if not _slave_runs(evidence, lost.seq):
-        return Verdict.wrong(_("The slave of {broker} did not run, so it has nothing. Start both, send and cut again."),
-                             broker=BROKER, rests_on=[lost.seq])
+        return Verdict.wrong(
+            _("The slave of {broker} did not run, so it has nothing. Start both, send and cut again."),
+            broker=BROKER,
+            rests_on=[lost.seq],
+        )
     if not lost.event.answered:
         return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
     promoted = evidence.actions("PromoteSlave", since=lost.seq)
     if not promoted:
-        back = [seen for seen in evidence.of(BrokerStarted, since=lost.seq)
-                if (seen.event.broker, seen.event.broker_id) == (BROKER, 0)]
+        back = [
+            seen
+            for seen in evidence.of(BrokerStarted, since=lost.seq)
+            if (seen.event.broker, seen.event.broker_id) == (BROKER, 0)
+        ]
         if back:
             return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost.seq, back[0].seq])
         return Verdict.not_yet(_("The slave is not the master yet."))
     kept = _kept(evidence)
     if float(str(kept.value)) < lost.event.answered:
-        return Verdict.not_yet(_("{group} has {kept} of {answered} messages that the old master lost."),
-                               group=n["group"], kept=f"{kept.value:g}", answered=lost.event.answered)
-    return Verdict.met(_("The old master lost {answered} messages with an OK, and {group} read them from the slave."),
-                       answered=lost.event.answered, group=n["group"],
-                       rests_on=[sent.seq, lost.seq, promoted[0].seq, *kept.rests_on])
+        return Verdict.not_yet(
+            _("{group} has {kept} of {answered} messages that the old master lost."),
+            group=n["group"],
+            kept=f"{kept.value:g}",
+            answered=lost.event.answered,
+        )
+    return Verdict.met(
+        _("The old master lost {answered} messages with an OK, and {group} read them from the slave."),
+        answered=lost.event.answered,
+        group=n["group"],
+        rests_on=[sent.seq, lost.seq, promoted[0].seq, *kept.rests_on],
+    )
 
 
 def _in_the_end(evidence: Evidence) -> Truth:
@@ -225,8 +268,14 @@ def _solve(hands: Hands) -> None:
     _replicate(hands, replication="SYNC_MASTER")
     n = hands.numbers
     hands.act(PromoteSlave(broker=BROKER, broker_id=SLAVE))
-    hands.act(StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),),
-                            from_where="CONSUME_FROM_FIRST_OFFSET", work_ms=(5, 10)))
+    hands.act(
+        StartConsumer(
+            group=n["group"],
+            subscriptions=(Subscription(n["topic"]),),
+            from_where="CONSUME_FROM_FIRST_OFFSET",
+            work_ms=(5, 10),
+        )
+    )
     hands.see(120)
     hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
     hands.why("both")
@@ -260,84 +309,143 @@ def _starts_the_old_master(hands: Hands) -> None:
     hands.see(10)
 
 
-KILLED = _("The process of {broker} ended, and its machine did not: the page cache outlives a process. Start it, send "
-           "again and cut its power.")
-FLUSHED = _("All of it was on disk: {broker} flushes within 10 s. Start it again, send once more, and cut its power "
-            "within a few seconds.")
+KILLED = _(
+    "The process of {broker} ended, and its machine did not: the page cache outlives a process. Start it, send "
+    "again and cut its power."
+)
+FLUSHED = _(
+    "All of it was on disk: {broker} flushes within 10 s. Start it again, send once more, and cut its power "
+    "within a few seconds."
+)
 STILL_ASYNC = _("{broker} flushes with ASYNC_FLUSH still. Start it, set SYNC_FLUSH, send and cut again.")
 NOT_SET = _("The OK did not wait for the slave. Start {broker}, set ASYNC_FLUSH and SYNC_MASTER, send and cut again.")
-OLD_MASTER = _("The old master of {broker} is back with what its disk has, and the slave has more. Cut its power again "
-               "and make the slave the master.")
+OLD_MASTER = _(
+    "The old master of {broker} is back with what its disk has, and the slave has more. Cut its power again "
+    "and make the slave the master."
+)
 NO_MACHINE = _("A disk that is flushed is no help when the machine does not come back.")
 
 FLUSH_AND_REPLICATE = Lab(
-    slug="flush-and-replicate", number="14", minutes=12, template="replicas",
+    slug="flush-and-replicate",
+    number="14",
+    minutes=12,
+    template="replicas",
     title=_("What an OK is worth"),
     goal=_("Which messages with an OK are gone after a power cut, by flush and by replication."),
-    draw=_draw, setup=_setup,
-    allowed=frozenset({"SendMessages", "PowerCut", "KillBroker", "StartBroker", "StopBroker", "ChangeBroker",
-                       "PromoteSlave", "StartConsumer"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset(
+        {
+            "SendMessages",
+            "PowerCut",
+            "KillBroker",
+            "StartBroker",
+            "StopBroker",
+            "ChangeBroker",
+            "PromoteSlave",
+            "StartConsumer",
+        }
+    ),
     steps=(
         Step(
             title=_("ASYNC_FLUSH, no slave"),
-            do=_("The slave is stopped. Send {count} messages to {topic} at {rate} per second, and cut the power of "
-                 "{broker} some 2 seconds later (Topology)."),
-            watch=_("How far the log is flushed, on the page Store; then \"lost\" in the journal."), mark="journal",
+            do=_(
+                "The slave is stopped. Send {count} messages to {topic} at {rate} per second, and cut the power of "
+                "{broker} some 2 seconds later (Topology)."
+            ),
+            watch=_('How far the log is flushed, on the page Store; then "lost" in the journal.'),
+            mark="journal",
             predict=Question(
                 text=_("Will messages be lost for which the producer had an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))), right=_any_lost),
+                kind=Choice((("none", _("none")), ("some", _("some")))),
+                right=_any_lost,
+            ),
             check=_some_are_lost,
             say=Question(
-                text=_("How many messages with an OK are gone?"), kind=Number(_("messages")), right=_lost,
-                again=_("You wrote {given}; read \"lost\" in the journal again.")),
+                text=_("How many messages with an OK are gone?"),
+                kind=Number(_("messages")),
+                right=_lost,
+                again=_('You wrote {given}; read "lost" in the journal again.'),
+            ),
             why=Question(
                 text=_("Where were they when the OK was sent?"),
-                kind=Choice((("memory", _("in the page cache of the machine")), ("disk", _("on its disk")),
-                             ("producer", _("with the producer")))),
+                kind=Choice(
+                    (
+                        ("memory", _("in the page cache of the machine")),
+                        ("disk", _("on its disk")),
+                        ("producer", _("with the producer")),
+                    )
+                ),
                 right=lambda e: Truth("memory"),
-                again=_("What was on disk is there again when {broker} starts.")),
+                again=_("What was on disk is there again when {broker} starts."),
+            ),
             hints=(_("With ASYNC_FLUSH the OK does not wait for the disk."),),
         ),
         Step(
             title=_("SYNC_FLUSH"),
             do=_("Start {broker}, set SYNC_FLUSH, wait some 10 seconds, then send {count} messages and cut again."),
-            watch=_("How far the log is flushed, on the page Store; then \"lost\" in the journal."), mark="journal",
+            watch=_('How far the log is flushed, on the page Store; then "lost" in the journal.'),
+            mark="journal",
             predict=Question(
                 text=_("Will messages be lost for which the producer had an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))), right=_any_lost),
+                kind=Choice((("none", _("none")), ("some", _("some")))),
+                right=_any_lost,
+            ),
             check=_none_is_lost,
             say=Question(
-                text=_("How many messages with an OK are gone?"), kind=Number(_("messages")), right=_lost,
-                again=_("You wrote {given}; read \"lost\" in the journal again.")),
+                text=_("How many messages with an OK are gone?"),
+                kind=Number(_("messages")),
+                right=_lost,
+                again=_('You wrote {given}; read "lost" in the journal again.'),
+            ),
             why=Question(
                 text=_("For what did each OK wait?"),
-                kind=Choice((("disk", _("until its message was on disk")), ("slave", _("until a slave had it")),
-                             ("second", _("for one second")))),
+                kind=Choice(
+                    (
+                        ("disk", _("until its message was on disk")),
+                        ("slave", _("until a slave had it")),
+                        ("second", _("for one second")),
+                    )
+                ),
                 right=lambda e: Truth("disk"),
-                again=_("The slave is stopped.")),
+                again=_("The slave is stopped."),
+            ),
             hints=(_("The producer is slower now, and that is the price."),),
         ),
         Step(
             title=_("SYNC_MASTER"),
-            do=_("Start {broker} and its slave, set ASYNC_FLUSH and SYNC_MASTER, and wait some 10 seconds. Send "
-                 "{count} messages, cut the power of the master, make the slave the master, and start a consumer of "
-                 "{group} that begins at FIRST."),
-            watch=_("\"lost\" in the journal, then what {group} is given."), mark="journal",
+            do=_(
+                "Start {broker} and its slave, set ASYNC_FLUSH and SYNC_MASTER, and wait some 10 seconds. Send "
+                "{count} messages, cut the power of the master, make the slave the master, and start a consumer of "
+                "{group} that begins at FIRST."
+            ),
+            watch=_('"lost" in the journal, then what {group} is given.'),
+            mark="journal",
             predict=Question(
                 text=_("Will messages with an OK be missing in the end?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))), right=_in_the_end),
+                kind=Choice((("none", _("none")), ("some", _("some")))),
+                right=_in_the_end,
+            ),
             check=_slave_has_them,
             say=Question(
-                text=_("How many messages with an OK did the old master lose?"), kind=Number(_("messages")),
-                right=_lost, again=_("You wrote {given}; read \"lost\" in the journal again.")),
+                text=_("How many messages with an OK did the old master lose?"),
+                kind=Number(_("messages")),
+                right=_lost,
+                again=_('You wrote {given}; read "lost" in the journal again.'),
+            ),
             why=Question(
                 text=_("A machine loses its power and never starts again. With what is every OK kept?"),
-                kind=Choice((("both", _("with SYNC_MASTER, however it flushes")),
-                             ("flush", _("with SYNC_FLUSH, however it replicates")),
-                             ("any", _("with either")))),
+                kind=Choice(
+                    (
+                        ("both", _("with SYNC_MASTER, however it flushes")),
+                        ("flush", _("with SYNC_FLUSH, however it replicates")),
+                        ("any", _("with either")),
+                    )
+                ),
                 right=lambda e: Truth("both"),
                 again=_("Only what another machine has is left then."),
-                misreadings=(Misreading(NO_MACHINE, chosen("flush")),)),
+                misreadings=(Misreading(NO_MACHINE, chosen("flush")),),
+            ),
             hints=(_("A slave that has just connected is silent for 5 s: only then does it follow."),),
         ),
     ),
@@ -349,4 +457,4 @@ FLUSH_AND_REPLICATE = Lab(
         WrongScript("async replication", "a slave that runs has everything", NOT_SET, _keeps_async_replication),
         WrongScript("old master", "the old master has what the slave has", OLD_MASTER, _starts_the_old_master),
     ),
-)  # fmt: skip
+)

@@ -28,8 +28,16 @@ WORK_MS = 150
 
 def _draw(chance: Chance) -> dict[str, object]:
     big = chance.choice(("megastore", "airport", "harbour"))
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "big": big, "of_ten": 6 + chance.below(2), "rate": 12, "members": 2, "more": QUEUES, "work_ms": WORK_MS}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "big": big,
+        "of_ten": 6 + chance.below(2),
+        "rate": 12,
+        "members": 2,
+        "more": QUEUES,
+        "work_ms": WORK_MS,
+    }
 
 
 def _keys(n: Numbers) -> tuple[str, ...]:
@@ -40,8 +48,13 @@ def _keys(n: Numbers) -> tuple[str, ...]:
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"],
-                      listener="orderly", work_ms=(WORK_MS, WORK_MS)),
+        StartConsumer(
+            group=n["group"],
+            subscriptions=(Subscription(n["topic"]),),
+            copies=n["members"],
+            listener="orderly",
+            work_ms=(WORK_MS, WORK_MS),
+        ),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0, keys=_keys(n), selector="hash"),
     )
 
@@ -62,8 +75,11 @@ def _hottest_percent(evidence: Evidence, from_ms: int) -> float:
 
 def _sending_from(evidence: Evidence) -> int | None:
     """When shop was made to send."""
-    changes = [seen for seen in evidence.actions("ChangeActor") if seen.event.fields["actor"] == "shop"
-               and seen.event.fields["rate_per_s"]]
+    changes = [
+        seen
+        for seen in evidence.actions("ChangeActor")
+        if seen.event.fields["actor"] == "shop" and seen.event.fields["rate_per_s"]
+    ]
     return changes[0].at_ms if changes else None
 
 
@@ -74,9 +90,11 @@ def _is_hot(evidence: Evidence) -> Verdict:
     passed_s = (evidence.now_ms - from_ms) // 1000
     if passed_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=WATCH_S)
-    return Verdict.met(_("The hottest queue gets {percent} % of the messages."),
-                       percent=round(_hottest_percent(evidence, from_ms)),
-                       rests_on=[seen.seq for seen in evidence.of(MessagesStored)[:1]])
+    return Verdict.met(
+        _("The hottest queue gets {percent} % of the messages."),
+        percent=round(_hottest_percent(evidence, from_ms)),
+        rests_on=[seen.seq for seen in evidence.of(MessagesStored)[:1]],
+    )
 
 
 def _hot_share(evidence: Evidence) -> Truth:
@@ -99,13 +117,19 @@ def _all_have_one(evidence: Evidence) -> Verdict:
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
-    return Verdict.met(_("Every queue has a member of its own, and the lag grows on: {lag}."),
-                       lag=evidence.lag(n["group"], n["topic"]), rests_on=[seen.seq for seen in assigned.values()])
+    return Verdict.met(
+        _("Every queue has a member of its own, and the lag grows on: {lag}."),
+        lag=evidence.lag(n["group"], n["topic"]),
+        rests_on=[seen.seq for seen in assigned.values()],
+    )
 
 
 def _is_silent(evidence: Evidence) -> bool:
-    rates = [seen.event.fields["rate_per_s"] for seen in evidence.actions("ChangeActor")
-             if seen.event.fields["actor"] == "shop"]
+    rates = [
+        seen.event.fields["rate_per_s"]
+        for seen in evidence.actions("ChangeActor")
+        if seen.event.fields["actor"] == "shop"
+    ]
     return bool(rates) and rates[-1] == 0
 
 
@@ -121,8 +145,9 @@ def _is_even(evidence: Evidence) -> Verdict:
     percent = _hottest_percent(evidence, from_ms)
     passed_s = (evidence.now_ms - from_ms) // 1000
     if passed_s < WATCH_S / 2:
-        return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s),
-                               wait_s=WATCH_S // 2)
+        return Verdict.not_yet(
+            _("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s), wait_s=WATCH_S // 2
+        )
     if percent > EVEN_PERCENT:
         if not evidence.actions("StopActor") and not _is_silent(evidence):
             return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest.seq])
@@ -202,84 +227,127 @@ def _blames_the_member(hands: Hands) -> None:
     hands.why("member")
 
 
-MEMBER = _("Its member is not slow: it takes as long for a message as the other. Compare how much comes into each "
-           "queue.")
+MEMBER = _(
+    "Its member is not slow: it takes as long for a message as the other. Compare how much comes into each queue."
+)
 FIFTH = _("Each queue has its member already: a fifth one has nothing to read. Change the key.")
 OLD_KEY = _("shop still sends with its old key; stop it. The hottest queue gets {percent} %.")
-SAME_KEY = _("With the key {key} the hottest queue still gets {percent} %: choose one that differs from message to "
-             "message.")
+SAME_KEY = _(
+    "With the key {key} the hottest queue still gets {percent} %: choose one that differs from message to message."
+)
 
 WHICH = Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All get about the same."))))
 
 HOT_QUEUE = Lab(
-    slug="hot-queue", number="N6", minutes=10,
+    slug="hot-queue",
+    number="N6",
+    minutes=10,
     title=_("A hot queue"),
     goal=_("Why one queue lags while the others are idle, and what does not help."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StartProducer", "StopActor"}),
     steps=(
         Step(
-            title=_("A big customer"), rate=4,
-            do=_("Of ten messages, about {of_ten} have the key {big}, and the key chooses the queue. Let shop send "
-                 "{rate} "
-                 "messages a second, and watch for 40 seconds."),
-            watch=_("The lag of each queue."), mark="lanes",
+            title=_("A big customer"),
+            rate=4,
+            do=_(
+                "Of ten messages, about {of_ten} have the key {big}, and the key chooses the queue. Let shop send "
+                "{rate} "
+                "messages a second, and watch for 40 seconds."
+            ),
+            watch=_("The lag of each queue."),
+            mark="lanes",
             predict=Question(
-                text=_("What share of the messages will the hottest queue get?"), kind=Number("%", within=12),
-                right=_hot_share),
+                text=_("What share of the messages will the hottest queue get?"),
+                kind=Number("%", within=12),
+                right=_hot_share,
+            ),
             check=_is_hot,
             say=Question(
-                text=_("Which queue gets the most?"), kind=WHICH, right=_hottest,
-                again=_("Compare the newest offsets of the queues again: one is far ahead.")),
+                text=_("Which queue gets the most?"),
+                kind=WHICH,
+                right=_hottest,
+                again=_("Compare the newest offsets of the queues again: one is far ahead."),
+            ),
             why=Question(
                 text=_("Why this one?"),
-                kind=Choice((("key", _("All messages of a key go to one queue, and {big} sends most.")),
-                             ("member", _("Its member is slower than the other.")),
-                             ("first", _("The first queue is always filled first.")))),
+                kind=Choice(
+                    (
+                        ("key", _("All messages of a key go to one queue, and {big} sends most.")),
+                        ("member", _("Its member is slower than the other.")),
+                        ("first", _("The first queue is always filled first.")),
+                    )
+                ),
                 right=lambda e: Truth("key"),
                 again=_("Another seed has another hot queue: it follows from the key."),
-                misreadings=(Misreading(MEMBER, chosen("member")),)),
+                misreadings=(Misreading(MEMBER, chosen("member")),),
+            ),
             hints=(_("The queue is the hash of the key, modulo the number of queues."),),
         ),
         Step(
-            title=_("More members"), rate=4,
+            title=_("More members"),
+            rate=4,
             do=_("Start members of {group} until each queue has one of its own: {more} in all. Watch for 40 seconds."),
-            watch=_("The lag of the hot queue."), mark="header:lag",
+            watch=_("The lag of the hot queue."),
+            mark="header:lag",
             predict=Question(
                 text=_("What will the lag do with {more} members?"),
                 kind=Choice((("shrinks", _("It shrinks: twice as many work.")), ("grows", _("It goes on growing.")))),
-                right=lambda e: Truth("grows")),
+                right=lambda e: Truth("grows"),
+            ),
             check=_all_have_one,
             say=Question(
-                text=_("Read the lag of the group now."), kind=Number(_("messages"), share=0.1, within=10), right=_lag,
-                again=_("You wrote {given}; read the number under Lag again.")),
+                text=_("Read the lag of the group now."),
+                kind=Number(_("messages"), share=0.1, within=10),
+                right=_lag,
+                again=_("You wrote {given}; read the number under Lag again."),
+            ),
             why=Question(
                 text=_("Why did they not help?"),
-                kind=Choice((("one_at_a_time", _("The hot queue still has one reader, one message at a time.")),
-                             ("late", _("They came too late for the old messages.")),
-                             ("network", _("The broker cannot send faster.")))),
+                kind=Choice(
+                    (
+                        ("one_at_a_time", _("The hot queue still has one reader, one message at a time.")),
+                        ("late", _("They came too late for the old messages.")),
+                        ("network", _("The broker cannot send faster.")),
+                    )
+                ),
                 right=lambda e: Truth("one_at_a_time"),
-                again=_("The other members are idle: look at their queues.")),
+                again=_("The other members are idle: look at their queues."),
+            ),
             hints=(_("{work_ms} ms a message: how many a second can one reader do?"),),
         ),
         Step(
-            title=_("Another key"), rate=4,
-            do=_("Set the rate of shop to 0. Start another producer of {topic}, {rate} messages a second by hash, with "
-                 "a key that differs from message to message, such as order-{{n}}. Watch for 20 seconds."),
-            watch=_("The newest offsets of all queues."), mark="lanes",
+            title=_("Another key"),
+            rate=4,
+            do=_(
+                "Set the rate of shop to 0. Start another producer of {topic}, {rate} messages a second by hash, with "
+                "a key that differs from message to message, such as order-{{n}}. Watch for 20 seconds."
+            ),
+            watch=_("The newest offsets of all queues."),
+            mark="lanes",
             predict=Question(
-                text=_("What share will the hottest queue get now?"), kind=Number("%", within=8), right=_even_share),
+                text=_("What share will the hottest queue get now?"), kind=Number("%", within=8), right=_even_share
+            ),
             check=_is_even,
             say=Question(
-                text=_("Which queue gets the most of the new messages?"), kind=WHICH, right=lambda e: Truth("even"),
-                again=_("Compare how fast the newest offsets rise: {given} is not ahead any more.")),
+                text=_("Which queue gets the most of the new messages?"),
+                kind=WHICH,
+                right=lambda e: Truth("even"),
+                again=_("Compare how fast the newest offsets rise: {given} is not ahead any more."),
+            ),
             why=Question(
                 text=_("What is the price?"),
-                kind=Choice((("order", _("Messages of one customer are no longer in order.")),
-                             ("none", _("None.")),
-                             ("slower", _("Sending becomes slower.")))),
+                kind=Choice(
+                    (
+                        ("order", _("Messages of one customer are no longer in order.")),
+                        ("none", _("None.")),
+                        ("slower", _("Sending becomes slower.")),
+                    )
+                ),
                 right=lambda e: Truth("order"),
-                again=_("Two messages of {big} are in different queues now: what does that mean for their order?")),
+                again=_("Two messages of {big} are in different queues now: what does that mean for their order?"),
+            ),
             hints=(_("An order number instead of a customer."),),
         ),
     ),
@@ -290,4 +358,4 @@ HOT_QUEUE = Lab(
         WrongScript("old key too", "a second producer is enough", OLD_KEY, _old_key_too),
         WrongScript("same key", "another producer is another key", SAME_KEY, _same_key),
     ),
-)  # fmt: skip
+)

@@ -25,23 +25,34 @@ PATIENCE_S = 45
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "burst": 40 + 4 * chance.below(5), "work_ms": 250 + 50 * chance.below(3), "one": "left", "other": "right"}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "burst": 40 + 4 * chance.below(5),
+        "work_ms": 250 + 50 * chance.below(3),
+        "one": "left",
+        "other": "right",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     topics = (Subscription(n["topic"]),)
     return (
         CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, threads=2,
-                        work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
+        *(
+            StartConsumer(
+                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
+            )
+            for label in ("one", "other")
+        ),
         *(ChangeActor(actor=n[label], handler=INSERT) for label in ("one", "other")),
     )
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [seen for seen in evidence.actions("SendMessages")
-              if seen.event.fields["topic"] == evidence.numbers["topic"]]
+    bursts = [
+        seen for seen in evidence.actions("SendMessages") if seen.event.fields["topic"] == evidence.numbers["topic"]
+    ]
     return bursts[0] if bursts else None
 
 
@@ -92,16 +103,19 @@ def _inserts_doubled(evidence: Evidence) -> Verdict:
     if missing is not None:
         return missing
     _done, rows, keys = _rows(evidence)
-    return Verdict.met(_("The table has {rows} rows for {keys} messages."), rows=rows, keys=keys,
-                       rests_on=_seqs(evidence))
+    return Verdict.met(
+        _("The table has {rows} rows for {keys} messages."), rows=rows, keys=keys, rests_on=_seqs(evidence)
+    )
 
 
 def _upserts_hold(evidence: Evidence) -> Verdict:
     n, burst = evidence.numbers, _burst(evidence)
     if burst is not None:
-        handlers = {seen.event.fields["actor"]: seen.event.fields["handler"]
-                    for seen in evidence.actions("ChangeActor")
-                    if seen.event.fields["handler"] and seen.seq < burst.seq}
+        handlers = {
+            seen.event.fields["actor"]: seen.event.fields["handler"]
+            for seen in evidence.actions("ChangeActor")
+            if seen.event.fields["handler"] and seen.seq < burst.seq
+        }
         still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
         if len(still) == 2:
             return Verdict.wrong(BOTH, rests_on=[burst.seq])
@@ -111,8 +125,13 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
     if missing is not None:
         return missing
     done, rows, keys = _rows(evidence)
-    return Verdict.met(_("{twice} messages were finished twice, and the table has {rows} rows for {keys} messages."),
-                       twice=len(done) - keys, rows=rows, keys=keys, rests_on=_seqs(evidence))
+    return Verdict.met(
+        _("{twice} messages were finished twice, and the table has {rows} rows for {keys} messages."),
+        twice=len(done) - keys,
+        rows=rows,
+        keys=keys,
+        rests_on=_seqs(evidence),
+    )
 
 
 def _seqs(evidence: Evidence) -> list[int]:
@@ -189,58 +208,86 @@ def _commits_more(hands: Hands) -> None:
 LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it works.")
 ONE = _("{still} still inserts: a message that comes again may come to it. Change both, then send another burst.")
 BOTH = _("Both members still insert a row for each message: change their handlers to upsert, then send another burst.")
-BURST = _("You wrote {given}: that is the whole burst. Read the line \"came twice\" of the journal.")
+BURST = _('You wrote {given}: that is the whole burst. Read the line "came twice" of the journal.')
 BUG = _("The broker did what it promises: at least once. It cannot know what a crashed member had done.")
 
 IDEMPOTENT_HANDLER = Lab(
-    slug="idempotent-handler", number="N5", minutes=10,
+    slug="idempotent-handler",
+    number="N5",
+    minutes=10,
     title=_("Duplicates are normal, effects need not be"),
     goal=_("A handler that may get a message twice and still does its work once."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "ChangeActor"}),
     steps=(
         Step(
             title=_("A handler that inserts"),
-            do=_("{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, "
-                 "and crash "
-                 "{other} after 2 seconds."),
-            watch=_("\"came twice\" in the journal, 10 to 30 seconds later."), mark="journal",
+            do=_(
+                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, "
+                "and crash "
+                "{other} after 2 seconds."
+            ),
+            watch=_('"came twice" in the journal, 10 to 30 seconds later.'),
+            mark="journal",
             predict=Question(
-                text=_("How many rows will the table have after {burst} messages?"), kind=Number(_("rows"), within=2),
-                right=_made_rows),
+                text=_("How many rows will the table have after {burst} messages?"),
+                kind=Number(_("rows"), within=2),
+                right=_made_rows,
+            ),
             check=_inserts_doubled,
             say=Question(
-                text=_("How many messages came twice?"), kind=Number(_("messages")), right=_count,
-                again=_("You wrote {given}; read the line \"came twice\" of the journal again."),
-                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),)),
+                text=_("How many messages came twice?"),
+                kind=Number(_("messages")),
+                right=_count,
+                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),),
+            ),
             why=Question(
                 text=_("Why are there too many rows?"),
-                kind=Choice((("not_known", _("What {other} had finished was not committed, so it was done again.")),
-                             ("bug", _("The broker made an error and delivered twice.")),
-                             ("sent", _("The producer sent some messages twice.")))),
+                kind=Choice(
+                    (
+                        ("not_known", _("What {other} had finished was not committed, so it was done again.")),
+                        ("bug", _("The broker made an error and delivered twice.")),
+                        ("sent", _("The producer sent some messages twice.")),
+                    )
+                ),
                 right=lambda e: Truth("not_known"),
                 again=_("Every message is in the store once: compare the offsets."),
-                misreadings=(Misreading(BUG, chosen("bug")),)),
+                misreadings=(Misreading(BUG, chosen("bug")),),
+            ),
             hints=(_("A row is there when a message is finished; the commit follows up to 5 s later."),),
         ),
         Step(
             title=_("A handler that looks at the key"),
-            do=_("Restart {other}. Change the handler of both members to upsert: one row for each key. Then send "
-                 "{burst} messages again and crash a member after 2 seconds."),
-            watch=_("\"came twice\" in the journal, 10 to 30 seconds later."), mark="journal",
+            do=_(
+                "Restart {other}. Change the handler of both members to upsert: one row for each key. Then send "
+                "{burst} messages again and crash a member after 2 seconds."
+            ),
+            watch=_('"came twice" in the journal, 10 to 30 seconds later.'),
+            mark="journal",
             predict=Question(
-                text=_("How many rows will these {burst} messages make?"), kind=Number(_("rows")), right=_made_rows),
+                text=_("How many rows will these {burst} messages make?"), kind=Number(_("rows")), right=_made_rows
+            ),
             check=_upserts_hold,
             say=Question(
-                text=_("How many messages came twice this time?"), kind=Number(_("messages")), right=_count,
-                again=_("You wrote {given}; read the line \"came twice\" of the journal again.")),
+                text=_("How many messages came twice this time?"),
+                kind=Number(_("messages")),
+                right=_count,
+                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+            ),
             why=Question(
                 text=_("What made the difference?"),
-                kind=Choice((("by_key", _("The second time finds the key, and changes nothing.")),
-                             ("fewer", _("Fewer messages came twice.")),
-                             ("broker", _("The broker removed the duplicates.")))),
+                kind=Choice(
+                    (
+                        ("by_key", _("The second time finds the key, and changes nothing.")),
+                        ("fewer", _("Fewer messages came twice.")),
+                        ("broker", _("The broker removed the duplicates.")),
+                    )
+                ),
                 right=lambda e: Truth("by_key"),
-                again=_("Messages came twice as before: read the journal. Only the effect is different.")),
+                again=_("Messages came twice as before: read the journal. Only the effect is different."),
+            ),
             hints=(_("The handler is on the card of each member."),),
         ),
     ),
@@ -252,4 +299,4 @@ IDEMPOTENT_HANDLER = Lab(
         WrongScript("burst", "everything comes again", BURST, _says_burst),
         WrongScript("bug", "duplicates are an error of the broker", BUG, _commits_more),
     ),
-)  # fmt: skip
+)

@@ -19,9 +19,15 @@ SLOTS = 97  # of an index file, with the preset of this lab
 
 def _draw(chance: Chance) -> dict[str, object]:
     stem = f"order-{10 + chance.below(90)}"
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "before": 8 + chance.below(20), "key": f"{stem}-Aa", "twin": f"{stem}-BB", "times": 2 + chance.below(4),
-            "slots": SLOTS}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "before": 8 + chance.below(20),
+        "key": f"{stem}-Aa",
+        "twin": f"{stem}-BB",
+        "times": 2 + chance.below(4),
+        "slots": SLOTS,
+    }
 
 
 def _derive(n: Numbers) -> dict[str, object]:
@@ -66,8 +72,14 @@ def _is_indexed(evidence: Evidence) -> Verdict:
     if not times:
         return Verdict.not_yet(_("{key} is not stored yet."), key=n["key"])
     slot = _slot(evidence)
-    return Verdict.met(_("{key} is in slot {slot}: {hash} divided by {slots} leaves that."), key=n["key"],
-                       slot=f"{slot.value:g}", hash=n["hash"], slots=SLOTS, rests_on=seqs)
+    return Verdict.met(
+        _("{key} is in slot {slot}: {hash} divided by {slots} leaves that."),
+        key=n["key"],
+        slot=f"{slot.value:g}",
+        hash=n["hash"],
+        slots=SLOTS,
+        rests_on=seqs,
+    )
 
 
 def _slot(evidence: Evidence) -> Truth:
@@ -85,11 +97,16 @@ def _is_chained(evidence: Evidence) -> Verdict:
         return _missing(evidence, "key")
     times, seqs = _times(evidence, "key")
     if times < n["times"]:
-        return Verdict.not_yet(_("{key} was stored {now} of {times} times in this step."), key=n["key"],
-                               now=f"{times:g}", times=n["times"])
+        return Verdict.not_yet(
+            _("{key} was stored {now} of {times} times in this step."), key=n["key"], now=f"{times:g}", times=n["times"]
+        )
     everywhere, all_seqs = _times(evidence, "key", since=0)
-    return Verdict.met(_("One slot, and a search for {key} finds all {count} messages."), key=n["key"],
-                       count=f"{everywhere:g}", rests_on=(*seqs, *all_seqs))
+    return Verdict.met(
+        _("One slot, and a search for {key} finds all {count} messages."),
+        key=n["key"],
+        count=f"{everywhere:g}",
+        rests_on=(*seqs, *all_seqs),
+    )
 
 
 def _found(evidence: Evidence) -> Truth:
@@ -120,8 +137,12 @@ def _collides(evidence: Evidence) -> Verdict:
     times, seqs = _times(evidence, "twin")
     if not times:
         return Verdict.not_yet(_("{key} is not stored yet."), key=n["twin"])
-    return Verdict.met(_("{twin} is in the slot of {key} with the same hash, and a search for {key} drops it at the "
-                         "record."), twin=n["twin"], key=n["key"], rests_on=(*seqs, *_found(evidence).rests_on))
+    return Verdict.met(
+        _("{twin} is in the slot of {key} with the same hash, and a search for {key} drops it at the record."),
+        twin=n["twin"],
+        key=n["key"],
+        rests_on=(*seqs, *_found(evidence).rests_on),
+    )
 
 
 def _rejected(evidence: Evidence) -> Truth:
@@ -205,20 +226,30 @@ def _trusts_the_index(hands: Hands) -> None:
     hands.say(0)
 
 
-OTHER_KEY = _("Its key is {given}. An index knows the keys that a message was sent with, and nothing of its body: send "
-              "one with the key {key}.")
+OTHER_KEY = _(
+    "Its key is {given}. An index knows the keys that a message was sent with, and nothing of its body: send "
+    "one with the key {key}."
+)
 HEADER = _("You wrote {given}: a slot has 4 bytes, but before slot 0 there are the 40 bytes of the header.")
 OFFSET = _("You wrote {given}: that is its offset in q0. An entry of the index points into the log, past all queues.")
 SAME_KEY = _("That is {key} once more: the same key is no collision. Send one with the key {twin}.")
-NONE_REJECTED = _("You wrote {given}: the index keeps the hash of a key, not its text, so it cannot tell {twin} from "
-                  "{key}. Walk once more, and count the entries whose record has another key.")
+NONE_REJECTED = _(
+    "You wrote {given}: the index keeps the hash of a key, not its text, so it cannot tell {twin} from "
+    "{key}. Walk once more, and count the entries whose record has another key."
+)
 IN_INDEX = _("An entry has no room for a key: it has 4 bytes of hash, 8 of place, 4 of time and 4 for the one before.")
 
 KEY_INDEX = Lab(
-    slug="key-index", number="9", minutes=9, preset="teaching",
+    slug="key-index",
+    number="9",
+    minutes=9,
+    preset="teaching",
     title=_("Find a message by its key"),
     goal=_("The way from a key through slot, chain and log to its messages."),
-    draw=_draw, derive=_derive, setup=_setup, allowed=frozenset({"SendMessages"}),
+    draw=_draw,
+    derive=_derive,
+    setup=_setup,
+    allowed=frozenset({"SendMessages"}),
     steps=(
         Step(
             title=_("The slot of a key"),
@@ -226,68 +257,106 @@ KEY_INDEX = Lab(
             watch=_("The stations of the walk: hash, slot, and where the slot is in the file."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("{topic}#{key} has the hash {hash}, and a file of the index has {slots} slots, from 0. In which "
-                       "slot will {key} be?"), kind=Number(), right=_slot),
+                text=_(
+                    "{topic}#{key} has the hash {hash}, and a file of the index has {slots} slots, from 0. In which "
+                    "slot will {key} be?"
+                ),
+                kind=Number(),
+                right=_slot,
+            ),
             check=_is_indexed,
             say=Question(
-                text=_("At which byte of the file does this slot begin?"), kind=Number(_("bytes")),
+                text=_("At which byte of the file does this slot begin?"),
+                kind=Number(_("bytes")),
                 right=_slot_position,
                 again=_("You wrote {given}; read the place of the slot on the page Index again."),
-                misreadings=(Misreading(HEADER, lambda e, given: given in (
-                    _slot(e).value, float(e.numbers["hash"] % SLOTS * SLOT_BYTES))),)),
+                misreadings=(
+                    Misreading(
+                        HEADER,
+                        lambda e, given: given in (_slot(e).value, float(e.numbers["hash"] % SLOTS * SLOT_BYTES)),
+                    ),
+                ),
+            ),
             why=Question(
                 text=_("What do the 4 bytes of a slot say?"),
-                kind=Choice((("newest", _("the number of its newest entry")),
-                             ("hash", _("the hash of its key")),
-                             ("place", _("where in the log the message is")))),
+                kind=Choice(
+                    (
+                        ("newest", _("the number of its newest entry")),
+                        ("hash", _("the hash of its key")),
+                        ("place", _("where in the log the message is")),
+                    )
+                ),
                 right=lambda e: Truth("newest"),
-                again=_("Follow the walk from the slot to the first entry: how does it get there?")),
-            hints=(_("The slot is what is left when the hash is divided by the number of slots."),
-                   _("40 bytes of header, then 4 bytes for each slot.")),
+                again=_("Follow the walk from the slot to the first entry: how does it get there?"),
+            ),
+            hints=(
+                _("The slot is what is left when the hash is divided by the number of slots."),
+                _("40 bytes of header, then 4 bytes for each slot."),
+            ),
         ),
         Step(
             title=_("One slot, many messages"),
             do=_("Send {key} {times} more times, then walk to {key} again."),
-            watch=_("The chain of entries, the newest first."), mark="queue:broker-a:0",
+            watch=_("The chain of entries, the newest first."),
+            mark="queue:broker-a:0",
             predict=Question(
                 text=_("A slot has room for one number. How many messages will a search for {key} find?"),
-                kind=Number(_("messages")), right=_found),
+                kind=Number(_("messages")),
+                right=_found,
+            ),
             check=_is_chained,
             say=Question(
-                text=_("To which byte of the log does the newest entry of {key} point?"), kind=Number(_("bytes")),
+                text=_("To which byte of the log does the newest entry of {key} point?"),
+                kind=Number(_("bytes")),
                 right=_newest_physical,
                 again=_("You wrote {given}; read the place in the log of the first entry with a match."),
-                misreadings=(Misreading(OFFSET, lambda e, given: given == _newest_offset(e)),)),
+                misreadings=(Misreading(OFFSET, lambda e, given: given == _newest_offset(e)),),
+            ),
             why=Question(
                 text=_("How does the search get to the older ones?"),
-                kind=Choice((("previous", _("Each entry has the number of the one before it in its slot.")),
-                             ("next", _("They are in the slots beside it.")),
-                             ("log", _("It reads the log backwards from the newest.")))),
+                kind=Choice(
+                    (
+                        ("previous", _("Each entry has the number of the one before it in its slot.")),
+                        ("next", _("They are in the slots beside it.")),
+                        ("log", _("It reads the log backwards from the newest.")),
+                    )
+                ),
                 right=lambda e: Truth("previous"),
-                again=_("Read the last 4 bytes of the newest entry: to which entry do they lead?")),
+                again=_("Read the last 4 bytes of the newest entry: to which entry do they lead?"),
+            ),
             hints=(_("An entry that is pushed out of the slot is still in the file."),),
         ),
         Step(
             title=_("Another key with the same hash"),
             do=_("Send one message with the key {twin}, which has the hash of {key}, then walk to {key} once more."),
-            watch=_("The last station: what the record says."), mark="queue:broker-a:0",
+            watch=_("The last station: what the record says."),
+            mark="queue:broker-a:0",
             predict=Question(
-                text=_("How many messages will a search for {key} return then?"), kind=Number(_("messages")),
-                right=_found_before),
+                text=_("How many messages will a search for {key} return then?"),
+                kind=Number(_("messages")),
+                right=_found_before,
+            ),
             check=_collides,
             say=Question(
                 text=_("How many entries have the right hash and lead to a record with another key?"),
-                kind=Number(_("entries")), right=_rejected,
+                kind=Number(_("entries")),
+                right=_rejected,
                 again=_("You wrote {given}; walk to {key} once more and count the entries that end at another key."),
-                misreadings=(Misreading(NONE_REJECTED, lambda e, given: given == 0.0),)),
+                misreadings=(Misreading(NONE_REJECTED, lambda e, given: given == 0.0),),
+            ),
             why=Question(
                 text=_("Where is it found out that {twin} is not {key}?"),
-                kind=Choice((("record", _("at the record: its key is read and compared")),
-                             ("index", _("in the index: an entry has the key")),
-                             ("slot", _("at the slot: each key has its own")))),
+                kind=Choice(
+                    (
+                        ("record", _("at the record: its key is read and compared")),
+                        ("index", _("in the index: an entry has the key")),
+                        ("slot", _("at the slot: each key has its own")),
+                    )
+                ),
                 right=lambda e: Truth("record"),
                 again=_("Both have the same hash, so both have the same slot."),
-                misreadings=(Misreading(IN_INDEX, chosen("index")),)),
+                misreadings=(Misreading(IN_INDEX, chosen("index")),),
+            ),
             hints=(_("Two texts that end in Aa and BB, and are alike before, have one hash."),),
         ),
     ),
@@ -299,4 +368,4 @@ KEY_INDEX = Lab(
         WrongScript("key again", "a key met twice is a collision", SAME_KEY, _sends_the_key_again),
         WrongScript("trusts the index", "the index knows the text of a key", NONE_REJECTED, _trusts_the_index),
     ),
-)  # fmt: skip
+)

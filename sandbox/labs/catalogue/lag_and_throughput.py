@@ -20,24 +20,41 @@ def _draw(chance: Chance) -> dict[str, object]:
     members = queues - 1
     out = members * 1000 / work_ms
     rate = round(out * 1.5) + chance.below(3)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "queues": queues, "members": members, "work_ms": work_ms, "rate": rate, "out": f"{out:g}",
-            "beyond": queues + 1, "most": queues * 1000 / work_ms, "sent": rate * GROWS_S}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "queues": queues,
+        "members": members,
+        "work_ms": work_ms,
+        "rate": rate,
+        "out": f"{out:g}",
+        "beyond": queues + 1,
+        "most": queues * 1000 / work_ms,
+        "sent": rate * GROWS_S,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"], threads=1,
-                      work_ms=(n["work_ms"], n["work_ms"])),
+        StartConsumer(
+            group=n["group"],
+            subscriptions=(Subscription(n["topic"]),),
+            copies=n["members"],
+            threads=1,
+            work_ms=(n["work_ms"], n["work_ms"]),
+        ),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0),
     )
 
 
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest change of the producer's rate in this step."""
-    changes = [seen for seen in evidence.actions("ChangeActor")
-               if seen.event.fields["actor"] == "shop" and seen.event.fields["rate_per_s"] is not None]
+    changes = [
+        seen
+        for seen in evidence.actions("ChangeActor")
+        if seen.event.fields["actor"] == "shop" and seen.event.fields["rate_per_s"] is not None
+    ]
     return changes[-1] if changes else None
 
 
@@ -51,8 +68,12 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
     passed_s = (evidence.now_ms - change.at_ms) // 1000
     if passed_s < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
-    return Verdict.met(_("The lag grew by {grown} in {wait_s} s."), wait_s=GROWS_S, grown=_grown(evidence),
-                       rests_on=[change.seq, *_newest(evidence)])
+    return Verdict.met(
+        _("The lag grew by {grown} in {wait_s} s."),
+        wait_s=GROWS_S,
+        grown=_grown(evidence),
+        rests_on=[change.seq, *_newest(evidence)],
+    )
 
 
 def _grown(evidence: Evidence) -> int:
@@ -80,10 +101,15 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     since_ms = max(seen.at_ms for seen in newest.values() if seen.event.added or not seen.event.queues)
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < HELD_S:
-        return Verdict.not_yet(_("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s,
-                               wait_s=HELD_S)
-    return Verdict.met(_("{members} members finish {out} messages a second."), members=n["beyond"],
-                       out=round(_out(evidence), 1), rests_on=[seen.seq for seen in newest.values()])
+        return Verdict.not_yet(
+            _("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
+        )
+    return Verdict.met(
+        _("{members} members finish {out} messages a second."),
+        members=n["beyond"],
+        out=round(_out(evidence), 1),
+        rests_on=[seen.seq for seen in newest.values()],
+    )
 
 
 def _out(evidence: Evidence) -> float:
@@ -95,13 +121,19 @@ def _is_drained(evidence: Evidence) -> Verdict:
     if change is None:
         return Verdict.not_yet(_("shop still sends."))
     if change.event.fields["rate_per_s"] != 0:
-        return Verdict.wrong(_("shop sends {now} messages a second; set its rate to 0."),
-                             now=f"{change.event.fields['rate_per_s']:g}", rests_on=[change.seq])
+        return Verdict.wrong(
+            _("shop sends {now} messages a second; set its rate to 0."),
+            now=f"{change.event.fields['rate_per_s']:g}",
+            rests_on=[change.seq],
+        )
     lag = evidence.lag(n["group"], n["topic"])
     if lag > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
-    return Verdict.met(_("The lag was gone {drained_s} s after the last message."),
-                       drained_s=round(_drained_s(evidence)), rests_on=[change.seq, *_newest(evidence)])
+    return Verdict.met(
+        _("The lag was gone {drained_s} s after the last message."),
+        drained_s=round(_drained_s(evidence)),
+        rests_on=[change.seq, *_newest(evidence)],
+    )
 
 
 def _drained_s(evidence: Evidence) -> float:
@@ -185,92 +217,146 @@ def _all_work(hands: Hands) -> None:
 
 
 SENT = _("You wrote {given}: that many were sent. Lag is what was sent and not yet consumed; read it in the head.")
-PULLS = _("The members have pulled far more than they have finished: open a card and see what waits there. The handler "
-          "is slow, not the way to it.")
+PULLS = _(
+    "The members have pulled far more than they have finished: open a card and see what waits there. The handler "
+    "is slow, not the way to it."
+)
 ALL = _("You wrote {given}: that would be so if {beyond} members worked. Look for the card without a lane.")
 RATE = _("shop sends {now} messages a second; let it send {rate}.")
 
 LAG_AND_THROUGHPUT = Lab(
-    slug="lag-and-throughput", number="N0", minutes=10,
+    slug="lag-and-throughput",
+    number="N0",
+    minutes=10,
     title=_("Lag is not throughput"),
     goal=_("When a handler is slow: which helps, more members or more threads, and when not."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StopActor", "RemoveActor"}),
     steps=(
         Step(
-            title=_("Faster in than out"), rate=4,
-            do=_("{topic} has {queues} queues. {members} members take {work_ms} ms for a message, one at a time. "
-                 "Let shop "
-                 "send {rate} messages a second, and wait for 60 seconds."),
-            watch=_("Lag and \"In / consumed\" in the head of the group."), mark="header:lag",
+            title=_("Faster in than out"),
+            rate=4,
+            do=_(
+                "{topic} has {queues} queues. {members} members take {work_ms} ms for a message, one at a time. "
+                "Let shop "
+                "send {rate} messages a second, and wait for 60 seconds."
+            ),
+            watch=_('Lag and "In / consumed" in the head of the group.'),
+            mark="header:lag",
             predict=Question(
                 text=_("By how many messages will the lag grow in these 60 seconds?"),
                 kind=Number(_("messages"), share=0.15, within=5),
-                right=lambda e: Truth(float(_grown(e)), tuple(_newest(e)))),
+                right=lambda e: Truth(float(_grown(e)), tuple(_newest(e))),
+            ),
             check=_lag_has_grown,
             say=Question(
-                text=_("Read the lag of the group now."), kind=Number(_("messages"), share=0.1, within=10),
+                text=_("Read the lag of the group now."),
+                kind=Number(_("messages"), share=0.1, within=10),
                 right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"])), tuple(_newest(e))),
                 again=_("You wrote {given}; read the number under Lag again."),
-                misreadings=(Misreading(SENT, lambda e, given: given == e.numbers["sent"]),)),
+                misreadings=(Misreading(SENT, lambda e, given: given == e.numbers["sent"]),),
+            ),
             why=Question(
                 text=_("Why does it grow?"),
-                kind=Choice((("in_above_out", _("Each second more messages come than handlers finish.")),
-                             ("pulls", _("The members pull too slowly from the broker.")),
-                             ("delay", _("Every message is delivered late by the broker.")))),
+                kind=Choice(
+                    (
+                        ("in_above_out", _("Each second more messages come than handlers finish.")),
+                        ("pulls", _("The members pull too slowly from the broker.")),
+                        ("delay", _("Every message is delivered late by the broker.")),
+                    )
+                ),
                 right=lambda e: Truth("in_above_out"),
-                again=_("A delay would be the same for every message; the age of the oldest grows. Compare what "
-                        "comes in with what is consumed."),
-                misreadings=(Misreading(PULLS, chosen("pulls")),)),
-            hints=(_("{members} members finish {out} messages a second."),
-                   _("What comes in and does not go out stays: the difference, times the seconds.")),
+                again=_(
+                    "A delay would be the same for every message; the age of the oldest grows. Compare what "
+                    "comes in with what is consumed."
+                ),
+                misreadings=(Misreading(PULLS, chosen("pulls")),),
+            ),
+            hints=(
+                _("{members} members finish {out} messages a second."),
+                _("What comes in and does not go out stays: the difference, times the seconds."),
+            ),
         ),
         Step(
-            title=_("A member beyond the queues"), rate=4,
-            do=_("Start two more members of {group}: {beyond} in all. Then watch \"In / consumed\" for 20 seconds."),
-            watch=_("\"In / consumed\" in the head, and the cards without a lane."), mark="header:out",
+            title=_("A member beyond the queues"),
+            rate=4,
+            do=_('Start two more members of {group}: {beyond} in all. Then watch "In / consumed" for 20 seconds.'),
+            watch=_('"In / consumed" in the head, and the cards without a lane.'),
+            mark="header:out",
             predict=Question(
                 text=_("How many messages a second will {beyond} members finish?"),
-                kind=Number(_("messages a second"), share=0.15), right=lambda e: Truth(_out(e))),
+                kind=Number(_("messages a second"), share=0.15),
+                right=lambda e: Truth(_out(e)),
+            ),
             check=_one_beyond,
             say=Question(
                 text=_("Read how many messages a second the group consumes."),
                 kind=Number(_("messages a second"), share=0.12),
                 right=lambda e: Truth(_out(e)),
-                again=_("You wrote {given}; read the second number of \"In / consumed\" again."),
-                misreadings=(Misreading(ALL, lambda e, given: isinstance(given, float) and abs(
-                    given - e.numbers["beyond"] * 1000 / e.numbers["work_ms"]) < 0.1),)),
+                again=_('You wrote {given}; read the second number of "In / consumed" again.'),
+                misreadings=(
+                    Misreading(
+                        ALL,
+                        lambda e, given: (
+                            isinstance(given, float)
+                            and abs(given - e.numbers["beyond"] * 1000 / e.numbers["work_ms"]) < 0.1
+                        ),
+                    ),
+                ),
+            ),
             why=Question(
                 text=_("Why did the last member change nothing?"),
-                kind=Choice((("one_reader", _("Each queue already has its one reader in the group.")),
-                             ("warm", _("A new member is slow at first.")),
-                             ("share", _("The members take messages from each other.")))),
+                kind=Choice(
+                    (
+                        ("one_reader", _("Each queue already has its one reader in the group.")),
+                        ("warm", _("A new member is slow at first.")),
+                        ("share", _("The members take messages from each other.")),
+                    )
+                ),
                 right=lambda e: Truth("one_reader"),
-                again=_("Its card has no lane: it is not slow and takes nothing from the others, it has nothing to "
-                        "read.")),
+                again=_(
+                    "Its card has no lane: it is not slow and takes nothing from the others, it has nothing to read."
+                ),
+            ),
             hints=(_("Count the lanes, not the cards."),),
         ),
         Step(
-            title=_("How long until it is gone?"), rate=10,
+            title=_("How long until it is gone?"),
+            rate=10,
             do=_("Set the rate of shop to 0 and wait until the lag is gone."),
-            watch=_("Lag in the head, and what is consumed while it falls."), mark="header:lag",
+            watch=_("Lag in the head, and what is consumed while it falls."),
+            mark="header:lag",
             predict=Question(
-                text=_("After how many seconds is the lag gone?"), kind=Number(_("s"), share=0.25, within=5),
-                right=lambda e: Truth(_drain_s(e))),
+                text=_("After how many seconds is the lag gone?"),
+                kind=Number(_("s"), share=0.25, within=5),
+                right=lambda e: Truth(_drain_s(e)),
+            ),
             check=_is_drained,
             say=Question(
-                text=_("Read the lag now."), kind=Number(_("messages")),
+                text=_("Read the lag now."),
+                kind=Number(_("messages")),
                 right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"])), tuple(_newest(e))),
-                again=_("You wrote {given}; shop sends no more. Read the number under Lag again.")),
+                again=_("You wrote {given}; shop sends no more. Read the number under Lag again."),
+            ),
             why=Question(
                 text=_("The queues stay {queues}. What would have made it faster?"),
-                kind=Choice((("threads", _("More threads in each member, or a faster handler.")),
-                             ("members", _("Ten more members.")),
-                             ("memory", _("More memory for the broker.")))),
+                kind=Choice(
+                    (
+                        ("threads", _("More threads in each member, or a faster handler.")),
+                        ("members", _("Ten more members.")),
+                        ("memory", _("More memory for the broker.")),
+                    )
+                ),
                 right=lambda e: Truth("threads"),
-                again=_("Every queue has its reader and the broker waits: only the work itself can become faster.")),
-            hints=(_("The queue that is furthest behind is done last: its lag, divided by what one member finishes in "
-                     "a second."),),
+                again=_("Every queue has its reader and the broker waits: only the work itself can become faster."),
+            ),
+            hints=(
+                _(
+                    "The queue that is furthest behind is done last: its lag, divided by what one member finishes in "
+                    "a second."
+                ),
+            ),
         ),
     ),
     solve=_solve,
@@ -280,4 +366,4 @@ LAG_AND_THROUGHPUT = Lab(
         WrongScript("all work", "every member adds throughput", ALL, _all_work),
         WrongScript("too slow", "another rate will do", RATE, _too_slow),
     ),
-)  # fmt: skip
+)

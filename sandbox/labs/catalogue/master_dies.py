@@ -30,9 +30,15 @@ PER_QUEUE = 90  # at a second each, more than a member finishes before it stops 
 
 def _draw(chance: Chance) -> dict[str, object]:
     queues = 2 + chance.below(2)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("auditors", "checkers")),
-            "queues": queues, "count": queues * (PER_QUEUE + 2 * chance.below(6)), "broker": BROKER, "other": OTHER,
-            "before_s": 5 + chance.below(4)}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("auditors", "checkers")),
+        "queues": queues,
+        "count": queues * (PER_QUEUE + 2 * chance.below(6)),
+        "broker": BROKER,
+        "other": OTHER,
+        "before_s": 5 + chance.below(4),
+    }
 
 
 def _derive(n: Numbers) -> dict[str, object]:
@@ -44,8 +50,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     topics = (Subscription(n["topic"]),)
     return (
         CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"], scope=BROKER),
-        StartConsumer(actor="scanner", group=n["group"], subscriptions=topics, threads=n["queues"] + 1,
-                      work_ms=(700, 900)),
+        StartConsumer(
+            actor="scanner", group=n["group"], subscriptions=topics, threads=n["queues"] + 1, work_ms=(700, 900)
+        ),
         StartConsumer(actor="clerk", group=n["fifo"], subscriptions=topics, listener="orderly", work_ms=(900, 1100)),
     )
 
@@ -58,8 +65,15 @@ def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
     """The master's start after that kill."""
     kill = _kill(evidence)
-    found = [] if kill is None else [seen for seen in evidence.of(BrokerStarted, since=kill.seq)
-                                     if (seen.event.broker, seen.event.broker_id) == (BROKER, 0)]
+    found = (
+        []
+        if kill is None
+        else [
+            seen
+            for seen in evidence.of(BrokerStarted, since=kill.seq)
+            if (seen.event.broker, seen.event.broker_id) == (BROKER, 0)
+        ]
+    )
     return found[0] if found else None
 
 
@@ -70,14 +84,20 @@ def _queues(evidence: Evidence) -> list[str]:
 def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
     """What a group finished of the lab's topic."""
     queues = set(_queues(evidence))
-    return [row for row in evidence.deliveries_of(evidence.numbers[group], since=since)
-            if row.queue in queues and row.outcome == "SUCCESS"]
+    return [
+        row
+        for row in evidence.deliveries_of(evidence.numbers[group], since=since)
+        if row.queue in queues and row.outcome == "SUCCESS"
+    ]
 
 
 def _lapsed(evidence: Evidence, kill: Seen[ActionTaken]) -> dict[str, Seen[LockLapsed]]:
     n = evidence.numbers
-    return {queue_of(seen.event): seen for seen in evidence.of(LockLapsed, since=kill.seq)
-            if (seen.event.group, seen.event.topic) == (n["fifo"], n["topic"])}
+    return {
+        queue_of(seen.event): seen
+        for seen in evidence.of(LockLapsed, since=kill.seq)
+        if (seen.event.group, seen.event.topic) == (n["fifo"], n["topic"])
+    }
 
 
 def _locked(evidence: Evidence, since: int) -> dict[str, Seen[QueueLocked]]:
@@ -99,22 +119,40 @@ def _order_stands(evidence: Evidence) -> Verdict:
     last = max((seen.seq for seen in lapsed.values()), default=kill.seq)
     goes_on, quiet_s = _rows(evidence, "group", last), (evidence.now_ms - _last_ms(evidence, "fifo", kill)) / 1000
     if not unfinished(evidence, n["fifo"], queues) or not (goes_on or unfinished(evidence, n["group"], queues)):
-        return Verdict.wrong(_("There was too little to do when {broker} was killed. Start it, wait a minute, send "
-                               "{count} messages and kill it some 8 seconds later."), broker=BROKER, count=n["count"],
-                             rests_on=[kill.seq])
+        return Verdict.wrong(
+            _(
+                "There was too little to do when {broker} was killed. Start it, wait a minute, send "
+                "{count} messages and kill it some 8 seconds later."
+            ),
+            broker=BROKER,
+            count=n["count"],
+            rests_on=[kill.seq],
+        )
     if back is not None:
         return Verdict.wrong(EARLY, broker=BROKER, fifo=n["fifo"], count=n["count"], rests_on=[kill.seq, back.seq])
     if len(lapsed) < n["queues"]:
-        return Verdict.not_yet(_("{fifo} trusts {count} of its locks still."), fifo=n["fifo"],
-                               count=n["queues"] - len(lapsed))
+        return Verdict.not_yet(
+            _("{fifo} trusts {count} of its locks still."), fifo=n["fifo"], count=n["queues"] - len(lapsed)
+        )
     if quiet_s < QUIET_S or not goes_on or _locked(evidence, kill.seq):
-        return Verdict.not_yet(_("The last message of {fifo} was {quiet_s} s ago: watch both groups a little longer."),
-                               fifo=n["fifo"], quiet_s=round(quiet_s))
-    return Verdict.met(_("{fifo} stopped {after_s} s after the kill with {left} messages left, while {group} goes on."),
-                       fifo=n["fifo"], after_s=round((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000),
-                       left=unfinished(evidence, n["fifo"], _queues(evidence)), group=n["group"],
-                       rests_on=[kill.seq, *(seen.seq for seen in _lost(evidence, kill)),
-                                 *(seen.seq for seen in lapsed.values()), goes_on[-1].seq])
+        return Verdict.not_yet(
+            _("The last message of {fifo} was {quiet_s} s ago: watch both groups a little longer."),
+            fifo=n["fifo"],
+            quiet_s=round(quiet_s),
+        )
+    return Verdict.met(
+        _("{fifo} stopped {after_s} s after the kill with {left} messages left, while {group} goes on."),
+        fifo=n["fifo"],
+        after_s=round((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000),
+        left=unfinished(evidence, n["fifo"], _queues(evidence)),
+        group=n["group"],
+        rests_on=[
+            kill.seq,
+            *(seen.seq for seen in _lost(evidence, kill)),
+            *(seen.seq for seen in lapsed.values()),
+            goes_on[-1].seq,
+        ],
+    )
 
 
 def _last_ms(evidence: Evidence, group: str, kill: Seen[ActionTaken]) -> int:
@@ -147,27 +185,40 @@ def _from_slave(evidence: Evidence) -> Verdict:
     back = _back(evidence)
     left = unfinished(evidence, n["group"], _queues(evidence), None if back is None else back.seq)
     if back is not None and left:
-        return Verdict.wrong(_("{broker} was back before {group} had finished. Send {count} messages and kill it "
-                               "again."), broker=BROKER, group=n["group"], count=n["count"],
-                             rests_on=[kill.seq, back.seq])
+        return Verdict.wrong(
+            _("{broker} was back before {group} had finished. Send {count} messages and kill it again."),
+            broker=BROKER,
+            group=n["group"],
+            count=n["count"],
+            rests_on=[kill.seq, back.seq],
+        )
     if left and evidence.now_ms - _last_ms(evidence, "group", kill) > STALLED_MS:
-        return Verdict.wrong(STALLED, group=n["group"], topic=n["topic"], broker=BROKER, count=n["count"],
-                             rests_on=[kill.seq])
+        return Verdict.wrong(
+            STALLED, group=n["group"], topic=n["topic"], broker=BROKER, count=n["count"], rests_on=[kill.seq]
+        )
     if left:
         return Verdict.not_yet(_("{group} has {left} messages left."), group=n["group"], left=left)
     pulled = _pulled(evidence, kill)
-    return Verdict.met(_("{group} has finished everything, {pulled} messages of it from the slave; {fifo} has {left} "
-                         "messages left."), group=n["group"], pulled=sum(seen.event.count for seen in pulled),
-                       fifo=n["fifo"], left=unfinished(evidence, n["fifo"], _queues(evidence)),
-                       rests_on=[kill.seq, *(seen.seq for seen in pulled)])
+    return Verdict.met(
+        _("{group} has finished everything, {pulled} messages of it from the slave; {fifo} has {left} messages left."),
+        group=n["group"],
+        pulled=sum(seen.event.count for seen in pulled),
+        fifo=n["fifo"],
+        left=unfinished(evidence, n["fifo"], _queues(evidence)),
+        rests_on=[kill.seq, *(seen.seq for seen in pulled)],
+    )
 
 
 def _pulled(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[PullAnswered]]:
     """Pulls of the concurrent group that were answered with messages while the master was down."""
     n, back = evidence.numbers, _back(evidence)
-    return [seen for seen in evidence.of(PullAnswered, since=kill.seq)
-            if (seen.event.group, seen.event.topic) == (n["group"], n["topic"]) and seen.event.count
-            and (back is None or seen.seq < back.seq)]
+    return [
+        seen
+        for seen in evidence.of(PullAnswered, since=kill.seq)
+        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+        and seen.event.count
+        and (back is None or seen.seq < back.seq)
+    ]
 
 
 def _node(evidence: Evidence) -> Truth:
@@ -196,16 +247,24 @@ def _goes_on(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("The master of {broker} is down still."), broker=BROKER)
     locked, rows = _locked(evidence, back.seq), _rows(evidence, "fifo", back.seq)
     if len(locked) < n["queues"]:
-        return Verdict.not_yet(_("{fifo} has {count} of {queues} locks."), fifo=n["fifo"], count=len(locked),
-                               queues=n["queues"])
+        return Verdict.not_yet(
+            _("{fifo} has {count} of {queues} locks."), fifo=n["fifo"], count=len(locked), queues=n["queues"]
+        )
     counts = Counter(row.queue for row in rows)
     if slow := [queue for queue in locked if counts[queue] < AGAIN]:
-        return Verdict.not_yet(_("{fifo} has finished {count} of {each} messages of a queue since the start."),
-                               fifo=n["fifo"], count=min(counts[queue] for queue in slow), each=AGAIN)
-    return Verdict.met(_("{fifo} went on {after_s} s after the start; in all, {breaks} messages came again or out of "
-                         "order."), fifo=n["fifo"],
-                       after_s=round(float(str(_pause_s(evidence).value))), breaks=f"{_broken(evidence).value:g}",
-                       rests_on=[kill.seq, back.seq, *(seen.seq for seen in locked.values())])
+        return Verdict.not_yet(
+            _("{fifo} has finished {count} of {each} messages of a queue since the start."),
+            fifo=n["fifo"],
+            count=min(counts[queue] for queue in slow),
+            each=AGAIN,
+        )
+    return Verdict.met(
+        _("{fifo} went on {after_s} s after the start; in all, {breaks} messages came again or out of order."),
+        fifo=n["fifo"],
+        after_s=round(float(str(_pause_s(evidence).value))),
+        breaks=f"{_broken(evidence).value:g}",
+        rests_on=[kill.seq, back.seq, *(seen.seq for seen in locked.values())],
+    )
 
 
 def _pause_s(evidence: Evidence) -> Truth:
@@ -305,83 +364,131 @@ def _clicks_the_start(hands: Hands) -> None:
     hands.why(str(hands.evidence.of(BrokerStarted)[-1].seq))
 
 
-SLAVE_KILLED = _("That was the slave of {broker}. It gives no locks, so {fifo} goes on as before. Start it, and kill "
-                 "the master.")
-EARLY = _("{broker} was back before {fifo} stopped trusting its locks, so it noticed little. Wait a minute, send "
-          "{count} messages, kill it again and leave it down.")
-STALLED = _("The slave gives {group} nothing: it had not copied {topic} before the kill. It copies topics every 10 s, "
-            "and finds a master that is back within 30 s. Start {broker}, wait a minute, send {count} messages and "
-            "kill it again.")
-RETRY_QUEUE = _("You wrote {given}: those are the queues of {topic}. {fifo} reads its retry topic in order too, and "
-                "locks its queue.")
-COPIED = _("No lock is copied to a slave: the table was in the memory of the master alone. \"locks\" in the journal "
-           "says when it was lost.")
+SLAVE_KILLED = _(
+    "That was the slave of {broker}. It gives no locks, so {fifo} goes on as before. Start it, and kill the master."
+)
+EARLY = _(
+    "{broker} was back before {fifo} stopped trusting its locks, so it noticed little. Wait a minute, send "
+    "{count} messages, kill it again and leave it down."
+)
+STALLED = _(
+    "The slave gives {group} nothing: it had not copied {topic} before the kill. It copies topics every 10 s, "
+    "and finds a master that is back within 30 s. Start {broker}, wait a minute, send {count} messages and "
+    "kill it again."
+)
+RETRY_QUEUE = _(
+    "You wrote {given}: those are the queues of {topic}. {fifo} reads its retry topic in order too, and "
+    "locks its queue."
+)
+COPIED = _(
+    'No lock is copied to a slave: the table was in the memory of the master alone. "locks" in the journal '
+    "says when it was lost."
+)
 OTHER_MASTER = _("{other} has no queue of {topic}, and queues do not move to another master.")
 STARTED = _("A master starts without any lock, and its start gives none. Look after it, for what {fifo} was given.")
 
 MASTER_DIES = Lab(
-    slug="master-dies", number="15", minutes=11, template="replicas", changes={"pull_threshold_for_queue": 32},
+    slug="master-dies",
+    number="15",
+    minutes=11,
+    template="replicas",
+    changes={"pull_threshold_for_queue": 32},
     title=_("Master dies under orderly load"),
     goal=_("Why a group that reads in order stands while its master is down, and another one goes on."),
-    draw=_draw, derive=_derive, setup=_setup,
+    draw=_draw,
+    derive=_derive,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "KillBroker", "StartBroker"}),
     steps=(
         Step(
-            title=_("Order before availability"), rate=2,
-            do=_("{group} reads {topic} concurrently, and {fifo} in order. Send {count} messages to {topic}, some 8 "
-                 "seconds later kill the master of {broker} (Topology), and wait until {fifo} stops."),
-            watch=_("The members of both groups; then \"locks\" and \"lapsed\" in the journal."), mark="journal",
+            title=_("Order before availability"),
+            rate=2,
+            do=_(
+                "{group} reads {topic} concurrently, and {fifo} in order. Send {count} messages to {topic}, some 8 "
+                "seconds later kill the master of {broker} (Topology), and wait until {fifo} stops."
+            ),
+            watch=_('The members of both groups; then "locks" and "lapsed" in the journal.'),
+            mark="journal",
             predict=Question(
-                text=_("For how many seconds after the kill will {fifo} go on?"), kind=Number(_("s"), within=10),
-                right=_works_for_s),
+                text=_("For how many seconds after the kill will {fifo} go on?"),
+                kind=Number(_("s"), within=10),
+                right=_works_for_s,
+            ),
             check=_order_stands,
             say=Question(
-                text=_("How many locks of {fifo} ended with the memory of {broker}?"), kind=Number(_("locks")),
-                right=_locks, again=_("You wrote {given}; read \"locks\" in the journal again."),
-                misreadings=(Misreading(RETRY_QUEUE, lambda e, given: bool(given == e.numbers["queues"])),)),
+                text=_("How many locks of {fifo} ended with the memory of {broker}?"),
+                kind=Number(_("locks")),
+                right=_locks,
+                again=_('You wrote {given}; read "locks" in the journal again.'),
+                misreadings=(Misreading(RETRY_QUEUE, lambda e, given: bool(given == e.numbers["queues"])),),
+            ),
             why=Question(
                 text=_("{fifo} has messages in memory. Why does it not go on?"),
-                kind=Choice((("memory", _("Only a master gives locks, and a member trusts its own for 30 s.")),
-                             ("copied", _("The slave has the locks still, and gives them to no one.")),
-                             ("behind", _("The slave has fewer messages than the master had.")))),
+                kind=Choice(
+                    (
+                        ("memory", _("Only a master gives locks, and a member trusts its own for 30 s.")),
+                        ("copied", _("The slave has the locks still, and gives them to no one.")),
+                        ("behind", _("The slave has fewer messages than the master had.")),
+                    )
+                ),
                 right=lambda e: Truth("memory"),
                 again=_("{group} reads the same messages from the slave, and goes on."),
-                misreadings=(Misreading(COPIED, chosen("copied")),)),
+                misreadings=(Misreading(COPIED, chosen("copied")),),
+            ),
             hints=(_("A member renews its locks every 20 s, and trusts them for 30 s after the last renewal."),),
         ),
         Step(
-            title=_("What the slave is for"), rate=4,
+            title=_("What the slave is for"),
+            rate=4,
             do=_("Leave the master down, and wait until {group} gets no further."),
-            watch=_("The rows of the queues of {topic} in {group}: who answers its pulls."), mark="queue:broker-a:0",
+            watch=_("The rows of the queues of {topic} in {group}: who answers its pulls."),
+            mark="queue:broker-a:0",
             predict=Question(
                 text=_("What will {group} get of the rest while the master is down?"),
                 kind=Choice((("all", _("all of it")), ("memory", _("only what it had pulled before")))),
-                right=_share),
+                right=_share,
+            ),
             check=_from_slave,
             say=Question(
                 text=_("Who gave {group} the messages that it pulled after the kill?"),
-                kind=Choice((("slave", _("the slave of {broker}")), ("other", _("{other}, the other master")),
-                             ("memory", _("no one: it had them in memory")))),
-                right=_node, again=_("It had room for some 60 messages of each queue, and pulled more since then."),
-                misreadings=(Misreading(OTHER_MASTER, chosen("other")),)),
+                kind=Choice(
+                    (
+                        ("slave", _("the slave of {broker}")),
+                        ("other", _("{other}, the other master")),
+                        ("memory", _("no one: it had them in memory")),
+                    )
+                ),
+                right=_node,
+                again=_("It had room for some 60 messages of each queue, and pulled more since then."),
+                misreadings=(Misreading(OTHER_MASTER, chosen("other")),),
+            ),
             hints=(_("A client asks for the route every 30 s, and is given one without the master then."),),
         ),
         Step(
-            title=_("The master is back"), rate=4,
+            title=_("The master is back"),
+            rate=4,
             do=_("Start the master of {broker}, and wait until {fifo} goes on with every queue."),
-            watch=_("\"lock\" in the journal, and {fifo} going on."), mark="journal",
+            watch=_('"lock" in the journal, and {fifo} going on.'),
+            mark="journal",
             predict=Question(
-                text=_("How many seconds after the start will {fifo} go on?"), kind=Number(_("s"), within=15),
-                right=_pause_s),
+                text=_("How many seconds after the start will {fifo} go on?"),
+                kind=Number(_("s"), within=15),
+                right=_pause_s,
+            ),
             check=_goes_on,
             say=Question(
                 text=_("How many messages did {fifo} finish again, or out of the order of their queue?"),
-                kind=Number(_("messages")), right=_broken,
-                again=_("You wrote {given}; look at \"Delivered again\" above the queues of {fifo}.")),
+                kind=Number(_("messages")),
+                right=_broken,
+                again=_('You wrote {given}; look at "Delivered again" above the queues of {fifo}.'),
+            ),
             why=Question(
-                text=_("Click an event by which {fifo} could go on."), kind=EventClick(), right=_new_locks,
-                again=_("That event gave {fifo} no lock. Look for \"lock\" after the start."),
-                misreadings=(Misreading(STARTED, _is_start),)),
+                text=_("Click an event by which {fifo} could go on."),
+                kind=EventClick(),
+                right=_new_locks,
+                again=_('That event gave {fifo} no lock. Look for "lock" after the start.'),
+                misreadings=(Misreading(STARTED, _is_start),),
+            ),
             hints=(_("It asks for its locks every 3 s, as soon as its route names a master again."),),
         ),
     ),
@@ -394,4 +501,4 @@ MASTER_DIES = Lab(
         WrongScript("other master", "another master takes the queues over", OTHER_MASTER, _thinks_the_other_master),
         WrongScript("clicks the start", "the start brings the locks back", STARTED, _clicks_the_start),
     ),
-)  # fmt: skip
+)

@@ -18,9 +18,15 @@ AFTER_S = 50  # a client learns a route every 30 s and divides every 20 s
 def _draw(chance: Chance) -> dict[str, object]:
     queues = 4 + chance.below(2)  # never as many as will have none
     members = queues + 2 + chance.below(2)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "queues": queues, "members": members, "at_first": queues - 1, "idle": members - queues,
-            "more": 2 * members}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "queues": queues,
+        "members": members,
+        "at_first": queues - 1,
+        "idle": members - queues,
+        "more": 2 * members,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -49,10 +55,15 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     since_ms = max(seen.at_ms for seen in newest.values() if seen.event.added or not seen.event.queues)
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < IDLE_S:
-        return Verdict.not_yet(_("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s,
-                               wait_s=IDLE_S)
-    return Verdict.met(_("{idle} members have had no queue for {held_s} s."), idle=len(_idle(evidence)),
-                       held_s=held_s, rests_on=_newest(evidence))
+        return Verdict.not_yet(
+            _("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
+        )
+    return Verdict.met(
+        _("{idle} members have had no queue for {held_s} s."),
+        idle=len(_idle(evidence)),
+        held_s=held_s,
+        rests_on=_newest(evidence),
+    )
 
 
 def _none_is_idle(evidence: Evidence) -> Verdict:
@@ -63,15 +74,21 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     newest = changed.event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
-            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues,
-                                 rests_on=[changed.seq])
-        return Verdict.wrong(_("{read} queues to read are fewer than {more}."), read=newest.read_queues,
-                             more=n["more"], rests_on=[changed.seq])
+            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed.seq])
+        return Verdict.wrong(
+            _("{read} queues to read are fewer than {more}."),
+            read=newest.read_queues,
+            more=n["more"],
+            rests_on=[changed.seq],
+        )
     assigned = evidence.assigned(n["group"], n["topic"])
     if any(seen.seq < changed.seq for seen in assigned.values()) or _idle(evidence):
         return Verdict.not_yet(_("{idle} members have no queue yet."), idle=len(_idle(evidence)))
-    return Verdict.met(_("Every member has a queue, {after_s} s after the change."), after_s=round(_after(evidence)),
-                       rests_on=(changed.seq, *_newest(evidence)))
+    return Verdict.met(
+        _("Every member has a queue, {after_s} s after the change."),
+        after_s=round(_after(evidence)),
+        rests_on=(changed.seq, *_newest(evidence)),
+    )
 
 
 def _after(evidence: Evidence) -> float:
@@ -147,62 +164,94 @@ def _blames_the_broker(hands: Hands) -> None:
 
 SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never divided between two members.")
 BUSY = _("You wrote {given}: those are the members that have a queue. Count the cards without a lane.")
-LATE = _("They joined long ago and send heartbeats; waiting gives them nothing. Compare the number of lanes with the "
-         "number of cards.")
+LATE = _(
+    "They joined long ago and send heartbeats; waiting gives them nothing. Compare the number of lanes with the "
+    "number of cards."
+)
 WRITTEN = _("Messages go to {write} queues, but members read {read} of them: they divide the read queues.")
 
 MEMBERS_AND_QUEUES = Lab(
-    slug="members-and-queues", number="4", minutes=8,
+    slug="members-and-queues",
+    number="4",
+    minutes=8,
     title=_("More members than queues"),
     goal=_("How many members of a group can work at once, and what a member too many does."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"StartConsumer", "StopActor", "RemoveActor", "ChangeTopic"}),
     steps=(
         Step(
             title=_("A member too many"),
-            do=_("{topic} has {queues} queues, and {group} has {at_first} members. Start members of {group} until it "
-                 "has {members}. Then watch for 20 seconds."),
-            watch=_("Lanes from the queues to the cards of the members."), mark="lanes",
+            do=_(
+                "{topic} has {queues} queues, and {group} has {at_first} members. Start members of {group} until it "
+                "has {members}. Then watch for 20 seconds."
+            ),
+            watch=_("Lanes from the queues to the cards of the members."),
+            mark="lanes",
             predict=Question(
-                text=_("How many of the {members} members will have no queue?"), kind=Number(_("members")),
-                right=lambda e: Truth(float(e.numbers["idle"]))),
+                text=_("How many of the {members} members will have no queue?"),
+                kind=Number(_("members")),
+                right=lambda e: Truth(float(e.numbers["idle"])),
+            ),
             check=_some_are_idle,
             say=Question(
-                text=_("Count on the board: how many members have no queue?"), kind=Number(_("members")),
+                text=_("Count on the board: how many members have no queue?"),
+                kind=Number(_("members")),
                 right=lambda e: Truth(float(len(_idle(e))), _newest(e)),
                 again=_("You wrote {given}; count the cards without a lane again."),
-                misreadings=(Misreading(SHARED, lambda e, given: given == 0),
-                             Misreading(BUSY, lambda e, given: given == e.numbers["queues"]))),
+                misreadings=(
+                    Misreading(SHARED, lambda e, given: given == 0),
+                    Misreading(BUSY, lambda e, given: given == e.numbers["queues"]),
+                ),
+            ),
             why=Question(
                 text=_("Why do they have none?"),
-                kind=Choice((("one_owner", _("In a group, each queue has at most one owner.")),
-                             ("late", _("They joined last and have not got their share yet.")),
-                             ("broker", _("The broker admits only as many members as it has threads.")))),
+                kind=Choice(
+                    (
+                        ("one_owner", _("In a group, each queue has at most one owner.")),
+                        ("late", _("They joined last and have not got their share yet.")),
+                        ("broker", _("The broker admits only as many members as it has threads.")),
+                    )
+                ),
                 right=lambda e: Truth("one_owner"),
                 again=_("The broker admits them all: their cards are there. Compare lanes and cards."),
-                misreadings=(Misreading(LATE, chosen("late")),)),
-            hints=(_("A lane leads from each queue to the member that reads it."),
-                   _("Each member sorts queues and members and takes its part: there are {queues} parts at most.")),
+                misreadings=(Misreading(LATE, chosen("late")),),
+            ),
+            hints=(
+                _("A lane leads from each queue to the member that reads it."),
+                _("Each member sorts queues and members and takes its part: there are {queues} parts at most."),
+            ),
         ),
         Step(
-            title=_("More queues, a little later"), rate=4,
+            title=_("More queues, a little later"),
+            rate=4,
             do=_("Change {topic} to {more} queues, to write and to read."),
-            watch=_("Cards without a lane, and the journal: route, then rebalance."), mark="lanes",
+            watch=_("Cards without a lane, and the journal: route, then rebalance."),
+            mark="lanes",
             predict=Question(
                 text=_("After how many seconds will the last member have its first queue?"),
-                kind=Number(_("s"), within=20), right=lambda e: Truth(_after(e), _newest(e))),
+                kind=Number(_("s"), within=20),
+                right=lambda e: Truth(_after(e), _newest(e)),
+            ),
             check=_none_is_idle,
             say=Question(
-                text=_("How many queues has each member now?"), kind=Number(_("queues")),
+                text=_("How many queues has each member now?"),
+                kind=Number(_("queues")),
                 right=lambda e: Truth(float(e.numbers["more"] // e.numbers["members"]), _newest(e)),
-                again=_("You wrote {given}; open a member's card and count its lanes again.")),
+                again=_("You wrote {given}; open a member's card and count its lanes again."),
+            ),
             why=Question(
                 text=_("Why did it not happen at once?"),
-                kind=Choice((("route_then_divide", _("Clients ask for the route every 30 s and divide every 20 s.")),
-                             ("copy", _("Stored messages were first moved to the new queues.")),
-                             ("broker", _("The broker hands queues out one after the other.")))),
+                kind=Choice(
+                    (
+                        ("route_then_divide", _("Clients ask for the route every 30 s and divide every 20 s.")),
+                        ("copy", _("Stored messages were first moved to the new queues.")),
+                        ("broker", _("The broker hands queues out one after the other.")),
+                    )
+                ),
                 right=lambda e: Truth("route_then_divide"),
-                again=_("Queues are not handed out, and no message moved: look at who learned the route, and when.")),
+                again=_("Queues are not handed out, and no message moved: look at who learned the route, and when."),
+            ),
             hints=(_("Clients are not informed of a new route; they ask for it."),),
         ),
     ),
@@ -213,4 +262,4 @@ MEMBERS_AND_QUEUES = Lab(
         WrongScript("late", "idle members have not got their share yet", LATE, _blames_the_broker),
         WrongScript("written", "only the write queues count", WRITTEN, _read_only_written),
     ),
-)  # fmt: skip
+)

@@ -35,9 +35,18 @@ CLOSE_S = 2  # an answer that is this close to the expiry may have been read
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "queues": 2 + chance.below(2), "rate": RATE, "broker": BROKER, "shop": SHOP,
-            "one": MEMBERS[0], "other": MEMBERS[1], "gap_s": 6 + chance.below(5), "before_s": 10 + chance.below(9)}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "queues": 2 + chance.below(2),
+        "rate": RATE,
+        "broker": BROKER,
+        "shop": SHOP,
+        "one": MEMBERS[0],
+        "other": MEMBERS[1],
+        "gap_s": 6 + chance.below(5),
+        "before_s": 10 + chance.below(9),
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -49,15 +58,19 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _changed(evidence: Evidence, why: str, since: int) -> Seen[RouteChanged] | None:
     """The name server's first change of this kind to the broker's routes."""
-    found = [seen for seen in evidence.of(RouteChanged, since=since) if (seen.event.broker, seen.event.why) == (
-        BROKER, why)]
+    found = [
+        seen for seen in evidence.of(RouteChanged, since=since) if (seen.event.broker, seen.event.why) == (BROKER, why)
+    ]
     return found[0] if found else None
 
 
 def _producers(evidence: Evidence) -> list[str]:
     """Client ids of the producer: it starts in a later turn than its action, so its group names it."""
-    return [seen.event.client_id for seen in evidence.of(MemberStateChanged, since=0)
-            if (seen.event.group, seen.event.state) == (f"PG_{SHOP}", "starting")]
+    return [
+        seen.event.client_id
+        for seen in evidence.of(MemberStateChanged, since=0)
+        if (seen.event.group, seen.event.state) == (f"PG_{SHOP}", "starting")
+    ]
 
 
 def _clients(evidence: Evidence) -> dict[str, str]:
@@ -78,8 +91,11 @@ def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
 
 def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[SendFailed]]:
     """Attempts of the producer that failed, and were the last ones of their message or not."""
-    return [seen for seen in evidence.of(SendFailed, since=since)
-            if seen.event.client_id in _producers(evidence) and seen.event.retried is retried]
+    return [
+        seen
+        for seen in evidence.of(SendFailed, since=since)
+        if seen.event.client_id in _producers(evidence) and seen.event.retried is retried
+    ]
 
 
 def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
@@ -93,8 +109,9 @@ def _waiting(evidence: Evidence, change: Seen[RouteChanged]) -> Verdict | None:
     left = [label for label in (SHOP, *MEMBERS) if label not in _learned(evidence, change.seq)]
     if not left:
         return None
-    return Verdict.not_yet(_("{count} of the clients use the old route still, {first} among them."), count=len(left),
-                           first=left[0])
+    return Verdict.not_yet(
+        _("{count} of the clients use the old route still, {first} among them."), count=len(left), first=left[0]
+    )
 
 
 def _facts(evidence: Evidence, action: Seen[ActionTaken], change: Seen[RouteChanged]) -> list[int]:
@@ -114,25 +131,40 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     waiting = None if expired is None else _waiting(evidence, expired)
     resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
     if resumed is not None and (expired is None or waiting is not None):
-        return Verdict.wrong(RESUMED, broker=BROKER, hung_s=round((resumed.at_ms - hang.at_ms) / 1000),
-                             rests_on=[hang.seq, resumed.seq])
+        return Verdict.wrong(
+            RESUMED, broker=BROKER, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang.seq, resumed.seq]
+        )
     if expired is None:
-        return Verdict.not_yet(_("{broker} has been silent for {silent_s} s, and is in the routes."), broker=BROKER,
-                               silent_s=round((evidence.now_ms - heard.at_ms) / 1000))
+        return Verdict.not_yet(
+            _("{broker} has been silent for {silent_s} s, and is in the routes."),
+            broker=BROKER,
+            silent_s=round((evidence.now_ms - heard.at_ms) / 1000),
+        )
     if waiting is not None:
         return waiting
     first_s, last_s = _spread(evidence, expired)
-    return Verdict.met(_("{broker} was dropped {silent_s} s after its last registration; the clients learned it "
-                         "{first_s} to {last_s} s later, and {failed} messages of {shop} had failed."),
-                       broker=BROKER, silent_s=round((expired.at_ms - heard.at_ms) / 1000), first_s=first_s,
-                       last_s=last_s, failed=len(_failures(evidence, hang.seq, retried=False)), shop=SHOP,
-                       rests_on=[heard.seq, *_facts(evidence, hang, expired)])
+    return Verdict.met(
+        _(
+            "{broker} was dropped {silent_s} s after its last registration; the clients learned it "
+            "{first_s} to {last_s} s later, and {failed} messages of {shop} had failed."
+        ),
+        broker=BROKER,
+        silent_s=round((expired.at_ms - heard.at_ms) / 1000),
+        first_s=first_s,
+        last_s=last_s,
+        failed=len(_failures(evidence, hang.seq, retried=False)),
+        shop=SHOP,
+        rests_on=[heard.seq, *_facts(evidence, hang, expired)],
+    )
 
 
 def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
     """The last registration before the hang; the valve may have left it out."""
-    found = [seen for seen in evidence.of(BrokerRegistered, since=0)
-             if seen.seq < hang.seq and (seen.event.broker, seen.event.broker_id) == (BROKER, 0)]
+    found = [
+        seen
+        for seen in evidence.of(BrokerRegistered, since=0)
+        if seen.seq < hang.seq and (seen.event.broker, seen.event.broker_id) == (BROKER, 0)
+    ]
     return found[-1] if found else hang
 
 
@@ -167,8 +199,13 @@ def _is_back(evidence: Evidence) -> Verdict:
     if waiting := _waiting(evidence, registered):
         return waiting
     first_s, last_s = _spread(evidence, registered)
-    return Verdict.met(_("{broker} registered again by itself; the clients learned it {first_s} to {last_s} s later."),
-                       broker=BROKER, first_s=first_s, last_s=last_s, rests_on=_facts(evidence, resumed, registered))
+    return Verdict.met(
+        _("{broker} registered again by itself; the clients learned it {first_s} to {last_s} s later."),
+        broker=BROKER,
+        first_s=first_s,
+        last_s=last_s,
+        rests_on=_facts(evidence, resumed, registered),
+    )
 
 
 def _last_to_learn(evidence: Evidence) -> Truth:
@@ -190,9 +227,14 @@ def _is_closed(evidence: Evidence) -> Verdict:
     if waiting := _waiting(evidence, closed):
         return waiting
     first_s, last_s = _spread(evidence, closed)
-    return Verdict.met(_("{broker} was dropped {after_s} s after the kill; the clients learned it {first_s} to "
-                         "{last_s} s later."), broker=BROKER, after_s=round((closed.at_ms - kill.at_ms) / 1000),
-                       first_s=first_s, last_s=last_s, rests_on=_facts(evidence, kill, closed))
+    return Verdict.met(
+        _("{broker} was dropped {after_s} s after the kill; the clients learned it {first_s} to {last_s} s later."),
+        broker=BROKER,
+        after_s=round((closed.at_ms - kill.at_ms) / 1000),
+        first_s=first_s,
+        last_s=last_s,
+        rests_on=_facts(evidence, kill, closed),
+    )
 
 
 def _lost(evidence: Evidence) -> Truth:
@@ -244,8 +286,9 @@ def _kill(hands: Hands) -> None:
     hands.why("ask")
     hands.predict(0)
     evidence = hands.evidence
-    asked_ms = max(seen.at_ms for seen in evidence.of(RouteLearned, since=0)
-                   if seen.event.client_id in _producers(evidence))
+    asked_ms = max(
+        seen.at_ms for seen in evidence.of(RouteLearned, since=0) if seen.event.client_id in _producers(evidence)
+    )
     asked_s = (evidence.now_ms - asked_ms) / 1000 % POLL_S
     hands.wait(1 if asked_s < POLL_S - 12 else POLL_S + 2 - asked_s)
     hands.act(KillBroker(broker=BROKER))
@@ -294,97 +337,152 @@ def _thinks_a_cable_closes(hands: Hands) -> None:
     hands.why("kill")
 
 
-CLOSED = _("The connection of {broker} closed when its process ended, and the name server dropped it at once. Start "
-           "it, wait 10 s, and hang it.")
-RESUMED = _("{broker} hung for {hung_s} s and is registered again: it is dropped after 120 s of silence. Hang it "
-            "again, and leave it until all three clients have another route.")
-RULE = _("You wrote {given}. 120 s is what the name server waits after the last registration, and it looks every 10 s "
-         "only. Read the times of the hang and of \"silent for too long\".")
-PUSHED = _("A name server sends clients nothing by itself. Look at the times of the three: each asks every 30 s, "
-           "counted from its own start.")
-RETRIES = _("You wrote {given}: those attempts failed at once, and the same send went on to broker-a. Count the "
-            "messages that failed for good.")
-CABLE = _("Nothing closes the connections then: the name server sees silence, as with the hang, and not the end of a "
-          "process.")
+CLOSED = _(
+    "The connection of {broker} closed when its process ended, and the name server dropped it at once. Start "
+    "it, wait 10 s, and hang it."
+)
+RESUMED = _(
+    "{broker} hung for {hung_s} s and is registered again: it is dropped after 120 s of silence. Hang it "
+    "again, and leave it until all three clients have another route."
+)
+RULE = _(
+    "You wrote {given}. 120 s is what the name server waits after the last registration, and it looks every 10 s "
+    'only. Read the times of the hang and of "silent for too long".'
+)
+PUSHED = _(
+    "A name server sends clients nothing by itself. Look at the times of the three: each asks every 30 s, "
+    "counted from its own start."
+)
+RETRIES = _(
+    "You wrote {given}: those attempts failed at once, and the same send went on to broker-a. Count the "
+    "messages that failed for good."
+)
+CABLE = _(
+    "Nothing closes the connections then: the name server sees silence, as with the hang, and not the end of a process."
+)
 
 NAME_SERVER_EXPIRY = Lab(
-    slug="name-server-expiry", number="16", minutes=10, template="replicas",
+    slug="name-server-expiry",
+    number="16",
+    minutes=10,
+    template="replicas",
     title=_("Name server expiry 120 s"),
     goal=_("How long a dead broker stays in the routes, and who learns it when."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"StartConsumer", "RestartActor", "HangBroker", "ResumeBroker", "KillBroker", "StartBroker"}),
     steps=(
         Step(
-            title=_("A broker that hangs"), rate=4,
-            do=_("Start a consumer {one} of {group} on {topic}, and some seconds later another one, {other}. Some 10 s "
-                 "later hang {broker} (Topology), and wait until all three clients have another route."),
-            watch=_("The ring of {broker} at the name server; then \"route\" in the journal, with its steps."),
+            title=_("A broker that hangs"),
+            rate=4,
+            do=_(
+                "Start a consumer {one} of {group} on {topic}, and some seconds later another one, {other}. Some 10 s "
+                "later hang {broker} (Topology), and wait until all three clients have another route."
+            ),
+            watch=_('The ring of {broker} at the name server; then "route" in the journal, with its steps.'),
             mark="journal",
             predict=Question(
                 text=_("How many seconds after the hang will the name server drop {broker}?"),
-                kind=Number(_("s"), within=15), right=_dropped_s),
+                kind=Number(_("s"), within=15),
+                right=_dropped_s,
+            ),
             check=_is_forgotten,
             say=Question(
                 text=_("How many seconds after the hang was {broker} dropped? Read the times in the journal."),
-                kind=Number(_("s"), within=CLOSE_S), right=_dropped_s,
-                again=_("You wrote {given}; take the time of the hang from the time of \"silent for too long\" again."),
-                misreadings=(Misreading(RULE, _is_the_rule),)),
+                kind=Number(_("s"), within=CLOSE_S),
+                right=_dropped_s,
+                again=_('You wrote {given}; take the time of the hang from the time of "silent for too long" again.'),
+                misreadings=(Misreading(RULE, _is_the_rule),),
+            ),
             why=Question(
                 text=_("From when on do the 120 s count?"),
-                kind=Choice((("heard", _("from its last registration, which it sends every 30 s")),
-                             ("hang", _("from the moment in which it stopped answering")),
-                             ("failed", _("from the first message that failed")))),
+                kind=Choice(
+                    (
+                        ("heard", _("from its last registration, which it sends every 30 s")),
+                        ("hang", _("from the moment in which it stopped answering")),
+                        ("failed", _("from the first message that failed")),
+                    )
+                ),
                 right=lambda e: Truth("heard"),
-                again=_("The name server learns nothing of the hang, and nothing of messages. What does it hear of a "
-                        "broker?")),
-            hints=(_("A broker registers every 30 s, and its ring is full then."),
-                   _("The name server looks for silent brokers every 10 s (RocketMQ 5: every 5 s).")),
+                again=_(
+                    "The name server learns nothing of the hang, and nothing of messages. What does it hear of a "
+                    "broker?"
+                ),
+            ),
+            hints=(
+                _("A broker registers every 30 s, and its ring is full then."),
+                _("The name server looks for silent brokers every 10 s (RocketMQ 5: every 5 s)."),
+            ),
         ),
         Step(
             title=_("The same broker again"),
             do=_("Resume {broker}, and wait until all three clients have the route with it."),
-            watch=_("The ring of {broker}; then \"route\" in the journal, with its steps."), mark="journal",
+            watch=_('The ring of {broker}; then "route" in the journal, with its steps.'),
+            mark="journal",
             predict=Question(
                 text=_("Who brings {broker} back into the routes?"),
-                kind=Choice((("itself", _("it registers by itself")), ("asked", _("the name server asks it")),
-                             ("client", _("a client that reaches it")))),
-                right=lambda e: Truth("itself")),
+                kind=Choice(
+                    (
+                        ("itself", _("it registers by itself")),
+                        ("asked", _("the name server asks it")),
+                        ("client", _("a client that reaches it")),
+                    )
+                ),
+                right=lambda e: Truth("itself"),
+            ),
             check=_is_back,
             say=Question(
                 text=_("Which client was the last one to learn it?"),
-                kind=Choice(((SHOP, "{shop}"), (MEMBERS[0], "{one}"), (MEMBERS[1], "{other}"))), right=_last_to_learn,
-                again=_("You wrote {given}; compare the three rows \"route\" in the journal again.")),
+                kind=Choice(((SHOP, "{shop}"), (MEMBERS[0], "{one}"), (MEMBERS[1], "{other}"))),
+                right=_last_to_learn,
+                again=_('You wrote {given}; compare the three rows "route" in the journal again.'),
+            ),
             why=Question(
                 text=_("Why did they learn it at different times?"),
-                kind=Choice((("ask", _("Each asks every 30 s, by a timer of its own.")),
-                             ("pushed", _("The name server sends the new route to one after the other.")),
-                             ("rebalance", _("They learn it when their group divides the queues.")))),
+                kind=Choice(
+                    (
+                        ("ask", _("Each asks every 30 s, by a timer of its own.")),
+                        ("pushed", _("The name server sends the new route to one after the other.")),
+                        ("rebalance", _("They learn it when their group divides the queues.")),
+                    )
+                ),
                 right=lambda e: Truth("ask"),
                 again=_("{shop} is in no group, and learned it too."),
-                misreadings=(Misreading(PUSHED, chosen("pushed")),)),
+                misreadings=(Misreading(PUSHED, chosen("pushed")),),
+            ),
             hints=(_("The steps of the journal have a row for each route a client has learned."),),
         ),
         Step(
             title=_("A broker that is killed"),
             do=_("Kill {broker}, and wait until all three clients have another route."),
-            watch=_("The ring of {broker}; then \"Failed for good\" on the page of {shop}."), mark="lanes",
+            watch=_('The ring of {broker}; then "Failed for good" on the page of {shop}.'),
+            mark="lanes",
             predict=Question(
                 text=_("How many seconds after the kill will the name server drop {broker}?"),
-                kind=Number(_("s"), within=2), right=_closed_s),
+                kind=Number(_("s"), within=2),
+                right=_closed_s,
+            ),
             check=_is_closed,
             say=Question(
                 text=_("How many messages of {shop} failed for good since the kill? Its page counts them."),
-                kind=Number(_("messages")), right=_lost,
-                again=_("You wrote {given}; compare \"Failed for good\" before and after the kill."),
-                misreadings=(Misreading(RETRIES, _is_retries),)),
+                kind=Number(_("messages")),
+                right=_lost,
+                again=_('You wrote {given}; compare "Failed for good" before and after the kill.'),
+                misreadings=(Misreading(RETRIES, _is_retries),),
+            ),
             why=Question(
                 text=_("The cable of a broker's machine is pulled. How long do clients go on using it?"),
-                kind=Choice((("hang", _("as after the hang: up to 130 s, and up to 30 s more")),
-                             ("kill", _("as after the kill: up to 30 s")),
-                             ("once", _("not at all: they see it at once")))),
+                kind=Choice(
+                    (
+                        ("hang", _("as after the hang: up to 130 s, and up to 30 s more")),
+                        ("kill", _("as after the kill: up to 30 s")),
+                        ("once", _("not at all: they see it at once")),
+                    )
+                ),
                 right=lambda e: Truth("hang"),
                 again=_("A route changes only when a client asks the name server."),
-                misreadings=(Misreading(CABLE, chosen("kill")),)),
+                misreadings=(Misreading(CABLE, chosen("kill")),),
+            ),
             hints=(_("A connection that is refused costs no time, so the same send can go on to another broker."),),
         ),
     ),
@@ -397,4 +495,4 @@ NAME_SERVER_EXPIRY = Lab(
         WrongScript("counts retries", "every failed attempt is a lost message", RETRIES, _counts_retries),
         WrongScript("cable", "a broken line closes its connections", CABLE, _thinks_a_cable_closes),
     ),
-)  # fmt: skip
+)

@@ -24,17 +24,25 @@ CUSTOMERS = tuple(f"customer-{number:02}" for number in range(1, 25))
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "payments", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "queues": 4 + 2 * chance.below(2), "rate": 5 + chance.below(4), "one": "left", "other": "right",
-            "before_s": 20 + chance.below(30)}
+    return {
+        "topic": chance.choice(("orders", "payments", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "queues": 4 + 2 * chance.below(2),
+        "rate": 5 + chance.below(4),
+        "one": "left",
+        "other": "right",
+        "before_s": 20 + chance.below(30),
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     topics = (Subscription(n["topic"]),)
     return (
         CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(20, 80))
-          for label in ("one", "other")),
+        *(
+            StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(20, 80))
+            for label in ("one", "other")
+        ),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
     )
 
@@ -53,8 +61,11 @@ def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
 
 
 def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | None:
-    found = [seen for seen in evidence.actions("CrashActor", since=since)
-             if seen.event.fields["actor"] == evidence.numbers["one"]]
+    found = [
+        seen
+        for seen in evidence.actions("CrashActor", since=since)
+        if seen.event.fields["actor"] == evidence.numbers["one"]
+    ]
     return found[-1] if found else None
 
 
@@ -66,13 +77,20 @@ def _is_denied(evidence: Evidence) -> Verdict:
             return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1].seq])
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
     if not _locks(evidence, crash.seq):
-        return Verdict.wrong(_("{one} held no lock when it crashed: restart it and wait until it has queues."),
-                             one=n["one"], rests_on=[crash.seq])
+        return Verdict.wrong(
+            _("{one} held no lock when it crashed: restart it and wait until it has queues."),
+            one=n["one"],
+            rests_on=[crash.seq],
+        )
     denied = [seen for seen in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, seen.event.holder)]
     if len(denied) < 2:
         return Verdict.not_yet(_("{other} was refused {count} times so far."), other=n["other"], count=len(denied))
-    return Verdict.met(_("{other} owns the queues of {one}, and the broker refused it their locks."), other=n["other"],
-                       one=n["one"], rests_on=[crash.seq, *(seen.seq for seen in denied[:4])])
+    return Verdict.met(
+        _("{other} owns the queues of {one}, and the broker refused it their locks."),
+        other=n["other"],
+        one=n["one"],
+        rests_on=[crash.seq, *(seen.seq for seen in denied[:4])],
+    )
 
 
 def _left_s(evidence: Evidence) -> Truth:
@@ -93,8 +111,13 @@ def _is_inner_ring(evidence: Evidence, given: Answer) -> bool:
 
 
 def _taken_over(evidence: Evidence, since: int | None = None) -> list[Seen[QueueLocked]]:
-    return [seen for seen in evidence.of(QueueLocked, since=since) if seen.event.how == "taken_over"
-            and seen.event.group == evidence.numbers["group"] and seen.event.topic == evidence.numbers["topic"]]
+    return [
+        seen
+        for seen in evidence.of(QueueLocked, since=since)
+        if seen.event.how == "taken_over"
+        and seen.event.group == evidence.numbers["group"]
+        and seen.event.topic == evidence.numbers["topic"]
+    ]
 
 
 def _all_taken_over(evidence: Evidence) -> Verdict:
@@ -109,9 +132,12 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
     stuck = {} if crash is None else _locks(evidence, crash.seq)
     if crash is None or len({queue_of(seen.event) for seen in taken}) < len(stuck):
         return Verdict.not_yet(_("{left} queues wait for their locks."), left=len(stuck) - len(taken))
-    return Verdict.met(_("{after_s} s after the crash {other} got the last lock."), other=n["other"],
-                       after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
-                       rests_on=[crash.seq, *(seen.seq for seen in taken)])
+    return Verdict.met(
+        _("{after_s} s after the crash {other} got the last lock."),
+        other=n["other"],
+        after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
+        rests_on=[crash.seq, *(seen.seq for seen in taken)],
+    )
 
 
 def _take_over_s(evidence: Evidence) -> Truth:
@@ -141,22 +167,39 @@ def _unlocked(evidence: Evidence) -> Verdict:
     stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
     if not stops:
         return Verdict.not_yet(_("{one} was not stopped yet."), one=n["one"])
-    unlocked = [seen for seen in evidence.of(QueueUnlocked, since=stops[-1].seq)
-                if seen.event.why == "shutdown" and _of_one(evidence, seen.event.client_id)]
+    unlocked = [
+        seen
+        for seen in evidence.of(QueueUnlocked, since=stops[-1].seq)
+        if seen.event.why == "shutdown" and _of_one(evidence, seen.event.client_id)
+    ]
     queues = {queue_of(seen.event) for seen in unlocked}
-    locked = [seen for seen in evidence.of(QueueLocked, since=stops[-1].seq)
-              if queue_of(seen.event) in queues and not _of_one(evidence, seen.event.client_id)]
+    locked = [
+        seen
+        for seen in evidence.of(QueueLocked, since=stops[-1].seq)
+        if queue_of(seen.event) in queues and not _of_one(evidence, seen.event.client_id)
+    ]
     if not queues or queues - {queue_of(seen.event) for seen in locked}:
         return Verdict.not_yet(_("{other} does not have all locks yet."), other=n["other"])
-    return Verdict.met(_("{one} gave its locks back, and {other} had them {after_s} s later."), one=n["one"],
-                       other=n["other"], after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
-                       rests_on=[stops[-1].seq, *(seen.seq for seen in unlocked), locked[-1].seq])
+    return Verdict.met(
+        _("{one} gave its locks back, and {other} had them {after_s} s later."),
+        one=n["one"],
+        other=n["other"],
+        after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
+        rests_on=[stops[-1].seq, *(seen.seq for seen in unlocked), locked[-1].seq],
+    )
 
 
 def _hand_over_s(evidence: Evidence) -> Truth:
     stops = evidence.actions("StopActor")
-    locked = [] if not stops else [seen for seen in evidence.of(QueueLocked, since=stops[-1].seq)
-                                   if seen.event.how != "renewed" and not _of_one(evidence, seen.event.client_id)]
+    locked = (
+        []
+        if not stops
+        else [
+            seen
+            for seen in evidence.of(QueueLocked, since=stops[-1].seq)
+            if seen.event.how != "renewed" and not _of_one(evidence, seen.event.client_id)
+        ]
+    )
     return Truth((locked[-1].at_ms - stops[-1].at_ms) / 1000 if locked else 0.0)
 
 
@@ -178,8 +221,9 @@ def _left_on_the_board(hands: Hands) -> float:
     data = hands.read(f"board/{n['group']}/{n['topic']}")
     now_ms = hands.evidence.now_ms
     dead = hands.evidence.clients(n["one"])
-    ends: list[int] = [row["lock"]["expires_at_ms"] for row in data["queues"].values()
-                       if row["lock"] and row["lock"]["holder"] in dead]
+    ends: list[int] = [
+        row["lock"]["expires_at_ms"] for row in data["queues"].values() if row["lock"] and row["lock"]["holder"] in dead
+    ]
     return round((max(ends) - now_ms) / 1000)
 
 
@@ -240,80 +284,113 @@ def _crashes_again(hands: Hands) -> None:
     hands.see(10)
 
 
-INNER = _("You wrote {given}; look at the outer ring again. 30 s is how long a client trusts its own lock: the "
-          "inner ring.")
+INNER = _(
+    "You wrote {given}; look at the outer ring again. 30 s is how long a client trusts its own lock: the inner ring."
+)
 STOPPED = _("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has queues, and crash it.")
-EARLY = _("{other} had the locks before you had predicted when. Restart {one}, wait until it has queues, and crash it "
-          "again.")
-RESTARTED = _("{one} runs again as a new client, and does not get the locks of the crashed one either. Only time ends "
-              "them: wait.")
-CRASHED = _("The crash set nothing: {one} could do nothing any more. Look before it, for the last time it was given "
-            "the "
-            "lock.")
+EARLY = _(
+    "{other} had the locks before you had predicted when. Restart {one}, wait until it has queues, and crash it again."
+)
+RESTARTED = _(
+    "{one} runs again as a new client, and does not get the locks of the crashed one either. Only time ends them: wait."
+)
+CRASHED = _(
+    "The crash set nothing: {one} could do nothing any more. Look before it, for the last time it was given the lock."
+)
 AGAIN = _("{one} was crashed again. Restart it, wait until it has queues, and stop it cleanly.")
 
 ORDERLY_LOCK = Lab(
-    slug="orderly-lock", number="5", minutes=11,
+    slug="orderly-lock",
+    number="5",
+    minutes=11,
     title=_("Orderly lock stuck for 60 s"),
     goal=_("Why queues stand after the crash of an orderly consumer, and for how long."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"CrashActor", "RestartActor", "StopActor"}),
     steps=(
         Step(
             title=_("The lock that is not used"),
             do=_("Crash {one}, and look at the queues that had been its own."),
-            watch=_("The rings at the queues of {one}: outer arc broker, inner arc client."), mark="lock:{one}",
+            watch=_("The rings at the queues of {one}: outer arc broker, inner arc client."),
+            mark="lock:{one}",
             predict=Question(
                 text=_("What will become of the queues of {one}?"),
-                kind=Choice((("once", _("{other} goes on with them at once.")),
-                             ("wait", _("{other} owns them and cannot read them for a while.")),
-                             ("lost", _("They stay without an owner until {one} is back.")))),
-                right=lambda e: Truth("wait")),
+                kind=Choice(
+                    (
+                        ("once", _("{other} goes on with them at once.")),
+                        ("wait", _("{other} owns them and cannot read them for a while.")),
+                        ("lost", _("They stay without an owner until {one} is back.")),
+                    )
+                ),
+                right=lambda e: Truth("wait"),
+            ),
             check=_is_denied,
             say=Question(
-                text=_("Read the ring: how many seconds are left at the broker?"), kind=Number(_("s"), within=4),
-                right=_left_s, again=_("You wrote {given}; look at the outer ring again, while time is paused."),
-                misreadings=(Misreading(INNER, _is_inner_ring),)),
-            hints=(_("The number in the middle belongs to one of the two arcs."),
-                   _("The outer arc is full at 60 s.")),
+                text=_("Read the ring: how many seconds are left at the broker?"),
+                kind=Number(_("s"), within=4),
+                right=_left_s,
+                again=_("You wrote {given}; look at the outer ring again, while time is paused."),
+                misreadings=(Misreading(INNER, _is_inner_ring),),
+            ),
+            hints=(_("The number in the middle belongs to one of the two arcs."), _("The outer arc is full at 60 s.")),
         ),
         Step(
-            title=_("The second of the take-over"), rate=4,
+            title=_("The second of the take-over"),
+            rate=4,
             do=_("Wait until {other} has all locks."),
-            watch=_("The outer ring running out, and the age of the oldest message."), mark="lock:{one}",
+            watch=_("The outer ring running out, and the age of the oldest message."),
+            mark="lock:{one}",
             predict=Question(
                 text=_("How many seconds after the crash will {other} get the last lock?"),
-                kind=Number(_("s"), within=10), right=_take_over_s),
+                kind=Number(_("s"), within=10),
+                right=_take_over_s,
+            ),
             check=_all_taken_over,
             say=Question(
                 text=_("How many seconds after the crash was it? Read the times in the journal."),
-                kind=Number(_("s"), within=2), right=_take_over_s,
-                again=_("You wrote {given}; take the time of the crash from the time of the last take-over again.")),
+                kind=Number(_("s"), within=2),
+                right=_take_over_s,
+                again=_("You wrote {given}; take the time of the crash from the time of the last take-over again."),
+            ),
             why=Question(
-                text=_("Click an event that set the end of these locks."), kind=EventClick(), right=_renewals,
+                text=_("Click an event that set the end of these locks."),
+                kind=EventClick(),
+                right=_renewals,
                 again=_("That event gave {one} no lock. Look for the last renewal before the crash."),
-                misreadings=(Misreading(CRASHED, _is_crash),)),
+                misreadings=(Misreading(CRASHED, _is_crash),),
+            ),
             hints=(_("A lock ends 60 s after it was renewed, and members ask every 20 s."),),
         ),
         Step(
             title=_("The same with a clean stop"),
             do=_("Restart {one}, wait until it has queues, and stop it cleanly."),
-            watch=_("The rings when it stops."), mark="lock:{one}",
+            watch=_("The rings when it stops."),
+            mark="lock:{one}",
             predict=Question(
-                text=_("How many seconds after the stop will {other} have the locks?"), kind=Number(_("s"), within=5),
-                right=_hand_over_s),
+                text=_("How many seconds after the stop will {other} have the locks?"),
+                kind=Number(_("s"), within=5),
+                right=_hand_over_s,
+            ),
             check=_unlocked,
             say=Question(
-                text=_("How often was {other} refused a lock after the stop?"), kind=Number(_("times")),
+                text=_("How often was {other} refused a lock after the stop?"),
+                kind=Number(_("times")),
                 right=_denied_after_stop,
-                again=_("You wrote {given}; count the rows \"denied\" after the stop in the journal.")),
+                again=_('You wrote {given}; count the rows "denied" after the stop in the journal.'),
+            ),
             why=Question(
                 text=_("Why was there nothing to wait for?"),
-                kind=Choice((("unlocks", _("A clean stop unlocks the queues before it leaves.")),
-                             ("fresh", _("The locks were younger this time.")),
-                             ("broker", _("The broker drops locks when a connection closes.")))),
+                kind=Choice(
+                    (
+                        ("unlocks", _("A clean stop unlocks the queues before it leaves.")),
+                        ("fresh", _("The locks were younger this time.")),
+                        ("broker", _("The broker drops locks when a connection closes.")),
+                    )
+                ),
                 right=lambda e: Truth("unlocks"),
-                again=_("The connection of a crashed member closes as well. Look for \"unlocked\" in the journal.")),
+                again=_('The connection of a crashed member closes as well. Look for "unlocked" in the journal.'),
+            ),
             hints=(_("A crash cannot send an unlock."),),
         ),
     ),
@@ -325,4 +402,4 @@ ORDERLY_LOCK = Lab(
         WrongScript("clicks the crash", "the crash sets the lock's end", CRASHED, _clicks_the_crash),
         WrongScript("crashes again", "a crash is a stop", AGAIN, _crashes_again),
     ),
-)  # fmt: skip
+)

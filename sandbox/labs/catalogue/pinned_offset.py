@@ -27,8 +27,14 @@ PATIENCE_S = 60
 
 def _draw(chance: Chance) -> dict[str, object]:
     queue = chance.below(4)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "one": "left", "rate": 8 + chance.below(5), "row": f"broker-a:{queue}", "q": f"q{queue}"}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "one": "left",
+        "rate": 8 + chance.below(5),
+        "row": f"broker-a:{queue}",
+        "q": f"q{queue}",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -43,8 +49,11 @@ def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | 
     """The first pin of the queue that the step is about."""
     n = evidence.numbers
     queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
-    found = [seen for seen in evidence.of(MessagePinned, since=since)
-             if seen.event.group == n["group"] and queue_of(seen.event) == queue]
+    found = [
+        seen
+        for seen in evidence.of(MessagePinned, since=since)
+        if seen.event.group == n["group"] and queue_of(seen.event) == queue
+    ]
     return found[0] if found else None
 
 
@@ -54,24 +63,35 @@ def _is_pinned(evidence: Evidence) -> Verdict:
     if pinned is None:
         slowed = evidence.actions("ChangeActor")
         if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
-            return Verdict.wrong(THERE,
-                                 there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1].seq])
+            return Verdict.wrong(
+                THERE, there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1].seq]
+            )
         if slowed and (slowed[-1].event.fields["slow_ms"] or 0) < SLOW_MS:
-            return Verdict.wrong(SHORT,
-                                 slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1].seq])
+            return Verdict.wrong(
+                SHORT, slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1].seq]
+            )
         return Verdict.not_yet(_("No message of {row} is stuck yet."), row=n["row"])
     queue = queue_of(pinned.event)
     held_s = (evidence.now_ms - pinned.at_ms + pinned.event.age_ms) // 1000
-    pulled = [seen for seen in evidence.of(PullAnswered)
-              if queue_of(seen.event) == queue and seen.event.group == n["group"]]
+    pulled = [
+        seen for seen in evidence.of(PullAnswered) if queue_of(seen.event) == queue and seen.event.group == n["group"]
+    ]
     ahead = 0 if not pulled else pulled[-1].event.next_offset - pinned.event.offset
     if held_s < HELD_S or ahead < AHEAD:
-        return Verdict.not_yet(_("Offset {offset} is held for {held_s} s, and pulls are {ahead} messages ahead."),
-                               offset=pinned.event.offset, held_s=held_s, ahead=ahead)
+        return Verdict.not_yet(
+            _("Offset {offset} is held for {held_s} s, and pulls are {ahead} messages ahead."),
+            offset=pinned.event.offset,
+            held_s=held_s,
+            ahead=ahead,
+        )
     commit = evidence.committed(n["group"], queue)
-    return Verdict.met(_("{offset} was held for {held_s} s while pulls went {ahead} messages ahead."),
-                       offset=pinned.event.offset, held_s=held_s, ahead=ahead,
-                       rests_on=[pinned.seq, pulled[-1].seq, *([] if commit is None else [commit.seq])])
+    return Verdict.met(
+        _("{offset} was held for {held_s} s while pulls went {ahead} messages ahead."),
+        offset=pinned.event.offset,
+        held_s=held_s,
+        ahead=ahead,
+        rests_on=[pinned.seq, pulled[-1].seq, *([] if commit is None else [commit.seq])],
+    )
 
 
 def _committed(evidence: Evidence) -> Truth:
@@ -85,9 +105,20 @@ def _committed(evidence: Evidence) -> Truth:
 def _pulled(evidence: Evidence) -> float:
     """The offset after the newest message pulled from the pinned queue."""
     pinned = _pin(evidence, since=0)
-    return 0.0 if pinned is None else float(max(
-        (seen.event.next_offset for seen in evidence.of(PullAnswered, since=0)
-         if queue_of(seen.event) == queue_of(pinned.event) and seen.event.group == pinned.event.group), default=0))
+    return (
+        0.0
+        if pinned is None
+        else float(
+            max(
+                (
+                    seen.event.next_offset
+                    for seen in evidence.of(PullAnswered, since=0)
+                    if queue_of(seen.event) == queue_of(pinned.event) and seen.event.group == pinned.event.group
+                ),
+                default=0,
+            )
+        )
+    )
 
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
@@ -101,8 +132,11 @@ def _came_again(evidence: Evidence) -> Verdict:
     if crash is None:
         stops = evidence.actions("StopActor")
         if stops:
-            return Verdict.wrong(_("{one} was asked to stop, and waits for its slow message. Crash it."), one=n["one"],
-                                 rests_on=[stops[-1].seq])
+            return Verdict.wrong(
+                _("{one} was asked to stop, and waits for its slow message. Crash it."),
+                one=n["one"],
+                rests_on=[stops[-1].seq],
+            )
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
     if not evidence.actions("RestartActor", since=crash.seq):
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
@@ -111,8 +145,9 @@ def _came_again(evidence: Evidence) -> Verdict:
     repeated = _repeated(evidence)
     if repeated is None:
         return Verdict.not_yet(_("Repetitions are being counted."))
-    return Verdict.met(_("{count} messages came twice."), count=repeated.event.count,
-                       rests_on=[crash.seq, repeated.seq])
+    return Verdict.met(
+        _("{count} messages came twice."), count=repeated.event.count, rests_on=[crash.seq, repeated.seq]
+    )
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
@@ -190,57 +225,89 @@ PULLS = _("Pulls go on: the numbers at the right end rise. Something else holds 
 DOWN = _("{one} is down, and the group has no other member: nothing comes again before it runs. Restart it.")
 
 PINNED_OFFSET = Lab(
-    slug="pinned-offset", number="2", minutes=10,
+    slug="pinned-offset",
+    number="2",
+    minutes=10,
     title=_("One slow message pins the offset"),
     goal=_("Why the committed offset stands although messages are finished, and what a crash then costs."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"ChangeActor", "StopActor", "CrashActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("One message does not end"), rate=4,
-            do=_("Make the next message of {row} slow for 5 minutes (on the card of {one}), and watch {q} for a "
-                 "minute."),
-            watch=_("The pin of {q}, and the cells right of it."), mark="queue:{row}",
+            title=_("One message does not end"),
+            rate=4,
+            do=_(
+                "Make the next message of {row} slow for 5 minutes (on the card of {one}), and watch {q} for a minute."
+            ),
+            watch=_("The pin of {q}, and the cells right of it."),
+            mark="queue:{row}",
             predict=Question(
                 text=_("What will the committed offset of {q} do in that minute?"),
-                kind=Choice((("moves", _("It moves on with the messages that are done.")),
-                             ("stays", _("It stays at the slow message.")),
-                             ("back", _("It moves back.")))),
-                right=lambda e: Truth("stays")),
+                kind=Choice(
+                    (
+                        ("moves", _("It moves on with the messages that are done.")),
+                        ("stays", _("It stays at the slow message.")),
+                        ("back", _("It moves back.")),
+                    )
+                ),
+                right=lambda e: Truth("stays"),
+            ),
             check=_is_pinned,
             say=Question(
-                text=_("Read the committed offset of {q}."), kind=Number(), right=_committed,
+                text=_("Read the committed offset of {q}."),
+                kind=Number(),
+                right=_committed,
                 again=_("You wrote {given}; read the number at the pin of {q} again."),
-                misreadings=(Misreading(PULLED, lambda e, given: isinstance(given, float)
-                                        and abs(given - _pulled(e)) <= 5),)),
+                misreadings=(
+                    Misreading(PULLED, lambda e, given: isinstance(given, float) and abs(given - _pulled(e)) <= 5),
+                ),
+            ),
             why=Question(
                 text=_("Why does it stand?"),
-                kind=Choice((("smallest", _("Committed is the smallest offset that is not finished.")),
-                             ("pulls", _("The member pulls no more from {q}.")),
-                             ("broker", _("The broker refuses the commit.")))),
+                kind=Choice(
+                    (
+                        ("smallest", _("Committed is the smallest offset that is not finished.")),
+                        ("pulls", _("The member pulls no more from {q}.")),
+                        ("broker", _("The broker refuses the commit.")),
+                    )
+                ),
                 right=lambda e: Truth("smallest"),
                 again=_("Commits are sent every 5 s and taken; they carry the same number each time."),
-                misreadings=(Misreading(PULLS, chosen("pulls")),)),
+                misreadings=(Misreading(PULLS, chosen("pulls")),),
+            ),
             hints=(_("A commit says: everything below this is done."),),
         ),
         Step(
-            title=_("What a crash costs now"), rate=4,
+            title=_("What a crash costs now"),
+            rate=4,
             do=_("Crash {one}, and restart it."),
-            watch=_("Where {q} begins after the restart."), mark="queue:{row}",
+            watch=_("Where {q} begins after the restart."),
+            mark="queue:{row}",
             predict=Question(
-                text=_("How many messages will come twice?"), kind=Number(_("messages"), share=0.1, within=5),
-                right=_count),
+                text=_("How many messages will come twice?"),
+                kind=Number(_("messages"), share=0.1, within=5),
+                right=_count,
+            ),
             check=_came_again,
             say=Question(
-                text=_("How many came twice? Read the line of the journal."), kind=Number(_("messages")), right=_count,
-                again=_("You wrote {given}; read the line \"came twice\" of the journal again.")),
+                text=_("How many came twice? Read the line of the journal."),
+                kind=Number(_("messages")),
+                right=_count,
+                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+            ),
             why=Question(
                 text=_("Which ones came twice?"),
-                kind=Choice((("above", _("Those given to the member at and above the committed offset.")),
-                             ("slow", _("Only the slow one.")),
-                             ("all", _("All messages of {q} since the beginning.")))),
+                kind=Choice(
+                    (
+                        ("above", _("Those given to the member at and above the committed offset.")),
+                        ("slow", _("Only the slow one.")),
+                        ("all", _("All messages of {q} since the beginning.")),
+                    )
+                ),
                 right=lambda e: Truth("above"),
-                again=_("Compare the offset at which {q} was taken again with the pin before the crash.")),
+                again=_("Compare the offset at which {q} was taken again with the pin before the crash."),
+            ),
             hints=(_("What is between the pin and the right end of the cells?"),),
         ),
     ),
@@ -252,4 +319,4 @@ PINNED_OFFSET = Lab(
         WrongScript("blames pulls", "pulling has stopped", PULLS, _blames_pulls),
         WrongScript("never restarts", "messages come again by themselves", DOWN, _never_restarts),
     ),
-)  # fmt: skip
+)

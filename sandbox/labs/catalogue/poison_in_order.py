@@ -17,30 +17,45 @@ CUSTOMERS = tuple(f"customer-{number:02}" for number in range(1, 25))
 
 def _draw(chance: Chance) -> dict[str, object]:
     key = chance.choice(CUSTOMERS)
-    return {"topic": chance.choice(("orders", "payments", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "rate": 8 + chance.below(5), "one": "left", "other": "right", "key": key, "bad": f"reject {key}",
-            "good": "work"}
+    return {
+        "topic": chance.choice(("orders", "payments", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "rate": 8 + chance.below(5),
+        "one": "left",
+        "other": "right",
+        "key": key,
+        "bad": f"reject {key}",
+        "good": "work",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     topics = (Subscription(n["topic"]),)
     return (
         CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        *(StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(10, 40))
-          for label in ("one", "other")),
+        *(
+            StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(10, 40))
+            for label in ("one", "other")
+        ),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
     )
 
 
 def _failed(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
-    return [row for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
-            if row.key == evidence.numbers["key"] and row.outcome != "SUCCESS"]
+    return [
+        row
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
+        if row.key == evidence.numbers["key"] and row.outcome != "SUCCESS"
+    ]
 
 
 def _handlers(evidence: Evidence) -> dict[str, str]:
     """The newest handler of each member that was changed."""
-    return {seen.event.fields["actor"]: seen.event.fields["handler"]
-            for seen in evidence.actions("ChangeActor", since=0) if seen.event.fields["handler"]}
+    return {
+        seen.event.fields["actor"]: seen.event.fields["handler"]
+        for seen in evidence.actions("ChangeActor", since=0)
+        if seen.event.fields["handler"]
+    }
 
 
 def _one_stands(evidence: Evidence) -> Verdict:
@@ -50,23 +65,35 @@ def _one_stands(evidence: Evidence) -> Verdict:
     if wrong:
         return Verdict.wrong(NO_SUCH, given=wrong[0], bad=n["bad"])
     if not failed:
-        return Verdict.not_yet(_("{count} of 2 members have the new handler, and {key} has not come since."),
-                               count=len(handlers), key=n["key"])
+        return Verdict.not_yet(
+            _("{count} of 2 members have the new handler, and {key} has not come since."),
+            count=len(handlers),
+            key=n["key"],
+        )
     queue, first = failed[0].queue, failed[0]
     held_s = (evidence.now_ms - first.at_ms) // 1000
-    moved = {other: _committed(evidence, other) - _committed(evidence, other, first.at_ms)
-             for other in evidence.queues_of(n["topic"]) if other != queue}
+    moved = {
+        other: _committed(evidence, other) - _committed(evidence, other, first.at_ms)
+        for other in evidence.queues_of(n["topic"])
+        if other != queue
+    }
     if held_s < STANDS_S or min(moved.values(), default=0) < MOVED:
-        return Verdict.not_yet(_("A queue stands for {held_s} s; watch for {wait_s} s."), held_s=held_s,
-                               wait_s=STANDS_S)
-    return Verdict.met(_("{tries} tries of one message held its queue, and the others went on."), tries=len(failed),
-                       rests_on=[first.seq, failed[-1].seq])
+        return Verdict.not_yet(
+            _("A queue stands for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=STANDS_S
+        )
+    return Verdict.met(
+        _("{tries} tries of one message held its queue, and the others went on."),
+        tries=len(failed),
+        rests_on=[first.seq, failed[-1].seq],
+    )
 
 
 def _committed(evidence: Evidence, queue: str, at_ms: int | None = None) -> int:
     """Successes of a queue, up to a moment."""
-    return sum(row.queue == queue and row.outcome == "SUCCESS" and (at_ms is None or row.at_ms <= at_ms)
-               for row in evidence.deliveries)
+    return sum(
+        row.queue == queue and row.outcome == "SUCCESS" and (at_ms is None or row.at_ms <= at_ms)
+        for row in evidence.deliveries
+    )
 
 
 def _standing(evidence: Evidence) -> Truth:
@@ -81,24 +108,36 @@ def _is_mended(evidence: Evidence) -> Verdict:
     restarts = evidence.actions("RestartActor")
     if all(handlers.get(n[label]) == n["bad"] for label in ("one", "other")):
         if restarts:
-            return Verdict.wrong(_("A restart brings the same handler and the same message: it fails again."),
-                                 rests_on=[restarts[-1].seq])
+            return Verdict.wrong(
+                _("A restart brings the same handler and the same message: it fails again."),
+                rests_on=[restarts[-1].seq],
+            )
         return Verdict.not_yet(_("Both members still reject {key}."), key=n["key"])
     if handlers.get(owner) == n["bad"]:
         return Verdict.wrong(OWNER, owner=owner, key=n["key"], rests_on=[failed[-1].seq])
-    done = [row for row in evidence.deliveries_of(n["group"]) if row.outcome == "SUCCESS"
-            and (row.queue, row.offset) == (failed[-1].queue, failed[-1].offset)]
+    done = [
+        row
+        for row in evidence.deliveries_of(n["group"])
+        if row.outcome == "SUCCESS" and (row.queue, row.offset) == (failed[-1].queue, failed[-1].offset)
+    ]
     if not done:
         return Verdict.not_yet(_("The message was not tried again yet."))
-    return Verdict.met(_("{key} was consumed after {tries} tries, and its queue goes on."), key=n["key"],
-                       tries=len(failed) + 1, rests_on=[failed[-1].seq, done[0].seq])
+    return Verdict.met(
+        _("{key} was consumed after {tries} tries, and its queue goes on."),
+        key=n["key"],
+        tries=len(failed) + 1,
+        rests_on=[failed[-1].seq, done[0].seq],
+    )
 
 
 def _first_after(evidence: Evidence) -> Truth:
     """Whether the message that was rejected came first, once the handler was mended."""
     failed = _failed(evidence)
-    rows = [row for row in evidence.deliveries if failed and row.queue == failed[-1].queue and row.outcome == "SUCCESS"
-            and row.seq > failed[-1].seq]
+    rows = [
+        row
+        for row in evidence.deliveries
+        if failed and row.queue == failed[-1].queue and row.outcome == "SUCCESS" and row.seq > failed[-1].seq
+    ]
     return Truth("poison" if rows and rows[0].offset == failed[-1].offset else "next", (rows[0].seq,) if rows else ())
 
 
@@ -164,60 +203,89 @@ def _mends_the_other(hands: Hands) -> None:
     hands.see(20)
 
 
-NO_SUCH = _("\"{given}\" rejects nothing that comes; the handler is called \"{bad}\".")
+NO_SUCH = _('"{given}" rejects nothing that comes; the handler is called "{bad}".')
 ALL = _("Most pins move: look for the one that stands while the others go on.")
 LOCK = _("The lock is renewed every 20 s, and its owner tries again and again: look at what it tries.")
 OWNER = _("{owner} owns the queue that stands, and still rejects {key}.")
 
 POISON_IN_ORDER = Lab(
-    slug="poison-in-order", number="N3", minutes=8,
+    slug="poison-in-order",
+    number="N3",
+    minutes=8,
     title=_("Poison in order"),
     goal=_("What one message that always fails does to an orderly group, and to whom it does nothing."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"ChangeActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("A message that is rejected again and again"), rate=2,
-            do=_("Change the handlers of {one} and {other} to \"{bad}\": from now on they reject the key {key}. "
-                 "Watch the "
-                 "queues for 20 seconds."),
-            watch=_("The pins of all queues."), mark="lanes",
+            title=_("A message that is rejected again and again"),
+            rate=2,
+            do=_(
+                'Change the handlers of {one} and {other} to "{bad}": from now on they reject the key {key}. '
+                "Watch the "
+                "queues for 20 seconds."
+            ),
+            watch=_("The pins of all queues."),
+            mark="lanes",
             predict=Question(
                 text=_("Which queues will stand?"),
-                kind=Choice((("one", _("Only the one of this key.")), ("member", _("All queues of the member that "
-                                                                                   "gets it.")),
-                             ("all", _("All queues of the group.")), ("none", _("None: it goes to the retry queue.")))),
-                right=lambda e: Truth("one")),
+                kind=Choice(
+                    (
+                        ("one", _("Only the one of this key.")),
+                        ("member", _("All queues of the member that gets it.")),
+                        ("all", _("All queues of the group.")),
+                        ("none", _("None: it goes to the retry queue.")),
+                    )
+                ),
+                right=lambda e: Truth("one"),
+            ),
             check=_one_stands,
             say=Question(
                 text=_("Which queue stands?"),
                 kind=Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("all", _("All of them.")))),
-                right=_standing, again=_("The pin of {given} moves: look for the one whose lag grows."),
-                misreadings=(Misreading(ALL, chosen("all")),)),
+                right=_standing,
+                again=_("The pin of {given} moves: look for the one whose lag grows."),
+                misreadings=(Misreading(ALL, chosen("all")),),
+            ),
             why=Question(
                 text=_("Why does it stand?"),
-                kind=Choice((("order", _("Later messages must not overtake the one that fails.")),
-                             ("lock", _("The member has lost the lock of the queue.")),
-                             ("broker", _("The broker holds the queue back.")))),
+                kind=Choice(
+                    (
+                        ("order", _("Later messages must not overtake the one that fails.")),
+                        ("lock", _("The member has lost the lock of the queue.")),
+                        ("broker", _("The broker holds the queue back.")),
+                    )
+                ),
                 right=lambda e: Truth("order"),
                 again=_("The broker gives out what is asked for; the member has the messages already."),
-                misreadings=(Misreading(LOCK, chosen("lock")),)),
+                misreadings=(Misreading(LOCK, chosen("lock")),),
+            ),
             hints=(_("A key always goes to the same queue."), _("An orderly listener that fails suspends its queue.")),
         ),
         Step(
             title=_("Let it go on"),
-            do=_("Change the handlers back to \"{good}\"."),
-            watch=_("The queue that stood."), mark="lanes",
+            do=_('Change the handlers back to "{good}".'),
+            watch=_("The queue that stood."),
+            mark="lanes",
             predict=Question(
                 text=_("Which message of that queue will be consumed first?"),
-                kind=Choice((("poison", _("The one that was rejected.")), ("next", _("The one after it.")),
-                             ("newest", _("The newest.")))),
-                right=_first_after),
+                kind=Choice(
+                    (
+                        ("poison", _("The one that was rejected.")),
+                        ("next", _("The one after it.")),
+                        ("newest", _("The newest.")),
+                    )
+                ),
+                right=_first_after,
+            ),
             check=_is_mended,
             say=Question(
                 text=_("How many times had the message failed? Count its rows in the journal."),
-                kind=Number(_("times"), within=1, share=0.1), right=_tries,
-                again=_("You wrote {given}; count the rows with {key} that did not succeed again.")),
+                kind=Number(_("times"), within=1, share=0.1),
+                right=_tries,
+                again=_("You wrote {given}; count the rows with {key} that did not succeed again."),
+            ),
             hints=(_("About one try a second, from the first failure on."),),
         ),
     ),
@@ -228,4 +296,4 @@ POISON_IN_ORDER = Lab(
         WrongScript("blames the lock", "the lock is lost", LOCK, _blames_the_lock),
         WrongScript("mends the other", "any member will do", OWNER, _mends_the_other),
     ),
-)  # fmt: skip
+)

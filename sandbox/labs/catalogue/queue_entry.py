@@ -20,9 +20,15 @@ STEMS = ("new", "due", "vip", "gift-", "sent-", "bulk-")  # of which the hash is
 
 def _draw(chance: Chance) -> dict[str, object]:
     stem = chance.choice(STEMS)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "other": chance.choice(("invoices", "returns")), "before": 11 + chance.below(60),
-            "body": 300 + 10 * chance.below(20), "tag": f"{stem}Aa", "twin": f"{stem}BB"}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "other": chance.choice(("invoices", "returns")),
+        "before": 11 + chance.below(60),
+        "body": 300 + 10 * chance.below(20),
+        "tag": f"{stem}Aa",
+        "twin": f"{stem}BB",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -32,8 +38,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
         CreateTopic(topic=n["other"], write_queues=1, read_queues=1),
         SendMessages(topic=n["other"], count=n["before"], body_bytes=120),
         SendMessages(topic=n["topic"], count=n["before"]),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"], n["tag"]),),
-                      work_ms=(20, 40)),
+        StartConsumer(
+            actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"], n["tag"]),), work_ms=(20, 40)
+        ),
     )
 
 
@@ -59,8 +66,9 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
         if fields["tag"] == other:
             return Verdict.wrong(text, tag=tag, rests_on=rests_on)
     if fields["rows"] or fields["tag"] != tag:
-        return Verdict.wrong(_("Its tag is not {tag}. Send another message, with this tag."), tag=tag,
-                             rests_on=rests_on)
+        return Verdict.wrong(
+            _("Its tag is not {tag}. Send another message, with this tag."), tag=tag, rests_on=rests_on
+        )
     if (fields["count"] or 1) > 1:
         return Verdict.wrong(BURST, count=fields["count"], rests_on=rests_on)
     return stored
@@ -71,10 +79,13 @@ def _is_appended(evidence: Evidence) -> Verdict:
     stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
     if isinstance(stored, Verdict):
         return stored
-    return Verdict.met(_("The entry of offset {offset} begins at byte {at} of its queue, its record at byte {physical} "
-                         "of the log."), offset=stored.event.first_offset,
-                       at=stored.event.first_offset * ENTRY_BYTES, physical=stored.event.physical_offset,
-                       rests_on=[stored.seq])
+    return Verdict.met(
+        _("The entry of offset {offset} begins at byte {at} of its queue, its record at byte {physical} of the log."),
+        offset=stored.event.first_offset,
+        at=stored.event.first_offset * ENTRY_BYTES,
+        physical=stored.event.physical_offset,
+        rests_on=[stored.seq],
+    )
 
 
 def _next_position(evidence: Evidence) -> Truth:
@@ -100,10 +111,15 @@ def _has_size(evidence: Evidence) -> Verdict:
         return stored
     assert sent is not None
     if (given := _body_bytes(sent)) != n["body"]:
-        return Verdict.wrong(_("Its body has {given} bytes: send one of {body}."), given=given, body=n["body"],
-                             rests_on=[sent.seq])
-    return Verdict.met(_("A body of {body} bytes lies in a record of {size} bytes."), body=n["body"],
-                       size=stored.event.bytes, rests_on=[sent.seq, stored.seq])
+        return Verdict.wrong(
+            _("Its body has {given} bytes: send one of {body}."), given=given, body=n["body"], rests_on=[sent.seq]
+        )
+    return Verdict.met(
+        _("A body of {body} bytes lies in a record of {size} bytes."),
+        body=n["body"],
+        size=stored.event.bytes,
+        rests_on=[sent.seq, stored.seq],
+    )
 
 
 def _body_bytes(sent: Seen[ActionTaken]) -> int:
@@ -122,8 +138,9 @@ def _is_larger(evidence: Evidence) -> Truth:
 
 
 def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
-    found = [seen for seen in evidence.of(MessagesFiltered, since=since)
-             if seen.event.group == evidence.numbers["group"]]
+    found = [
+        seen for seen in evidence.of(MessagesFiltered, since=since) if seen.event.group == evidence.numbers["group"]
+    ]
     return found[-1] if found else None
 
 
@@ -135,8 +152,11 @@ def _is_dropped(evidence: Evidence) -> Verdict:
     dropped = _filtered(evidence, stored.seq)
     if dropped is None:
         return Verdict.not_yet(_("reader has not been given it yet."))
-    return Verdict.met(_("The broker gave {twin} to reader, and reader dropped it: the hash is the same, the text is "
-                         "not."), twin=n["twin"], rests_on=[stored.seq, dropped.seq])
+    return Verdict.met(
+        _("The broker gave {twin} to reader, and reader dropped it: the hash is the same, the text is not."),
+        twin=n["twin"],
+        rests_on=[stored.seq, dropped.seq],
+    )
 
 
 def _where_dropped(evidence: Evidence) -> Truth:
@@ -222,89 +242,142 @@ def _thinks_lost(hands: Hands) -> None:
 
 NO_TAG = _("It has no tag, and the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
 BURST = _("{count} messages were sent: send one alone, so that its entry is the newest.")
-IN_QUEUE = _("You wrote {given}: that is where the entry begins in the queue. Its first 8 bytes say where the record "
-             "begins in the log, and other topics are in the same log.")
+IN_QUEUE = _(
+    "You wrote {given}: that is where the entry begins in the queue. Its first 8 bytes say where the record "
+    "begins in the log, and other topics are in the same log."
+)
 BODY = _("You wrote {given}: that is the body alone. Bytes 9 to 12 of the entry have the size of the whole record.")
 SAME_TAG = _("That tag is the one that reader wants, so nothing is dropped. Send one with the tag {tag}.")
 LOST = _("It is in the store as every other: its entry and its record are there to be read.")
 
 QUEUE_ENTRY = Lab(
-    slug="queue-entry", number="10", minutes=8,
+    slug="queue-entry",
+    number="10",
+    minutes=8,
     title=_("Twenty bytes for each message"),
     goal=_("What a queue is on disk, and which three numbers an entry has."),
-    draw=_draw, setup=_setup, allowed=frozenset({"SendMessages"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset({"SendMessages"}),
     steps=(
         Step(
             title=_("Where the entry begins"),
-            do=_("Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in "
-                 "{topic}/0."),
-            watch=_("The first 8 bytes of the entry, and what they point to."), mark="queue:broker-a:0",
+            do=_(
+                "Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in "
+                "{topic}/0."
+            ),
+            watch=_("The first 8 bytes of the entry, and what they point to."),
+            mark="queue:broker-a:0",
             predict=Question(
-                text=_("q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
-                       "next one begin?"), kind=Number(_("bytes")), right=_next_position),
+                text=_(
+                    "q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
+                    "next one begin?"
+                ),
+                kind=Number(_("bytes")),
+                right=_next_position,
+            ),
             check=_is_appended,
             say=Question(
                 text=_("At which byte of the log does its record begin? Decode the first 8 bytes."),
-                kind=Number(_("bytes")), right=_physical,
-                again=_("You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
-                        "first of its three numbers."),
-                misreadings=(Misreading(IN_QUEUE, lambda e, given: given == _position(e).value),)),
+                kind=Number(_("bytes")),
+                right=_physical,
+                again=_(
+                    "You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
+                    "first of its three numbers."
+                ),
+                misreadings=(Misreading(IN_QUEUE, lambda e, given: given == _position(e).value),),
+            ),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),
-                kind=Choice((("fixed", _("It computes the place: every entry has 20 bytes.")),
-                             ("search", _("It looks through the queue from its beginning.")),
-                             ("index", _("It looks the offset up in the index.")))),
+                kind=Choice(
+                    (
+                        ("fixed", _("It computes the place: every entry has 20 bytes.")),
+                        ("search", _("It looks through the queue from its beginning.")),
+                        ("index", _("It looks the offset up in the index.")),
+                    )
+                ),
                 right=lambda e: Truth("fixed"),
-                again=_("Neither search nor index is needed: divide the place of an entry by its offset.")),
+                again=_("Neither search nor index is needed: divide the place of an entry by its offset."),
+            ),
             hints=(_("An entry has 20 bytes: 8 for a place, 4 for a size, 8 for a hash."),),
         ),
         Step(
             title=_("How large the record is"),
             do=_("Send one message with the tag {tag} and a body of {body} bytes, and click its entry."),
-            watch=_("Bytes 9 to 12 of the entry, then the record that it points to."), mark="queue:broker-a:0",
+            watch=_("Bytes 9 to 12 of the entry, then the record that it points to."),
+            mark="queue:broker-a:0",
             predict=Question(
                 text=_("Which size will the entry have?"),
-                kind=Choice((("same", _("{body} bytes, as the body")), ("larger", _("more than {body} bytes")),
-                             ("entry", _("20 bytes, as every entry")))),
-                right=_is_larger),
+                kind=Choice(
+                    (
+                        ("same", _("{body} bytes, as the body")),
+                        ("larger", _("more than {body} bytes")),
+                        ("entry", _("20 bytes, as every entry")),
+                    )
+                ),
+                right=_is_larger,
+            ),
             check=_has_size,
             say=Question(
-                text=_("Which size has its entry?"), kind=Number(_("bytes")), right=_size,
+                text=_("Which size has its entry?"),
+                kind=Number(_("bytes")),
+                right=_size,
                 again=_("You wrote {given}; read the second of the three numbers of the newest entry."),
-                misreadings=(Misreading(BODY, lambda e, given: given == e.numbers["body"]),)),
+                misreadings=(Misreading(BODY, lambda e, given: given == e.numbers["body"]),),
+            ),
             why=Question(
                 text=_("What is in the record beside the body?"),
-                kind=Choice((("whole", _("fields of fixed size, topic and properties")),
-                             ("padding", _("zeros up to the next multiple of 512")),
-                             ("copy", _("a copy of the entry")))),
+                kind=Choice(
+                    (
+                        ("whole", _("fields of fixed size, topic and properties")),
+                        ("padding", _("zeros up to the next multiple of 512")),
+                        ("copy", _("a copy of the entry")),
+                    )
+                ),
                 right=lambda e: Truth("whole"),
-                again=_("Click the record: its fields are listed, one after the other.")),
+                again=_("Click the record: its fields are listed, one after the other."),
+            ),
             hints=(_("Click the record on the page Store: it is shown field by field."),),
         ),
         Step(
             title=_("A hash is not the tag"),
-            do=_("reader subscribes to the tag {tag}. Send one message with the tag {twin}, which has the same hash, "
-                 "and click its entry."),
+            do=_(
+                "reader subscribes to the tag {tag}. Send one message with the tag {twin}, which has the same hash, "
+                "and click its entry."
+            ),
             watch=_("The last 8 bytes of both entries, then the newest rows of the page Journal."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Who will keep {twin} from the listener of reader?"),
-                kind=Choice((("broker", _("the broker: it reads the tag from the record")),
-                             ("client", _("reader: the broker compares hashes only")),
-                             ("nobody", _("nobody: the listener gets it")))),
-                right=_where_dropped),
+                kind=Choice(
+                    (
+                        ("broker", _("the broker: it reads the tag from the record")),
+                        ("client", _("reader: the broker compares hashes only")),
+                        ("nobody", _("nobody: the listener gets it")),
+                    )
+                ),
+                right=_where_dropped,
+            ),
             check=_is_dropped,
             say=Question(
-                text=_("Which hash has the entry? Decode its last 8 bytes."), kind=Number(), right=_code,
-                again=_("You wrote {given}; read the last of the three numbers of the newest entry.")),
+                text=_("Which hash has the entry? Decode its last 8 bytes."),
+                kind=Number(),
+                right=_code,
+                again=_("You wrote {given}; read the last of the three numbers of the newest entry."),
+            ),
             why=Question(
                 text=_("Why does the broker compare hashes?"),
-                kind=Choice((("short", _("It reads 20 bytes for each message, and not the records.")),
-                             ("secret", _("Tags are secret to a broker.")),
-                             ("lost", _("A message with a tag of the same hash is lost.")))),
+                kind=Choice(
+                    (
+                        ("short", _("It reads 20 bytes for each message, and not the records.")),
+                        ("secret", _("Tags are secret to a broker.")),
+                        ("lost", _("A message with a tag of the same hash is lost.")),
+                    )
+                ),
                 right=lambda e: Truth("short"),
                 again=_("A record says its tag to whoever reads it; an entry is read without it."),
-                misreadings=(Misreading(LOST, chosen("lost")),)),
+                misreadings=(Misreading(LOST, chosen("lost")),),
+            ),
             hints=(_("Two texts may have the same hash, as {tag} and {twin} have."),),
         ),
     ),
@@ -316,4 +389,4 @@ QUEUE_ENTRY = Lab(
         WrongScript("keeps the tag", "the tag itself is in the entry", SAME_TAG, _keeps_the_tag),
         WrongScript("lost", "two tags with one hash cannot be told apart", LOST, _thinks_lost),
     ),
-)  # fmt: skip
+)

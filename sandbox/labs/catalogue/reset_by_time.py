@@ -26,8 +26,14 @@ EARLY_MS = 1_000
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "payments", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "rate": 3 + chance.below(4), "one": "left", "bad": BAD, "good": GOOD}
+    return {
+        "topic": chance.choice(("orders", "payments", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "rate": 3 + chance.below(4),
+        "one": "left",
+        "bad": BAD,
+        "good": GOOD,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -62,8 +68,11 @@ def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTa
 
 def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
     """Queue and offset of every message that the broken handler took for done, from an event on."""
-    return {(row.queue, row.offset) for row in evidence.deliveries
-            if row.handler == BAD and row.group == evidence.numbers["group"] and row.seq > since}
+    return {
+        (row.queue, row.offset)
+        for row in evidence.deliveries
+        if row.handler == BAD and row.group == evidence.numbers["group"] and row.seq > since
+    }
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
@@ -76,8 +85,11 @@ def _is_mended(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("The handler is broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
         return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken.seq, mended.seq])
-    return Verdict.met(_("{count} messages were done wrongly."), count=len(_spoiled(evidence, broken.seq)),
-                       rests_on=[broken.seq, mended.seq])
+    return Verdict.met(
+        _("{count} messages were done wrongly."),
+        count=len(_spoiled(evidence, broken.seq)),
+        rests_on=[broken.seq, mended.seq],
+    )
 
 
 def _count(evidence: Evidence) -> Truth:
@@ -109,18 +121,23 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     seqs = [window[0].seq, taken.seq, event.seq]
     target, value = taken.event.fields["target"], taken.event.fields["value"]
     if event.event.skipped:
-        return Verdict.wrong(_("{skipped} messages were skipped: this reset went forward. Undo it, and go back to the "
-                               "break."), skipped=event.event.skipped, rests_on=seqs)
+        return Verdict.wrong(
+            _("{skipped} messages were skipped: this reset went forward. Undo it, and go back to the break."),
+            skipped=event.event.skipped,
+            rests_on=seqs,
+        )
     missing = _spoiled(evidence) - {
-        (row.queue, row.offset) for row in evidence.deliveries_of(n["group"], since=event.seq) if row.handler == GOOD}
+        (row.queue, row.offset) for row in evidence.deliveries_of(n["group"], since=event.seq) if row.handler == GOOD
+    }
     if target == "earliest" or (target == "time" and value < window[0].at_ms - EARLY_MS):
         return Verdict.wrong(EARLIEST, replayed=event.event.replayed, rests_on=seqs)
     if target == "time" and value > window[0].at_ms and _before(evidence, value):
         return Verdict.wrong(LATE, count=_before(evidence, value), rests_on=seqs)
     if missing:
         return Verdict.not_yet(_("{left} of them were not done again yet."), left=len(missing))
-    return Verdict.met(_("All {count} messages were done again, and none was skipped."), count=len(_spoiled(evidence)),
-                       rests_on=seqs)
+    return Verdict.met(
+        _("All {count} messages were done again, and none was skipped."), count=len(_spoiled(evidence)), rests_on=seqs
+    )
 
 
 def _before(evidence: Evidence, at_ms: int) -> int:
@@ -141,8 +158,9 @@ def _replayed_at_once(evidence: Evidence) -> Truth:
     for seen in evidence.of(MessagesStored, since=0):
         if seen.seq < evidence.began:
             ends[queue_of(seen.event)] = seen.event.first_offset + seen.event.count
-    return Truth(float(sum(max(0, ends.get(queue, 0) - after) for queue, _old, after in reset[1].event.rows)),
-                 (reset[1].seq,))
+    return Truth(
+        float(sum(max(0, ends.get(queue, 0) - after) for queue, _old, after in reset[1].event.rows)), (reset[1].seq,)
+    )
 
 
 def _replayed(evidence: Evidence) -> Truth:
@@ -171,9 +189,16 @@ def _second(hands: Hands) -> None:
 def _back_to(hands: Hands, offset_ms: int, target: Literal["time", "earliest"] = "time") -> None:
     n = hands.numbers
     broken = _changes(hands.evidence, BAD)[0]
-    hands.act(ResetOffsets(group=n["group"], topic=n["topic"], target=target,
-                           value=broken.at_ms + offset_ms if target == "time" else None, reason="wrong totals",
-                           confirm=n["group"]))
+    hands.act(
+        ResetOffsets(
+            group=n["group"],
+            topic=n["topic"],
+            target=target,
+            value=broken.at_ms + offset_ms if target == "time" else None,
+            reason="wrong totals",
+            confirm=n["group"],
+        )
+    )
     hands.see(60)
 
 
@@ -205,61 +230,94 @@ def _waits_for_retry(hands: Hands) -> None:
     hands.why("retry")
 
 
-SHORT = _("It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so long it takes until such a "
-          "thing is noticed.")
-EARLIEST = _("{replayed} messages come again, more than were done wrongly: the reset went back before the break. Those "
-             "before it were right.")
+SHORT = _(
+    "It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so long it takes until such a "
+    "thing is noticed."
+)
+EARLIEST = _(
+    "{replayed} messages come again, more than were done wrongly: the reset went back before the break. Those "
+    "before it were right."
+)
 LATE = _("{count} messages of the beginning stay wrong: the reset goes back to a moment after the break.")
 RETRY = _("No retry will come: the handler answered SUCCESS each time. Look for retries in the head: there are none.")
 
 RESET_BY_TIME = Lab(
-    slug="reset-by-time", number="13", minutes=12,
+    slug="reset-by-time",
+    number="13",
+    minutes=12,
     title=_("Reset by timestamp"),
     goal=_("Plan, preview, apply and verify a reset to the moment in which a handler broke."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"ChangeActor", "ResetOffsets", "UndoReset"}),
     steps=(
         Step(
-            title=_("A handler that does wrong work"), rate=20,
-            do=_("Change the handler of {one} to \"{bad}\", wait 3 minutes, and change it back to \"{good}\"."),
-            watch=_("Lag and \"In / consumed\": what does the board show of it?"), mark="header:lag",
+            title=_("A handler that does wrong work"),
+            rate=20,
+            do=_('Change the handler of {one} to "{bad}", wait 3 minutes, and change it back to "{good}".'),
+            watch=_('Lag and "In / consumed": what does the board show of it?'),
+            mark="header:lag",
             predict=Question(
-                text=_("How many messages will be done wrongly in 3 minutes?"), kind=Number(_("messages"), share=0.15),
-                right=_count),
+                text=_("How many messages will be done wrongly in 3 minutes?"),
+                kind=Number(_("messages"), share=0.15),
+                right=_count,
+            ),
             check=_is_mended,
             say=Question(
-                text=_("Read the lag of the group now."), kind=Number(_("messages"), within=15), right=_lag,
-                again=_("You wrote {given}; read the number under Lag again. Wrong work is work all the same.")),
+                text=_("Read the lag of the group now."),
+                kind=Number(_("messages"), within=15),
+                right=_lag,
+                again=_("You wrote {given}; read the number under Lag again. Wrong work is work all the same."),
+            ),
             why=Question(
                 text=_("Why will these messages not come again by themselves?"),
-                kind=Choice((("success", _("The handler said SUCCESS, so they are committed.")),
-                             ("retry", _("They will: their retries wait.")),
-                             ("deleted", _("The broker deletes what was consumed.")))),
+                kind=Choice(
+                    (
+                        ("success", _("The handler said SUCCESS, so they are committed.")),
+                        ("retry", _("They will: their retries wait.")),
+                        ("deleted", _("The broker deletes what was consumed.")),
+                    )
+                ),
                 right=lambda e: Truth("success"),
                 again=_("Consumed messages stay in the store until their files are deleted."),
-                misreadings=(Misreading(RETRY, chosen("retry")),)),
+                misreadings=(Misreading(RETRY, chosen("retry")),),
+            ),
             hints=(_("{rate} messages come in each second."),),
         ),
         Step(
-            title=_("Back to the break"), rate=4,
-            do=_("Find the second of the break in the journal. Reset {group} on {topic} to that time, at most one "
-                 "second "
-                 "before, and look at the preview first."),
-            watch=_("The preview, then the pins jumping back."), mark="header:lag",
+            title=_("Back to the break"),
+            rate=4,
+            do=_(
+                "Find the second of the break in the journal. Reset {group} on {topic} to that time, at most one "
+                "second "
+                "before, and look at the preview first."
+            ),
+            watch=_("The preview, then the pins jumping back."),
+            mark="header:lag",
             predict=Question(
                 text=_("How many messages will come again if you reset at once?"),
-                kind=Number(_("messages"), share=0.1), right=_replayed_at_once),
+                kind=Number(_("messages"), share=0.1),
+                right=_replayed_at_once,
+            ),
             check=_is_repaired,
             say=Question(
-                text=_("How many came again? Read the reset in the journal."), kind=Number(_("messages")),
-                right=_replayed, again=_("You wrote {given}; read the row of the reset again.")),
+                text=_("How many came again? Read the reset in the journal."),
+                kind=Number(_("messages")),
+                right=_replayed,
+                again=_("You wrote {given}; read the row of the reset again."),
+            ),
             why=Question(
                 text=_("What did the reset change?"),
-                kind=Choice((("offsets", _("The committed offsets of the group, and nothing else.")),
-                             ("messages", _("It sent the messages again.")),
-                             ("clock", _("It set the time of the messages back.")))),
+                kind=Choice(
+                    (
+                        ("offsets", _("The committed offsets of the group, and nothing else.")),
+                        ("messages", _("It sent the messages again.")),
+                        ("clock", _("It set the time of the messages back.")),
+                    )
+                ),
                 right=lambda e: Truth("offsets"),
-                again=_("No message was written: what comes in did not change. Look at the pins.")),
+                again=_("No message was written: what comes in did not change. Look at the pins."),
+            ),
             hints=(_("The journal has the row in which the handler was changed; its time is what you need."),),
         ),
     ),
@@ -270,4 +328,4 @@ RESET_BY_TIME = Lab(
         WrongScript("too late", "about the time is enough", LATE, _too_late),
         WrongScript("retry", "a retry mends wrong work", RETRY, _waits_for_retry),
     ),
-)  # fmt: skip
+)

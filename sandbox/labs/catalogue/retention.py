@@ -35,16 +35,27 @@ PATIENCE_S = 30  # after a deletion; a pull that finds its offset gone is answer
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "before": 20 + chance.below(20), "burst": 300 + 20 * chance.below(6), "body": 800, "broker": BROKER,
-            "reader": READER}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "before": 20 + chance.below(20),
+        "burst": 300 + 20 * chance.below(6),
+        "body": 800,
+        "broker": BROKER,
+        "reader": READER,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor=READER, group=n["group"], subscriptions=(Subscription(n["topic"]),), threads=1,
-                      work_ms=(WORK_MS, WORK_MS)),
+        StartConsumer(
+            actor=READER,
+            group=n["group"],
+            subscriptions=(Subscription(n["topic"]),),
+            threads=1,
+            work_ms=(WORK_MS, WORK_MS),
+        ),
         SendMessages(topic=n["topic"], count=n["before"]),
     )
 
@@ -67,8 +78,13 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
         return Verdict.not_yet(_("The deletion was not run yet."))
     if not evidence.actions("AgeFiles"):
         return Verdict.wrong(TOO_NEW, rests_on=[runs[-1].seq])
-    return Verdict.wrong(_("Nothing was deleted: the file that is written to stays, however old it is. Send a larger "
-                           "burst, age the files and delete again."), rests_on=[runs[-1].seq])
+    return Verdict.wrong(
+        _(
+            "Nothing was deleted: the file that is written to stays, however old it is. Send a larger "
+            "burst, age the files and delete again."
+        ),
+        rests_on=[runs[-1].seq],
+    )
 
 
 def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
@@ -81,18 +97,26 @@ def _deleted_unread(evidence: Evidence) -> Verdict:
     deleted = _cleaned(evidence)
     if isinstance(deleted, Verdict):
         return deleted
-    stopped = [seen for seen in evidence.of(MemberStateChanged, since=0)
-               if seen.event.client_id in evidence.clients(READER)]
+    stopped = [
+        seen for seen in evidence.of(MemberStateChanged, since=0) if seen.event.client_id in evidence.clients(READER)
+    ]
     if stopped and stopped[-1].event.state == "running":
         return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted.seq])
     commit = evidence.committed(n["group"], _queue(evidence))
     committed = 0 if commit is None else commit.event.offset
     if moved is None or moved.event.offset <= committed:
-        return Verdict.wrong(_("Only messages that {group} has read were deleted. Send a larger burst, age the files "
-                               "and delete again."), group=n["group"], rests_on=[deleted.seq])
-    return Verdict.met(_("The queue begins at {min} now, and {group} has read up to {committed}."),
-                       min=moved.event.offset, group=n["group"], committed=committed,
-                       rests_on=[deleted.seq, moved.seq, *([commit.seq] if commit else [])])
+        return Verdict.wrong(
+            _("Only messages that {group} has read were deleted. Send a larger burst, age the files and delete again."),
+            group=n["group"],
+            rests_on=[deleted.seq],
+        )
+    return Verdict.met(
+        _("The queue begins at {min} now, and {group} has read up to {committed}."),
+        min=moved.event.offset,
+        group=n["group"],
+        committed=committed,
+        rests_on=[deleted.seq, moved.seq, *([commit.seq] if commit else [])],
+    )
 
 
 def _does_wait(evidence: Evidence) -> Truth:
@@ -117,24 +141,42 @@ def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
     """The commit that follows the correction."""
     corrected = _corrected(evidence)
-    return None if corrected is None else next(
-        (seen for seen in evidence.of(OffsetCommitted, since=corrected.seq)
-         if (seen.event.group, seen.event.topic) == (corrected.event.group, corrected.event.topic)
-         and seen.event.offset == corrected.event.given), None)
+    return (
+        None
+        if corrected is None
+        else next(
+            (
+                seen
+                for seen in evidence.of(OffsetCommitted, since=corrected.seq)
+                if (seen.event.group, seen.event.topic) == (corrected.event.group, corrected.event.topic)
+                and seen.event.offset == corrected.event.given
+            ),
+            None,
+        )
+    )
 
 
 def _goes_on(evidence: Evidence) -> Verdict:
     """From the correction to the member that begins anew."""
     n, corrected, jump = evidence.numbers, _corrected(evidence), _jump(evidence)
     assert corrected is not None
-    taken = [seen for seen in evidence.of(QueueTaken, since=corrected.seq)
-             if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])]
+    taken = [
+        seen
+        for seen in evidence.of(QueueTaken, since=corrected.seq)
+        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+    ]
     if jump is None or not taken:
-        return Verdict.not_yet(_("The offset was moved; {reader} gives the queue up for 10 s, and takes it at its next "
-                                 "rebalance."), reader=READER)
-    return Verdict.met(_("{group} goes on at {start}; it had committed {committed}."), group=n["group"],
-                       start=taken[0].event.start_offset, committed=jump.event.previous or 0,
-                       rests_on=[corrected.seq, jump.seq, taken[0].seq])
+        return Verdict.not_yet(
+            _("The offset was moved; {reader} gives the queue up for 10 s, and takes it at its next rebalance."),
+            reader=READER,
+        )
+    return Verdict.met(
+        _("{group} goes on at {start}; it had committed {committed}."),
+        group=n["group"],
+        start=taken[0].event.start_offset,
+        committed=jump.event.previous or 0,
+        rests_on=[corrected.seq, jump.seq, taken[0].seq],
+    )
 
 
 def _is_corrected(evidence: Evidence) -> Verdict:
@@ -180,7 +222,8 @@ def _is_overtaken(evidence: Evidence) -> Verdict:
     if _corrected(evidence) is not None:
         return _goes_on(evidence)
     if evidence.lag(evidence.numbers["group"], evidence.numbers["topic"]) == 0 or (
-            evidence.now_ms - deleted.at_ms > PATIENCE_S * 1000):
+        evidence.now_ms - deleted.at_ms > PATIENCE_S * 1000
+    ):
         return Verdict.wrong(DRAINED, reader=READER, rests_on=[deleted.seq])
     return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
 
@@ -280,97 +323,151 @@ def _counts_what_was_not_pulled(hands: Hands) -> None:
     hands.say(moved.event.given - moved.event.asked)
 
 
-TOO_NEW = _("Nothing was deleted: no file is older than the hour that files are kept. Age the files by 2 hours, then "
-            "delete again.")
+TOO_NEW = _(
+    "Nothing was deleted: no file is older than the hour that files are kept. Age the files by 2 hours, then "
+    "delete again."
+)
 ALIVE = _("{reader} runs, so it is not away. Stop it, send another burst, age the files and delete again.")
-IS_MIN = _("You wrote {given}: that is where the group goes on. Skipped is what lies between that and its committed "
-           "offset before.")
-AWAY = _("{reader} was stopped: this step is about a member that works all the time. Restart it, send a burst, age the "
-         "files and delete them.")
-DRAINED = _("{reader} had read what was deleted. Send another burst, age the files and delete them while it is still "
-            "at work.")
-NOT_PULLED = _("You wrote {given}: so many were not pulled. Those that {reader} had in memory were dropped with the "
-               "queue, and are deleted too.")
+IS_MIN = _(
+    "You wrote {given}: that is where the group goes on. Skipped is what lies between that and its committed "
+    "offset before."
+)
+AWAY = _(
+    "{reader} was stopped: this step is about a member that works all the time. Restart it, send a burst, age the "
+    "files and delete them."
+)
+DRAINED = _(
+    "{reader} had read what was deleted. Send another burst, age the files and delete them while it is still at work."
+)
+NOT_PULLED = _(
+    "You wrote {given}: so many were not pulled. Those that {reader} had in memory were dropped with the "
+    "queue, and are deleted too."
+)
 BY_GROUP = _("No broker looks at groups when it deletes: {group} was still behind when the files went.")
 
 RETENTION = Lab(
-    slug="retention", number="8", minutes=10, preset="teaching",
+    slug="retention",
+    number="8",
+    minutes=10,
+    preset="teaching",
     title=_("Deleted before it was read"),
     goal=_("A broker deletes by age and waits for no group: what a group loses that is away, or too slow."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "RestartActor", "AgeFiles", "CleanFiles"}),
     steps=(
         Step(
-            title=_("While the group is away"), rate=4,
-            do=_("Stop reader, send {burst} messages of {body} bytes to {topic}, then age the files of {broker} by 2 "
-                 "hours and delete old files (page Store). Here files are kept for one hour."),
-            watch=_("The left end of q0, and the committed offset of {group}."), mark="queue:broker-a:0",
+            title=_("While the group is away"),
+            rate=4,
+            do=_(
+                "Stop reader, send {burst} messages of {body} bytes to {topic}, then age the files of {broker} by 2 "
+                "hours and delete old files (page Store). Here files are kept for one hour."
+            ),
+            watch=_("The left end of q0, and the committed offset of {group}."),
+            mark="queue:broker-a:0",
             predict=Question(
                 text=_("{group} has not read the burst when old files are deleted. What will the broker do?"),
                 kind=Choice((("waits", _("keep what {group} has not read")), ("deletes", _("delete it all the same")))),
-                right=_does_wait),
+                right=_does_wait,
+            ),
             check=_deleted_unread,
             say=Question(
-                text=_("At which offset does q0 begin now? Read its left end."), kind=Number(), right=_begin,
-                again=_("You wrote {given}; read the number at the left end of q0 again.")),
+                text=_("At which offset does q0 begin now? Read its left end."),
+                kind=Number(),
+                right=_begin,
+                again=_("You wrote {given}; read the number at the left end of q0 again."),
+            ),
             why=Question(
                 text=_("By what does a broker choose what it deletes?"),
-                kind=Choice((("age", _("by when a file was last written to")),
-                             ("read", _("by what all groups have read")),
-                             ("topic", _("by topic: each has its own time")))),
+                kind=Choice(
+                    (
+                        ("age", _("by when a file was last written to")),
+                        ("read", _("by what all groups have read")),
+                        ("topic", _("by topic: each has its own time")),
+                    )
+                ),
                 right=lambda e: Truth("age"),
                 again=_("All topics share the files of one log, so none of them can have its own time."),
-                misreadings=(Misreading(BY_GROUP, chosen("read")),)),
+                misreadings=(Misreading(BY_GROUP, chosen("read")),),
+            ),
             hints=(_("Whole files are deleted, the oldest first, and never the one that is written to."),),
         ),
         Step(
-            title=_("The group comes back"), rate=4,
+            title=_("The group comes back"),
+            rate=4,
             do=_("Restart reader."),
-            watch=_("\"corrected\" in the journal, and the committed offset some 10 s later."),
+            watch=_('"corrected" in the journal, and the committed offset some 10 s later.'),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Its committed offset no longer exists. Where will {group} go on?"),
-                kind=Choice((("committed", _("at its committed offset: the messages come from the slave")),
-                             ("min", _("at the oldest message that is left")), ("end", _("at the end of the queue")))),
-                right=_where),
+                kind=Choice(
+                    (
+                        ("committed", _("at its committed offset: the messages come from the slave")),
+                        ("min", _("at the oldest message that is left")),
+                        ("end", _("at the end of the queue")),
+                    )
+                ),
+                right=_where,
+            ),
             check=_is_corrected,
             say=Question(
-                text=_("How many messages did {group} skip?"), kind=Number(_("messages"), within=1), right=_lost,
-                again=_("You wrote {given}; subtract the committed offset before from the one after: both are in the "
-                        "journal."),
-                misreadings=(Misreading(IS_MIN, _is_given),)),
+                text=_("How many messages did {group} skip?"),
+                kind=Number(_("messages"), within=1),
+                right=_lost,
+                again=_(
+                    "You wrote {given}; subtract the committed offset before from the one after: both are in the "
+                    "journal."
+                ),
+                misreadings=(Misreading(IS_MIN, _is_given),),
+            ),
             why=Question(
                 text=_("Who has moved the offset?"),
-                kind=Choice((("broker", _("The broker answered the pull with another offset, and reader took it.")),
-                             ("delete", _("The deletion moved the committed offset.")),
-                             ("reset", _("Somebody reset the group.")))),
+                kind=Choice(
+                    (
+                        ("broker", _("The broker answered the pull with another offset, and reader took it.")),
+                        ("delete", _("The deletion moved the committed offset.")),
+                        ("reset", _("Somebody reset the group.")),
+                    )
+                ),
                 right=lambda e: Truth("broker"),
-                again=_("Between deletion and restart the committed offset stayed: see the journal.")),
+                again=_("Between deletion and restart the committed offset stayed: see the journal."),
+            ),
             hints=(_("A pull below the beginning of a queue is answered with the beginning."),),
         ),
         Step(
-            title=_("At work, and too slow"), rate=4,
-            do=_("Send {burst} messages of {body} bytes again; while reader is at work, age the files by 2 hours and "
-                 "delete."),
-            watch=_("\"corrected\" in the journal, and the leap of the committed offset after it."),
+            title=_("At work, and too slow"),
+            rate=4,
+            do=_(
+                "Send {burst} messages of {body} bytes again; while reader is at work, age the files by 2 hours and "
+                "delete."
+            ),
+            watch=_('"corrected" in the journal, and the leap of the committed offset after it.'),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("reader pulls all the time, and has up to 100 messages in memory. Will it lose any?"),
                 kind=Choice((("none", _("none: it is at work")), ("some", _("yes: what deletion reaches before it")))),
-                right=_does_lose),
+                right=_does_lose,
+            ),
             check=_is_overtaken,
             say=Question(
-                text=_("How many messages did nobody finish this time?"), kind=Number(_("messages"), within=1),
+                text=_("How many messages did nobody finish this time?"),
+                kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_("You wrote {given}; subtract the committed offset before the leap from the one after."),
-                misreadings=(Misreading(NOT_PULLED, _is_not_pulled), Misreading(IS_MIN, _is_given))),
+                misreadings=(Misreading(NOT_PULLED, _is_not_pulled), Misreading(IS_MIN, _is_given)),
+            ),
             why=Question(
                 text=_("What became of the messages that reader had in memory?"),
-                kind=Choice((("dropped", _("reader dropped them with the queue, and nobody sends them again.")),
-                             ("finished", _("reader finished them first.")),
-                             ("retry", _("They went to the retry topic.")))),
+                kind=Choice(
+                    (
+                        ("dropped", _("reader dropped them with the queue, and nobody sends them again.")),
+                        ("finished", _("reader finished them first.")),
+                        ("retry", _("They went to the retry topic.")),
+                    )
+                ),
                 right=lambda e: Truth("dropped"),
-                again=_("Compare the committed offset before the leap with what reader had pulled.")),
+                again=_("Compare the committed offset before the leap with what reader had pulled."),
+            ),
             hints=(_("Lag against the age of the oldest file says when this begins."),),
         ),
     ),
@@ -382,4 +479,4 @@ RETENTION = Lab(
         WrongScript("waits until read", "deletion always loses messages", DRAINED, _waits_until_read),
         WrongScript("not pulled", "what was pulled is safe", NOT_PULLED, _counts_what_was_not_pulled),
     ),
-)  # fmt: skip
+)

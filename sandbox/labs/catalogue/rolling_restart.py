@@ -43,16 +43,32 @@ def _draw(chance: Chance) -> dict[str, object]:
     queues = 9 + chance.below(4)
     each, odd = divmod(queues, len(MEMBERS))
     number = each + (odd > 0) + chance.below(each)  # of the middle one: with AVG it moves for its neighbours, too
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "queues": queues, "number": number, "row": f"broker-a:{number}", "rate": 2 + chance.below(2),
-            "work_ms": 1_600 + 200 * chance.below(4), "one": MEMBERS[0], "two": MEMBERS[1], "three": MEMBERS[2]}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "queues": queues,
+        "number": number,
+        "row": f"broker-a:{number}",
+        "rate": 2 + chance.below(2),
+        "work_ms": 1_600 + 200 * chance.below(4),
+        "one": MEMBERS[0],
+        "two": MEMBERS[1],
+        "three": MEMBERS[2],
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(StartConsumer(actor=label, group=n["group"], subscriptions=(Subscription(n["topic"]),),
-                        work_ms=(n["work_ms"], n["work_ms"] + 800)) for label in MEMBERS),
+        *(
+            StartConsumer(
+                actor=label,
+                group=n["group"],
+                subscriptions=(Subscription(n["topic"]),),
+                work_ms=(n["work_ms"], n["work_ms"] + 800),
+            )
+            for label in MEMBERS
+        ),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -67,15 +83,22 @@ def _all_crashed(evidence: Evidence) -> Verdict:
         if end.event.action == "StopActor":
             return Verdict.wrong(CLEAN, one=label, rests_on=[end.seq])
     if len(ends) < len(MEMBERS) or not lives.are_there(MEMBERS):
-        return Verdict.not_yet(_("{count} of {members} members were crashed and are back."), members=len(MEMBERS),
-                               count=sum(lives.is_there(label) for label in ends))
+        return Verdict.not_yet(
+            _("{count} of {members} members were crashed and are back."),
+            members=len(MEMBERS),
+            count=sum(lives.is_there(label) for label in ends),
+        )
     moves, again = moves_since(evidence, lives, evidence.began), given_again(evidence, evidence.began)
     if not are_counted(evidence, moves):
         return Verdict.not_yet(_("Repetitions are being counted."))
     if not again:
         return Verdict.not_yet(_("No message was delivered again: crash one more member while it works."))
-    return Verdict.met(_("{again} messages were delivered again; queues moved {moves} times."), again=again,
-                       moves=len(moves), rests_on=[end.seq for end in ends.values()])
+    return Verdict.met(
+        _("{again} messages were delivered again; queues moved {moves} times."),
+        again=again,
+        moves=len(moves),
+        rests_on=[end.seq for end in ends.values()],
+    )
 
 
 def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
@@ -100,12 +123,22 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
     began = found.began
     moves = moves_since(evidence, lives, began.seq)
     if other := _strategies(evidence, lives, began.seq) - {"AVG"}:
-        return Verdict.wrong(_("{group} divided by {strategy}: this step is about AVG. Set it again, wait until all "
-                               "divide by it, then restart all three once more."), group=n["group"],
-                             strategy=min(other), rests_on=[began.seq])
-    return Verdict.met(_("{moves} moves, {needless} of them between members that stayed; {again} messages were "
-                         "delivered again."), moves=len(moves), needless=needless(moves),
-                       again=given_again(evidence, began.seq), rests_on=_rests_on(began, moves))
+        return Verdict.wrong(
+            _(
+                "{group} divided by {strategy}: this step is about AVG. Set it again, wait until all "
+                "divide by it, then restart all three once more."
+            ),
+            group=n["group"],
+            strategy=min(other),
+            rests_on=[began.seq],
+        )
+    return Verdict.met(
+        _("{moves} moves, {needless} of them between members that stayed; {again} messages were delivered again."),
+        moves=len(moves),
+        needless=needless(moves),
+        again=given_again(evidence, began.seq),
+        rests_on=_rests_on(began, moves),
+    )
 
 
 def _fewest(evidence: Evidence) -> Verdict:
@@ -118,14 +151,25 @@ def _fewest(evidence: Evidence) -> Verdict:
         if len(strategies) > 1:
             return Verdict.wrong(MEANWHILE, rests_on=[newest.began.seq])
         if needless(moves):
-            return Verdict.wrong(NEEDLESS, strategy=min(strategies), moves=len(moves), needless=needless(moves),
-                                 rests_on=_rests_on(newest.began, moves))
+            return Verdict.wrong(
+                NEEDLESS,
+                strategy=min(strategies),
+                moves=len(moves),
+                needless=needless(moves),
+                rests_on=_rests_on(newest.began, moves),
+            )
     found = whole_round(evidence, lives)
     if isinstance(found, Verdict):
         return found
-    return Verdict.met(_("{moves} moves, all of them from a member that left or to one that came; {again} messages "
-                         "were delivered again."), moves=len(moves), again=given_again(evidence, found.began.seq),
-                       rests_on=_rests_on(found.began, moves))
+    return Verdict.met(
+        _(
+            "{moves} moves, all of them from a member that left or to one that came; {again} messages "
+            "were delivered again."
+        ),
+        moves=len(moves),
+        again=given_again(evidence, found.began.seq),
+        rests_on=_rests_on(found.began, moves),
+    )
 
 
 def _rests_on(began: Seen[ActionTaken], moves: list[Move]) -> tuple[int, ...]:
@@ -162,8 +206,11 @@ def _again_in_all(evidence: Evidence) -> Truth:
 
 def _of_crashes(evidence: Evidence) -> int:
     """What the lines "came twice" of the journal say."""
-    return sum(seen.event.count for seen in evidence.of(CrashRepeated, since=0)
-               if seen.event.group == evidence.numbers["group"])
+    return sum(
+        seen.event.count
+        for seen in evidence.of(CrashRepeated, since=0)
+        if seen.event.group == evidence.numbers["group"]
+    )
 
 
 def _restart(hands: Hands, *labels: str) -> None:
@@ -178,8 +225,10 @@ def _restart(hands: Hands, *labels: str) -> None:
 def _times_in_journal(hands: Hands, began: int) -> int:
     """The lines "took" of the followed queue, counted."""
     n = hands.numbers
-    return sum((seen.event.topic, seen.event.queue_id) == (n["topic"], n["number"])
-               for seen in hands.evidence.of(QueueTaken, since=began))
+    return sum(
+        (seen.event.topic, seen.event.queue_id) == (n["topic"], n["number"])
+        for seen in hands.evidence.of(QueueTaken, since=began)
+    )
 
 
 def _crash_all(hands: Hands) -> None:
@@ -280,7 +329,7 @@ def _sets_lists(hands: Hands) -> None:
     _second(hands)
     n = hands.numbers
     rows = [f"broker-a:{number}" for number in range(n["queues"])]
-    _set(hands, "CONFIG", {label: rows[place::len(MEMBERS)] for place, label in enumerate(MEMBERS)})
+    _set(hands, "CONFIG", {label: rows[place :: len(MEMBERS)] for place, label in enumerate(MEMBERS)})
     hands.wait(DIVIDED_WITHIN_S)
     hands.act(StopActor(actor="left"))
     hands.wait(6)
@@ -294,92 +343,156 @@ def _sets_meanwhile(hands: Hands) -> None:
     _restart(hands, "left")
 
 
-CLEAN = _("{one} was stopped cleanly, and this step is about crashes: they come first, to compare with. Restart it, "
-          "then crash it.")
-TWICE = _("You wrote {given}: out and back, when its own member was restarted. It also moved when a neighbour was "
-          "restarted: count again.")
-CRASHES = _("You wrote {given}: those are of the crashed processes. Others came again because their queues moved "
-            "between members that ran on. Read \"Delivered again\" in the head.")
-NEEDLESS = _("With {strategy} {needless} of {moves} moves so far were between members that stayed, and those are "
-             "needless. Set another strategy, wait until all divide by it, and restart all three again.")
-MEANWHILE = _("The new strategy and the restarts came together, and nothing says which of them moved what. Wait until "
-              "all divide by it, then restart all three again.")
+CLEAN = _(
+    "{one} was stopped cleanly, and this step is about crashes: they come first, to compare with. Restart it, "
+    "then crash it."
+)
+TWICE = _(
+    "You wrote {given}: out and back, when its own member was restarted. It also moved when a neighbour was "
+    "restarted: count again."
+)
+CRASHES = _(
+    "You wrote {given}: those are of the crashed processes. Others came again because their queues moved "
+    'between members that ran on. Read "Delivered again" in the head.'
+)
+NEEDLESS = _(
+    "With {strategy} {needless} of {moves} moves so far were between members that stayed, and those are "
+    "needless. Set another strategy, wait until all divide by it, and restart all three again."
+)
+MEANWHILE = _(
+    "The new strategy and the restarts came together, and nothing says which of them moved what. Wait until "
+    "all divide by it, then restart all three again."
+)
 
 ROLLING_RESTART = Lab(
-    slug="rolling-restart", number="N9", minutes=10,
+    slug="rolling-restart",
+    number="N9",
+    minutes=10,
     title=_("Restart storm"),
     goal=_("What it costs to restart all members of a group, in moves and in duplicates, and how it costs least."),
-    draw=_draw, setup=_setup, allowed=frozenset({"StopActor", "CrashActor", "RestartActor", "SetStrategy"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset({"StopActor", "CrashActor", "RestartActor", "SetStrategy"}),
     steps=(
         Step(
-            title=_("Crashed, one after another"), rate=2,
-            do=_("Crash {one}, wait until the others have its queues, restart it, and wait until it has queues again. "
-                 "Then the same with {two}, and with {three}."),
-            watch=_("\"Delivered again\" in the head."), mark="header:again",
+            title=_("Crashed, one after another"),
+            rate=2,
+            do=_(
+                "Crash {one}, wait until the others have its queues, restart it, and wait until it has queues again. "
+                "Then the same with {two}, and with {three}."
+            ),
+            watch=_('"Delivered again" in the head.'),
+            mark="header:again",
             predict=Question(
-                text=_("How many messages will be delivered again?"), kind=Number(_("messages"), share=0.3, within=3),
-                right=_again_in_step),
+                text=_("How many messages will be delivered again?"),
+                kind=Number(_("messages"), share=0.3, within=3),
+                right=_again_in_step,
+            ),
             check=_all_crashed,
             say=Question(
-                text=_("How many messages were delivered again? Read \"Delivered again\" in the head."),
-                kind=Number(_("messages")), right=_again_in_all,
-                again=_("You wrote {given}; read \"Delivered again\" in the head once more."),
-                misreadings=(Misreading(CRASHES, lambda e, given: given == _of_crashes(e)),)),
+                text=_('How many messages were delivered again? Read "Delivered again" in the head.'),
+                kind=Number(_("messages")),
+                right=_again_in_all,
+                again=_('You wrote {given}; read "Delivered again" in the head once more.'),
+                misreadings=(Misreading(CRASHES, lambda e, given: given == _of_crashes(e)),),
+            ),
             why=Question(
                 text=_("Which messages came again?"),
-                kind=Choice((("open", _("Listeners had them, and their offset was not committed yet.")),
-                             ("all", _("All that the crashed processes had ever consumed.")),
-                             ("sent", _("Those that the producer sent a second time.")))),
+                kind=Choice(
+                    (
+                        ("open", _("Listeners had them, and their offset was not committed yet.")),
+                        ("all", _("All that the crashed processes had ever consumed.")),
+                        ("sent", _("Those that the producer sent a second time.")),
+                    )
+                ),
                 right=lambda e: Truth("open"),
-                again=_("Compare where the new owner begins (\"took\" in the journal) with the committed offset.")),
-            hints=(_("\"came twice\" in the journal counts what crashed processes had; the head counts all that came "
-                     "again."),),
+                again=_('Compare where the new owner begins ("took" in the journal) with the committed offset.'),
+            ),
+            hints=(
+                _(
+                    '"came twice" in the journal counts what crashed processes had; the head counts all that came '
+                    "again."
+                ),
+            ),
         ),
         Step(
-            title=_("Stopped cleanly, one at a time"), rate=2,
-            do=_("The same with Stop in place of Crash: {one}, then {two}, then {three}, and each is back before the "
-                 "next one is stopped. The strategy is AVG."),
-            watch=_("Who has {row}, and \"took\" in the journal."), mark="queue:{row}",
+            title=_("Stopped cleanly, one at a time"),
+            rate=2,
+            do=_(
+                "The same with Stop in place of Crash: {one}, then {two}, then {three}, and each is back before the "
+                "next one is stopped. The strategy is AVG."
+            ),
+            watch=_('Who has {row}, and "took" in the journal.'),
+            mark="queue:{row}",
             predict=Question(
                 text=_("{row} is a queue of {two}. How many times will it change its owner until all three are back?"),
-                kind=Number(_("times")), right=_times),
+                kind=Number(_("times")),
+                right=_times,
+            ),
             check=_by_neighbours,
             say=Question(
-                text=_("How many times was {row} taken since the first stop?"), kind=Number(_("times")), right=_times,
-                again=_("You wrote {given}; count the lines \"took\" with {row} in the journal."),
-                misreadings=(Misreading(TWICE, lambda e, given: given == 2),)),
+                text=_("How many times was {row} taken since the first stop?"),
+                kind=Number(_("times")),
+                right=_times,
+                again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
+                misreadings=(Misreading(TWICE, lambda e, given: given == 2),),
+            ),
             why=Question(
                 text=_("No process was crashed. Which messages were delivered again all the same?"),
-                kind=Choice((("work", _("Those in work when their queue moved.")),
-                             ("all", _("All of each queue that moved.")),
-                             ("sent", _("Those that the producer sent a second time.")))),
+                kind=Choice(
+                    (
+                        ("work", _("Those in work when their queue moved.")),
+                        ("all", _("All of each queue that moved.")),
+                        ("sent", _("Those that the producer sent a second time.")),
+                    )
+                ),
                 right=lambda e: Truth("work"),
-                again=_("What is finished is committed before a queue is given up, and listeners are not waited for.")),
-            hints=(_("With one member fewer AVG gives longer runs of neighbours, and the runs of all begin elsewhere."),
-                   _("Only one member may be away at a time.")),
+                again=_("What is finished is committed before a queue is given up, and listeners are not waited for."),
+            ),
+            hints=(
+                _("With one member fewer AVG gives longer runs of neighbours, and the runs of all begin elsewhere."),
+                _("Only one member may be away at a time."),
+            ),
         ),
         Step(
-            title=_("The fewest moves"), rate=2,
-            do=_("Give {group} a strategy with which no queue moves between members that stay, wait until all divide "
-                 "by it, and restart all three again in the same way."),
-            watch=_("The page Rebalance: from whom and to whom queues move."), mark="lanes",
+            title=_("The fewest moves"),
+            rate=2,
+            do=_(
+                "Give {group} a strategy with which no queue moves between members that stay, wait until all divide "
+                "by it, and restart all three again in the same way."
+            ),
+            watch=_("The page Rebalance: from whom and to whom queues move."),
+            mark="lanes",
             predict=Question(
                 text=_("How many moves will there be in all, of {queues} queues and three restarts?"),
-                kind=Number(_("moves"), share=0.25), right=_number_of_moves),
+                kind=Number(_("moves"), share=0.25),
+                right=_number_of_moves,
+            ),
             check=_fewest,
             say=Question(
-                text=_("How many times was {row} taken since the first stop of this round?"), kind=Number(_("times")),
-                right=_times, again=_("You wrote {given}; count the lines \"took\" with {row} in the journal.")),
+                text=_("How many times was {row} taken since the first stop of this round?"),
+                kind=Number(_("times")),
+                right=_times,
+                again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
+            ),
             why=Question(
                 text=_("No move was needless, and still messages were delivered again. What makes them harmless?"),
-                kind=Choice((("handler", _("A handler that does the work of a message once, however often it comes.")),
-                             ("strategy", _("Yet another strategy.")),
-                             ("commit", _("Committing more often.")))),
+                kind=Choice(
+                    (
+                        ("handler", _("A handler that does the work of a message once, however often it comes.")),
+                        ("strategy", _("Yet another strategy.")),
+                        ("commit", _("Committing more often.")),
+                    )
+                ),
                 right=lambda e: Truth("handler"),
-                again=_("A queue that moves takes along what is in work; who has it next begins at the committed "
-                        "offset.")),
-            hints=(_("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
-                   _("Lab 12 is about it: on a ring only the queues of who comes or goes move.")),
+                again=_(
+                    "A queue that moves takes along what is in work; who has it next begins at the committed offset."
+                ),
+            ),
+            hints=(
+                _("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
+                _("Lab 12 is about it: on a ring only the queues of who comes or goes move."),
+            ),
         ),
     ),
     solve=_solve,
@@ -395,4 +508,4 @@ ROLLING_RESTART = Lab(
         WrongScript("sets lists", "a fixed list moves nothing", UNREAD, _sets_lists),
         WrongScript("sets meanwhile", "a strategy is valid at once", MEANWHILE, _sets_meanwhile),
     ),
-)  # fmt: skip
+)

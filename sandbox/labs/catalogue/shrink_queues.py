@@ -19,16 +19,28 @@ WORK_MS = 400  # one thread a member: the group is a little slower than the prod
 def _draw(chance: Chance) -> dict[str, object]:
     members = 2 + chance.below(2)
     low = members * (2 + chance.below(2))
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "members": members, "low": low, "high": 2 * low, "last": 2 * low - 1,
-            "rate": round(1.2 * members * 1000 / WORK_MS), "each": low // members}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "members": members,
+        "low": low,
+        "high": 2 * low,
+        "last": 2 * low - 1,
+        "rate": round(1.2 * members * 1000 / WORK_MS),
+        "each": low // members,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=n["high"], read_queues=n["high"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"], threads=1,
-                      work_ms=(WORK_MS, WORK_MS)),
+        StartConsumer(
+            group=n["group"],
+            subscriptions=(Subscription(n["topic"]),),
+            copies=n["members"],
+            threads=1,
+            work_ms=(WORK_MS, WORK_MS),
+        ),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -41,8 +53,11 @@ def _upper(n: Numbers) -> list[str]:
 def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
     """In the queues that are to go, the oldest first."""
     n = evidence.numbers
-    return [seen for seen in evidence.of(MessagesStored, since=0)
-            if seen.event.topic == n["topic"] and seen.event.queue_id >= n["low"]]
+    return [
+        seen
+        for seen in evidence.of(MessagesStored, since=0)
+        if seen.event.topic == n["topic"] and seen.event.queue_id >= n["low"]
+    ]
 
 
 def _left(evidence: Evidence, before: int | None = None) -> int:
@@ -60,19 +75,29 @@ def _is_drained(evidence: Evidence) -> Verdict:
     if read < n["high"]:
         return Verdict.wrong(READ_FIRST, read=read, high=n["high"], rests_on=[changed.seq])
     if write != n["low"]:
-        return Verdict.wrong(_("{write} queues are written to: {low} are wanted."), write=write, low=n["low"],
-                             rests_on=[changed.seq])
+        return Verdict.wrong(
+            _("{write} queues are written to: {low} are wanted."), write=write, low=n["low"], rests_on=[changed.seq]
+        )
     newest_ms = max([seen.at_ms for seen in _stored(evidence)], default=0)
     quiet_s = (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000
     if quiet_s < QUIET_S:
-        return Verdict.not_yet(_("Queues {low} to {last} have been quiet for {quiet_s} s; watch for {wait_s} s."),
-                               low=n["low"], last=n["last"], quiet_s=quiet_s, wait_s=QUIET_S)
+        return Verdict.not_yet(
+            _("Queues {low} to {last} have been quiet for {quiet_s} s; watch for {wait_s} s."),
+            low=n["low"],
+            last=n["last"],
+            quiet_s=quiet_s,
+            wait_s=QUIET_S,
+        )
     if left := _left(evidence):
-        return Verdict.not_yet(_("{left} messages in queues {low} to {last} are not finished."), left=left,
-                               low=n["low"], last=n["last"])
-    return Verdict.met(_("Queues {low} to {last} are read to their ends, and nothing is stored in them."),
-                       low=n["low"], last=n["last"],
-                       rests_on=[changed.seq, *(seen.seq for seen in _stored(evidence)[-1:])])
+        return Verdict.not_yet(
+            _("{left} messages in queues {low} to {last} are not finished."), left=left, low=n["low"], last=n["last"]
+        )
+    return Verdict.met(
+        _("Queues {low} to {last} are read to their ends, and nothing is stored in them."),
+        low=n["low"],
+        last=n["last"],
+        rests_on=[changed.seq, *(seen.seq for seen in _stored(evidence)[-1:])],
+    )
 
 
 def _stops(evidence: Evidence) -> Truth:
@@ -96,17 +121,27 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
     if write != n["low"]:
         return Verdict.wrong(BACK, write=write, low=n["low"], rests_on=[changed.seq])
     if read != n["low"]:
-        return Verdict.wrong(_("{read} queues are read: {low} are wanted."), read=read, low=n["low"],
-                             rests_on=[changed.seq])
+        return Verdict.wrong(
+            _("{read} queues are read: {low} are wanted."), read=read, low=n["low"], rests_on=[changed.seq]
+        )
     if left := _left(evidence, changed.seq):
-        return Verdict.wrong(_("{left} messages were left in the queues that are not read now. Have {high} queues "
-                               "read again until they are finished."), left=left, high=n["high"],
-                             rests_on=[changed.seq])
+        return Verdict.wrong(
+            _(
+                "{left} messages were left in the queues that are not read now. Have {high} queues "
+                "read again until they are finished."
+            ),
+            left=left,
+            high=n["high"],
+            rests_on=[changed.seq],
+        )
     assigned = evidence.assigned(n["group"], n["topic"]).values()
     if any(set(seen.event.queues) & set(_upper(n)) for seen in assigned):
         return Verdict.not_yet(_("The members have not divided the {low} queues yet."), low=n["low"])
-    return Verdict.met(_("{low} queues, and every message of the others was finished before."), low=n["low"],
-                       rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])])
+    return Verdict.met(
+        _("{low} queues, and every message of the others was finished before."),
+        low=n["low"],
+        rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
+    )
 
 
 def _each(evidence: Evidence) -> Truth:
@@ -168,61 +203,102 @@ def _writes_again(hands: Hands) -> None:
     hands.see(5)
 
 
-BOTH = _("Both numbers at once: the broker refuses what shop still sends to queues {low} to {last}, and members leave "
-         "them when they learn of it, empty or not. Have {high} queues read again.")
-READ_FIRST = _("{read} queues are read, and {high} are still written to: more messages are left behind every second. "
-               "Fewer to write comes first.")
+BOTH = _(
+    "Both numbers at once: the broker refuses what shop still sends to queues {low} to {last}, and members leave "
+    "them when they learn of it, empty or not. Have {high} queues read again."
+)
+READ_FIRST = _(
+    "{read} queues are read, and {high} are still written to: more messages are left behind every second. "
+    "Fewer to write comes first."
+)
 NONE = _("You wrote 0: that is where a queue begins. Of queue {last} the end is wanted, on the right of its row.")
 BACK = _("{write} queues are written to again, and what is stored in the upper ones is not read. Leave {low} to write.")
 
 SHRINK_QUEUES = Lab(
-    slug="shrink-queues", number="6", minutes=8,
+    slug="shrink-queues",
+    number="6",
+    minutes=8,
     title=_("Fewer queues, no message left behind"),
     goal=_("Take queues from a topic while messages are sent to it, and lose none."),
-    draw=_draw, setup=_setup, allowed=frozenset({"ChangeTopic"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset({"ChangeTopic"}),
     steps=(
         Step(
-            title=_("Fewer to write"), rate=2,
-            do=_("Change {topic} to {low} queues to write; {high} stay to read. Then wait until queues {low} to {last} "
-                 "are empty."),
-            watch=_("The rows of queues {low} to {last}: their ends stop, and the group reads on."), mark="lanes",
+            title=_("Fewer to write"),
+            rate=2,
+            do=_(
+                "Change {topic} to {low} queues to write; {high} stay to read. Then wait until queues {low} to {last} "
+                "are empty."
+            ),
+            watch=_("The rows of queues {low} to {last}: their ends stop, and the group reads on."),
+            mark="lanes",
             predict=Question(
                 text=_("When is the last message stored in queues {low} to {last}?"),
-                kind=Choice((("at once", _("Before the change: from then on they take none.")),
-                             ("soon", _("Some seconds after it, half a minute at most.")))),
-                right=_stops),
+                kind=Choice(
+                    (
+                        ("at once", _("Before the change: from then on they take none.")),
+                        ("soon", _("Some seconds after it, half a minute at most.")),
+                    )
+                ),
+                right=_stops,
+            ),
             check=_is_drained,
             say=Question(
-                text=_("Read on the Board: at which offset does queue {last} end?"), kind=Number(), right=_end_of_last,
+                text=_("Read on the Board: at which offset does queue {last} end?"),
+                kind=Number(),
+                right=_end_of_last,
                 again=_("You wrote {given}; look at the row of queue {last} again, at its right end."),
-                misreadings=(Misreading(NONE, lambda e, given: given == 0),)),
+                misreadings=(Misreading(NONE, lambda e, given: given == 0),),
+            ),
             why=Question(
                 text=_("Why can messages still be stored there after the change?"),
-                kind=Choice((("route", _("The producer asks for the route every 30 s, and uses its old one so long.")),
-                             ("broker", _("The broker writes the change to its disk after 30 s only.")),
-                             ("group", _("The group has to finish them before the change is valid.")))),
+                kind=Choice(
+                    (
+                        ("route", _("The producer asks for the route every 30 s, and uses its old one so long.")),
+                        ("broker", _("The broker writes the change to its disk after 30 s only.")),
+                        ("group", _("The group has to finish them before the change is valid.")),
+                    )
+                ),
                 right=lambda e: Truth("route"),
-                again=_("The broker has the new numbers at once, and asks no group. Who chooses the queue of a "
-                        "message?"),
-                misreadings=(Misreading(_("The broker takes them because they are still queues to read: it knows the "
-                                          "new numbers at once."), chosen("broker")),)),
+                again=_(
+                    "The broker has the new numbers at once, and asks no group. Who chooses the queue of a message?"
+                ),
+                misreadings=(
+                    Misreading(
+                        _(
+                            "The broker takes them because they are still queues to read: it knows the "
+                            "new numbers at once."
+                        ),
+                        chosen("broker"),
+                    ),
+                ),
+            ),
             hints=(_("The two numbers of a topic are changed on the page Topics, each by itself."),),
         ),
         Step(
-            title=_("Fewer to read"), rate=2,
+            title=_("Fewer to read"),
+            rate=2,
             do=_("Now change {topic} to {low} queues to read as well."),
-            watch=_("The cards of the {members} members: lanes go."), mark="lanes",
-            predict=Question(
-                text=_("How many queues will each member have?"), kind=Number(_("queues")), right=_each),
+            watch=_("The cards of the {members} members: lanes go."),
+            mark="lanes",
+            predict=Question(text=_("How many queues will each member have?"), kind=Number(_("queues")), right=_each),
             check=_is_shrunk,
             why=Question(
                 text=_("What happens to messages in a queue that is not read any more?"),
-                kind=Choice((("stay", _("They stay where they are, unread, until they are deleted with age.")),
-                             ("moved", _("The broker moves them to the queues that are left.")),
-                             ("deleted", _("They are deleted at once.")))),
+                kind=Choice(
+                    (
+                        ("stay", _("They stay where they are, unread, until they are deleted with age.")),
+                        ("moved", _("The broker moves them to the queues that are left.")),
+                        ("deleted", _("They are deleted at once.")),
+                    )
+                ),
                 right=lambda e: Truth("stay"),
-                again=_("A message never leaves its queue, and nothing is deleted before its time: which is why the "
-                        "order matters.")),
+                again=_(
+                    "A message never leaves its queue, and nothing is deleted before its time: which is why the "
+                    "order matters."
+                ),
+            ),
             hints=(_("{low} queues, {members} members: AVG divides them evenly."),),
         ),
     ),
@@ -233,4 +309,4 @@ SHRINK_QUEUES = Lab(
         WrongScript("says none", "the end of a queue is what is left in it", NONE, _says_none),
         WrongScript("writes again", "a queue that was emptied stays empty", BACK, _writes_again),
     ),
-)  # fmt: skip
+)

@@ -15,9 +15,15 @@ QUEUES = 4
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "second": chance.choice(("auditors", "drivers")), "old": 160 + 20 * chance.below(4), "more": 200,
-            "bytes": 800, "row": f"broker-a:{chance.below(QUEUES)}"}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "second": chance.choice(("auditors", "drivers")),
+        "old": 160 + 20 * chance.below(4),
+        "more": 200,
+        "bytes": 800,
+        "row": f"broker-a:{chance.below(QUEUES)}",
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -47,8 +53,12 @@ def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
     if fields["from_where"] != "CONSUME_FROM_LAST_OFFSET":
         return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started.seq])
     if fields["group"] != group:
-        return Verdict.wrong(_("{given} was started; the question is about {group}."), given=fields["group"],
-                             group=group, rests_on=[started.seq])
+        return Verdict.wrong(
+            _("{given} was started; the question is about {group}."),
+            given=fields["group"],
+            group=group,
+            rests_on=[started.seq],
+        )
     return None
 
 
@@ -62,8 +72,11 @@ def _began_at_zero(evidence: Evidence) -> Verdict:
     taken = _taken(evidence, n["group"])
     if len(taken) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(taken), all=QUEUES)
-    return Verdict.met(_("{group} began at offset 0 in every queue, although it asked for LAST."), group=n["group"],
-                       rests_on=[seen.seq for seen in taken.values()])
+    return Verdict.met(
+        _("{group} began at offset 0 in every queue, although it asked for LAST."),
+        group=n["group"],
+        rests_on=[seen.seq for seen in taken.values()],
+    )
 
 
 def _began_at_the_end(evidence: Evidence) -> Verdict:
@@ -81,8 +94,11 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
     early = [seen for seen in taken.values() if IN_MEMORY in seen.event.trace]
     if early:
         return Verdict.wrong(EARLY, second=n["second"], rests_on=[seen.seq for seen in early])
-    return Verdict.met(_("{second} began at the end of every queue."), second=n["second"],
-                       rests_on=[seen.seq for seen in taken.values()])
+    return Verdict.met(
+        _("{second} began at the end of every queue."),
+        second=n["second"],
+        rests_on=[seen.seq for seen in taken.values()],
+    )
 
 
 def _start(group: str) -> "Question":
@@ -94,21 +110,36 @@ def _start(group: str) -> "Question":
         return Truth(0.0) if seen is None else Truth(float(seen.event.start_offset), (seen.seq,))
 
     return Question(
-        text=_("At which offset did it begin in {row}? Read the start in the journal."), kind=Number(), right=right,
-        again=_("You wrote {given}; look for \"took\" and {row} in the journal again."),
-        misreadings=(Misreading(COMMITTED, lambda e, given: given == float(
-            e.end(f"{e.numbers['topic']}/{e.numbers['row'].replace(':', '/')}")) and given != right(e).value),))
+        text=_("At which offset did it begin in {row}? Read the start in the journal."),
+        kind=Number(),
+        right=right,
+        again=_('You wrote {given}; look for "took" and {row} in the journal again.'),
+        misreadings=(
+            Misreading(
+                COMMITTED,
+                lambda e, given: (
+                    given == float(e.end(f"{e.numbers['topic']}/{e.numbers['row'].replace(':', '/')}"))
+                    and given != right(e).value
+                ),
+            ),
+        ),
+    )
 
 
 def _code(group: str, code: str) -> "Question":
     return Question(
         text=_("What did the broker answer when it asked for its offset?"),
-        kind=Choice((("zero_in_memory", _("0: message 0 is still in memory.")),
-                     ("not_found", _("No offset known: decide by yourself.")),
-                     ("stored", _("The offset committed before.")))),
+        kind=Choice(
+            (
+                ("zero_in_memory", _("0: message 0 is still in memory.")),
+                ("not_found", _("No offset known: decide by yourself.")),
+                ("stored", _("The offset committed before.")),
+            )
+        ),
         right=lambda e: Truth(code, tuple(seen.seq for seen in _taken(e, e.numbers[group], since=0).values())),
         again=_("Read the trace behind the start in the journal again."),
-        misreadings=(Misreading(STORED, chosen("stored")),))
+        misreadings=(Misreading(STORED, chosen("stored")),),
+    )
 
 
 def _first(hands: Hands) -> None:
@@ -124,8 +155,9 @@ def _second(hands: Hands, *, more: bool) -> None:
     hands.why(IN_MEMORY)
     hands.predict("max")
     if more:
-        hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["more"],
-                               body_bytes=hands.numbers["bytes"]))
+        hands.act(
+            SendMessages(topic=hands.numbers["topic"], count=hands.numbers["more"], body_bytes=hands.numbers["bytes"])
+        )
         hands.wait(5)
 
 
@@ -139,8 +171,13 @@ def _solve(hands: Hands) -> None:
     _second(hands, more=True)
     _start_second(hands)
     taken = _taken(hands.evidence, hands.numbers["second"])
-    hands.say(next(seen.event.start_offset for queue, seen in taken.items()
-                   if queue.endswith(hands.numbers["row"].replace(":", "/"))))
+    hands.say(
+        next(
+            seen.event.start_offset
+            for queue, seen in taken.items()
+            if queue.endswith(hands.numbers["row"].replace(":", "/"))
+        )
+    )
     hands.why(NOT_FOUND)
 
 
@@ -159,8 +196,11 @@ def _same_group(hands: Hands) -> None:
 def _from_first(hands: Hands) -> None:
     n = hands.numbers
     hands.predict("zero")
-    hands.act(StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),),
-                            from_where="CONSUME_FROM_FIRST_OFFSET"))
+    hands.act(
+        StartConsumer(
+            group=n["group"], subscriptions=(Subscription(n["topic"]),), from_where="CONSUME_FROM_FIRST_OFFSET"
+        )
+    )
     hands.see(20)
 
 
@@ -178,42 +218,59 @@ def _thinks_stored(hands: Hands) -> None:
 
 EARLY = _("{second} began at 0 as well: message 0 still is in the broker's memory. Start over, and write more before.")
 SAME = _("{group} has committed offsets and goes on from them: only a new group has to ask. Start {second}.")
-FROM_FIRST = _("{group} was started with {given}: then it begins there, and nothing is to be learned. Take LAST, and "
-               "another group.")
-COMMITTED = _("You wrote {given}: that is where the queue ends. It began somewhere else and has read up to there "
-              "since.")
+FROM_FIRST = _(
+    "{group} was started with {given}: then it begins there, and nothing is to be learned. Take LAST, and "
+    "another group."
+)
+COMMITTED = _(
+    "You wrote {given}: that is where the queue ends. It began somewhere else and has read up to there since."
+)
 STORED = _("A new group has committed nothing before. Read the trace behind the start in the journal.")
 
-BEGINNINGS = Choice((("max", _("At the end: only new messages.")), ("zero", _("At offset 0: all old messages.")),
-                     ("middle", _("Somewhere between, by time."))))
+BEGINNINGS = Choice(
+    (
+        ("max", _("At the end: only new messages.")),
+        ("zero", _("At offset 0: all old messages.")),
+        ("middle", _("Somewhere between, by time.")),
+    )
+)
 
 START_OFFSET = Lab(
-    slug="start-offset", number="1", minutes=9, preset="teaching",
+    slug="start-offset",
+    number="1",
+    minutes=9,
+    preset="teaching",
     title=_("Why did a new group read old messages?"),
     goal=_("Where a new group begins depends on the broker's memory, not only on LAST."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"StartConsumer", "SendMessages"}),
     steps=(
         Step(
             title=_("A new group that asks for the end"),
-            do=_("{topic} holds {old} messages. Start a member of the new group {group}, with "
-                 "CONSUME_FROM_LAST_OFFSET."),
-            watch=_("\"took\" in the journal, and where the pins of {group} begin."), mark="queue:{row}",
-            predict=Question(
-                text=_("Where will {group} begin?"), kind=BEGINNINGS,
-                right=lambda e: Truth("zero")),
-            check=_began_at_zero, say=_start("group"), why=_code("group", IN_MEMORY),
+            do=_(
+                "{topic} holds {old} messages. Start a member of the new group {group}, with CONSUME_FROM_LAST_OFFSET."
+            ),
+            watch=_('"took" in the journal, and where the pins of {group} begin.'),
+            mark="queue:{row}",
+            predict=Question(text=_("Where will {group} begin?"), kind=BEGINNINGS, right=lambda e: Truth("zero")),
+            check=_began_at_zero,
+            say=_start("group"),
+            why=_code("group", IN_MEMORY),
             hints=(_("A member asks the broker first, and only then goes by LAST."),),
         ),
         Step(
             title=_("The same, when message 0 is no longer in memory"),
-            do=_("Send {more} messages of {bytes} bytes to {topic}, and start a member of "
-                 "another new group, {second}, with CONSUME_FROM_LAST_OFFSET."),
-            watch=_("\"took\" in the journal, and where the pins of {second} begin."), mark="queue:{row}",
-            predict=Question(
-                text=_("Where will {second} begin?"), kind=BEGINNINGS,
-                right=lambda e: Truth("max")),
-            check=_began_at_the_end, say=_start("second"), why=_code("second", NOT_FOUND),
+            do=_(
+                "Send {more} messages of {bytes} bytes to {topic}, and start a member of "
+                "another new group, {second}, with CONSUME_FROM_LAST_OFFSET."
+            ),
+            watch=_('"took" in the journal, and where the pins of {second} begin.'),
+            mark="queue:{row}",
+            predict=Question(text=_("Where will {second} begin?"), kind=BEGINNINGS, right=lambda e: Truth("max")),
+            check=_began_at_the_end,
+            say=_start("second"),
+            why=_code("second", NOT_FOUND),
             hints=(_("Memory counts here as 40 % of 256 KiB, back from the end of the log."),),
         ),
     ),
@@ -225,4 +282,4 @@ START_OFFSET = Lab(
         WrongScript("says end", "the start is where it is now", COMMITTED, _says_end),
         WrongScript("thinks stored", "a new group has an offset", STORED, _thinks_stored),
     ),
-)  # fmt: skip
+)

@@ -18,8 +18,14 @@ DIVIDED_WITHIN_S = 25  # members divide every 20 s, and when the broker notifies
 
 def _draw(chance: Chance) -> dict[str, object]:
     members, queues = chance.choice(((2, 12), (2, 10), (2, 9), (3, 12)))
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "queues": queues, "members": members, "one_more": members + 1, "each": queues // (members + 1)}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "queues": queues,
+        "members": members,
+        "one_more": members + 1,
+        "each": queues // (members + 1),
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -45,8 +51,11 @@ def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
     """What each member had computed before an event: client id → its newest assignment."""
     n = evidence.numbers
-    return {seen.event.client_id: seen.event for seen in evidence.of(QueuesAssigned, since=0)
-            if seen.seq < seq and (seen.event.group, seen.event.topic) == (n["group"], n["topic"])}
+    return {
+        seen.event.client_id: seen.event
+        for seen in evidence.of(QueuesAssigned, since=0)
+        if seen.seq < seq and (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+    }
 
 
 def _owners(assigned: dict[str, QueuesAssigned]) -> dict[str, str]:
@@ -61,9 +70,11 @@ def _after(evidence: Evidence) -> dict[str, QueuesAssigned]:
 def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
     """Every member knows all others, and every queue has one owner."""
     joined = sum(seen.event.fields["copies"] for seen in _joins(evidence, since=0))
-    return (len(after) == evidence.numbers["members"] + joined
-            and all(len(event.members) == len(after) for event in after.values())
-            and sum(len(event.queues) for event in after.values()) == evidence.numbers["queues"])
+    return (
+        len(after) == evidence.numbers["members"] + joined
+        and all(len(event.members) == len(after) for event in after.values())
+        and sum(len(event.queues) for event in after.values()) == evidence.numbers["queues"]
+    )
 
 
 def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
@@ -85,12 +96,19 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
     if join is None:
         return Verdict.not_yet(_("The group still has {members} members."), members=n["members"])
     if other := {event.strategy for event in after.values()} - {"AVG"}:
-        return Verdict.wrong(_("The group divides by {strategy}: this step begins with AVG. Set it again, then add one "
-                               "more member."), strategy=min(other), rests_on=_rests_on(evidence))
+        return Verdict.wrong(
+            _("The group divides by {strategy}: this step begins with AVG. Set it again, then add one more member."),
+            strategy=min(other),
+            rests_on=_rests_on(evidence),
+        )
     if not _is_divided(evidence, after):
         return Verdict.not_yet(_("The members have not all divided the queues anew."))
-    return Verdict.met(_("With AVG {moves} of {queues} queues changed their owner."), moves=len(_moves(evidence)),
-                       queues=n["queues"], rests_on=_rests_on(evidence))
+    return Verdict.met(
+        _("With AVG {moves} of {queues} queues changed their owner."),
+        moves=len(_moves(evidence)),
+        queues=n["queues"],
+        rests_on=_rests_on(evidence),
+    )
 
 
 def _number_of_moves(evidence: Evidence) -> Truth:
@@ -113,8 +131,11 @@ def _by_ring(evidence: Evidence) -> Verdict:
         return Verdict.wrong(STILL_AVG, moves=len(moves), among=among, rests_on=_rests_on(evidence))
     if newest != {RING}:
         return Verdict.wrong(OTHER, strategy=min(newest), moves=len(moves), among=among, rests_on=_rests_on(evidence))
-    return Verdict.met(_("{moves} queues changed their owner, all of them to the new member."), moves=len(moves),
-                       rests_on=_rests_on(evidence))
+    return Verdict.met(
+        _("{moves} queues changed their owner, all of them to the new member."),
+        moves=len(moves),
+        rests_on=_rests_on(evidence),
+    )
 
 
 def _add(hands: Hands) -> None:
@@ -186,71 +207,115 @@ def _together(hands: Hands) -> None:
     hands.see(2 * DIVIDED_WITHIN_S)
 
 
-NEW_ONES = _("{given} is what the new member has. Others gave queues to one another as well: count every queue whose "
-             "owner is another.")
-TOGETHER = _("The new strategy and the new member came in one division, and nothing says which of them moved what. "
-             "Add one more member.")
-STILL_AVG = _("AVG again: {moves} queues moved, {among} of them between members that had been there before. Set "
-              "another strategy, wait until all divide by it, then add a member.")
-OTHER = _("{strategy} moved {moves} queues, {among} of them between members that had been there before. One strategy "
-          "moves queues to the new member alone.")
+NEW_ONES = _(
+    "{given} is what the new member has. Others gave queues to one another as well: count every queue whose "
+    "owner is another."
+)
+TOGETHER = _(
+    "The new strategy and the new member came in one division, and nothing says which of them moved what. "
+    "Add one more member."
+)
+STILL_AVG = _(
+    "AVG again: {moves} queues moved, {among} of them between members that had been there before. Set "
+    "another strategy, wait until all divide by it, then add a member."
+)
+OTHER = _(
+    "{strategy} moved {moves} queues, {among} of them between members that had been there before. One strategy "
+    "moves queues to the new member alone."
+)
 
 STRATEGIES = Lab(
-    slug="strategies", number="12", minutes=9,
+    slug="strategies",
+    number="12",
+    minutes=9,
     title=_("Strategies, and who has to move"),
     goal=_("Which queues change their owner when a member joins, by strategy, and at what price."),
-    draw=_draw, setup=_setup, allowed=frozenset({"StartConsumer", "SetStrategy"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset({"StartConsumer", "SetStrategy"}),
     steps=(
         Step(
-            title=_("One more, with AVG"), rate=4,
+            title=_("One more, with AVG"),
+            rate=4,
             do=_("Note which member has which of the {queues} queues of {topic}, then add one consumer to {group}."),
-            watch=_("The lines from queues to cards, or the page Rebalance: before and after."), mark="lanes",
+            watch=_("The lines from queues to cards, or the page Rebalance: before and after."),
+            mark="lanes",
             predict=Question(
                 text=_("{members} members become {one_more}. How many of the {queues} queues will change their owner?"),
-                kind=Number(_("queues")), right=_number_of_moves),
+                kind=Number(_("queues")),
+                right=_number_of_moves,
+            ),
             check=_by_neighbours,
             say=Question(
-                text=_("Count: how many queues have another owner now?"), kind=Number(_("queues")),
+                text=_("Count: how many queues have another owner now?"),
+                kind=Number(_("queues")),
                 right=_number_of_moves,
                 again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
-                misreadings=(Misreading(NEW_ONES, lambda e, given: given == e.numbers["each"]),)),
+                misreadings=(Misreading(NEW_ONES, lambda e, given: given == e.numbers["each"]),),
+            ),
             why=Question(
                 text=_("Why do members that stay give queues to one another?"),
-                kind=Choice((("shifted", _("Each has a run of neighbours: a shorter one shifts all later ones.")),
-                             ("load", _("The broker evens out their load.")),
-                             ("chance", _("The queues are dealt anew by chance.")))),
+                kind=Choice(
+                    (
+                        ("shifted", _("Each has a run of neighbours: a shorter one shifts all later ones.")),
+                        ("load", _("The broker evens out their load.")),
+                        ("chance", _("The queues are dealt anew by chance.")),
+                    )
+                ),
                 right=lambda e: Truth("shifted"),
-                again=_("No broker divides queues, and nothing is by chance: each member computes the same division "
-                        "from two sorted lists."),
-                misreadings=(Misreading(_("The broker only says who is there; each member divides by itself."),
-                                        chosen("load")),)),
+                again=_(
+                    "No broker divides queues, and nothing is by chance: each member computes the same division "
+                    "from two sorted lists."
+                ),
+                misreadings=(
+                    Misreading(_("The broker only says who is there; each member divides by itself."), chosen("load")),
+                ),
+            ),
             hints=(_("The first member had a longer run of queues than now: where did its last ones go?"),),
         ),
         Step(
-            title=_("Moves to the new member alone"), rate=4,
-            do=_("Give {group} the strategy that moves queues to a new member alone, wait until all divide by it, then "
-                 "add one more consumer."),
-            watch=_("The page Rebalance: to whom the queues move that have another owner."), mark="lanes",
+            title=_("Moves to the new member alone"),
+            rate=4,
+            do=_(
+                "Give {group} the strategy that moves queues to a new member alone, wait until all divide by it, then "
+                "add one more consumer."
+            ),
+            watch=_("The page Rebalance: to whom the queues move that have another owner."),
+            mark="lanes",
             predict=Question(
                 text=_("With which strategy do members that stay give queues to the new member alone?"),
-                kind=Choice((("AVG", _("AVG: runs of neighbours")),
-                             ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one after the other, round and round")),
-                             (RING, _("CONSISTENT_HASH: places on a ring")))),
-                right=lambda e: Truth(RING)),
+                kind=Choice(
+                    (
+                        ("AVG", _("AVG: runs of neighbours")),
+                        ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one after the other, round and round")),
+                        (RING, _("CONSISTENT_HASH: places on a ring")),
+                    )
+                ),
+                right=lambda e: Truth(RING),
+            ),
             check=_by_ring,
             say=Question(
-                text=_("How many queues have another owner since the newest member came?"), kind=Number(_("queues")),
+                text=_("How many queues have another owner since the newest member came?"),
+                kind=Number(_("queues")),
                 right=_number_of_moves,
-                again=_("You wrote {given}; compare queue by queue, on the page Rebalance.")),
+                again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
+            ),
             why=Question(
                 text=_("What is the price?"),
-                kind=Choice((("uneven", _("Uneven shares: one member may have several times what another has.")),
-                             ("slow", _("A division takes seconds instead of milliseconds.")),
-                             ("duplicates", _("Two members can have the same queue for as long as they like.")))),
+                kind=Choice(
+                    (
+                        ("uneven", _("Uneven shares: one member may have several times what another has.")),
+                        ("slow", _("A division takes seconds instead of milliseconds.")),
+                        ("duplicates", _("Two members can have the same queue for as long as they like.")),
+                    )
+                ),
                 right=lambda e: Truth("uneven"),
-                again=_("Count the queues of each card: that is what the ring leaves to chance.")),
-            hints=(_("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
-                   _("On a ring a new member takes from its neighbours only.")),
+                again=_("Count the queues of each card: that is what the ring leaves to chance."),
+            ),
+            hints=(
+                _("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
+                _("On a ring a new member takes from its neighbours only."),
+            ),
         ),
     ),
     solve=_solve,
@@ -260,4 +325,4 @@ STRATEGIES = Lab(
         WrongScript("unchanged", "all strategies move the same", STILL_AVG, _unchanged),
         WrongScript("together", "two changes at once can be told apart", TOGETHER, _together),
     ),
-)  # fmt: skip
+)

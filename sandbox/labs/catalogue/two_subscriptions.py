@@ -15,32 +15,47 @@ SETTLED_S, WATCH_S = 5, 20  # what was pulled before is finished; then it is wat
 
 def _draw(chance: Chance) -> dict[str, object]:
     kept, lost = chance.choice((("sent", "paid"), ("paid", "sent"), ("packed", "paid")))
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "kept": kept, "lost": lost, "both": f"{lost} || {kept}", "one": "left", "other": "right",
-            "rate": 3 + chance.below(3)}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "kept": kept,
+        "lost": lost,
+        "both": f"{lost} || {kept}",
+        "one": "left",
+        "other": "right",
+        "rate": 3 + chance.below(3),
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
         CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
         StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"], n["both"]),)),
-        *(StartProducer(actor=f"shop-{tag}", topic=n["topic"], rate_per_s=n["rate"], tag=tag, key=f"{tag}-{{n}}")
-          for tag in (n["lost"], n["kept"])),
+        *(
+            StartProducer(actor=f"shop-{tag}", topic=n["topic"], rate_per_s=n["rate"], tag=tag, key=f"{tag}-{{n}}")
+            for tag in (n["lost"], n["kept"])
+        ),
     )
 
 
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
     """The newest subscription of the topic that took another's place."""
     n = evidence.numbers
-    found = [seen for seen in evidence.of(SubscriptionChanged, since=since)
-             if (seen.event.group, seen.event.topic) == (n["group"], n["topic"]) and seen.event.replaced is not None]
+    found = [
+        seen
+        for seen in evidence.of(SubscriptionChanged, since=since)
+        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"]) and seen.event.replaced is not None
+    ]
     return found[-1] if found else None
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
     """Seqs of successes with messages of a tag that were begun after that moment."""
-    return [row.seq for row in evidence.deliveries_of(evidence.numbers["group"], since=0)
-            if row.outcome == "SUCCESS" and row.key.startswith(f"{tag}-") and row.started_ms > from_ms]
+    return [
+        row.seq
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=0)
+        if row.outcome == "SUCCESS" and row.key.startswith(f"{tag}-") and row.started_ms > from_ms
+    ]
 
 
 def _is_replaced(evidence: Evidence) -> Verdict:
@@ -50,18 +65,25 @@ def _is_replaced(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{other} is not there yet."), other=n["other"])
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
-        return Verdict.wrong(OTHER_GROUP,
-                             given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1].seq])
+        return Verdict.wrong(
+            OTHER_GROUP, given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1].seq]
+        )
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
-        return Verdict.wrong(SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"],
-                             rests_on=[started[-1].seq])
+        return Verdict.wrong(
+            SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"], rests_on=[started[-1].seq]
+        )
     passed_s = (evidence.now_ms - replaced.at_ms) // 1000
     if passed_s < SETTLED_S + WATCH_S:
-        return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s,
-                               wait_s=SETTLED_S + WATCH_S)
-    return Verdict.met(_("{expression} took the place of {replaced}."), expression=replaced.event.expression,
-                       replaced=str(replaced.event.replaced), rests_on=[replaced.seq])
+        return Verdict.not_yet(
+            _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
+        )
+    return Verdict.met(
+        _("{expression} took the place of {replaced}."),
+        expression=replaced.event.expression,
+        replaced=str(replaced.event.replaced),
+        rests_on=[replaced.seq],
+    )
 
 
 def _unread(evidence: Evidence) -> Truth:
@@ -81,8 +103,9 @@ def _clicks(evidence: Evidence) -> Truth:
 
 def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
     """The newest change of each member's expression in this step."""
-    return {seen.event.fields["actor"]: seen for seen in evidence.actions("ChangeActor")
-            if seen.event.fields["expression"]}
+    return {
+        seen.event.fields["actor"]: seen for seen in evidence.actions("ChangeActor") if seen.event.fields["expression"]
+    }
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
@@ -99,17 +122,25 @@ def _is_mended(evidence: Evidence) -> Verdict:
     passed_s = (evidence.now_ms - mended.at_ms) // 1000
     read = _read(evidence, n["lost"], from_ms)
     if passed_s < SETTLED_S + WATCH_S or not read:
-        return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s,
-                               wait_s=SETTLED_S + WATCH_S)
-    return Verdict.met(_("Messages with {lost} are read again, {count} of them so far."), lost=n["lost"],
-                       count=len(read), rests_on=[mended.seq, read[0], read[-1]])
+        return Verdict.not_yet(
+            _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
+        )
+    return Verdict.met(
+        _("Messages with {lost} are read again, {count} of them so far."),
+        lost=n["lost"],
+        count=len(read),
+        rests_on=[mended.seq, read[0], read[-1]],
+    )
 
 
 def _skipped(evidence: Evidence) -> Truth:
     """Messages of the lost tag, by their numbers in the keys, that were passed over."""
     n = evidence.numbers
-    numbers = {int(row.key.rpartition("-")[2]) for row in evidence.deliveries_of(n["group"], since=0)
-               if row.outcome == "SUCCESS" and row.key.startswith(f"{n['lost']}-")}
+    numbers = {
+        int(row.key.rpartition("-")[2])
+        for row in evidence.deliveries_of(n["group"], since=0)
+        if row.outcome == "SUCCESS" and row.key.startswith(f"{n['lost']}-")
+    }
     return Truth(float(max(numbers) - min(numbers) + 1 - len(numbers)) if numbers else 0.0)
 
 
@@ -139,8 +170,9 @@ def _solve(hands: Hands) -> None:
 def _another_group(hands: Hands) -> None:
     n = hands.numbers
     hands.predict("nothing")
-    hands.act(StartConsumer(actor=n["other"], group=f"{n['group']}-2",
-                            subscriptions=(Subscription(n["topic"], n["kept"]),)))
+    hands.act(
+        StartConsumer(actor=n["other"], group=f"{n['group']}-2", subscriptions=(Subscription(n["topic"], n["kept"]),))
+    )
     hands.see(10)
 
 
@@ -166,67 +198,105 @@ def _swaps(hands: Hands) -> None:
 
 
 OTHER_GROUP = _("{given} is another group and gets every message anyway; {other} must join {group}.")
-NONE = _("The keys that begin with {lost} do not come any more: search the Journal for {lost}-, with \"also each "
-         "message\".")
+NONE = _(
+    'The keys that begin with {lost} do not come any more: search the Journal for {lost}-, with "also each message".'
+)
 SAME = _("The broker still has {both} for {group}: {other} must subscribe to {kept} only.")
 FIRST = _("{other} still asks for {kept} only and throws the rest away itself; change {other}.")
 SWAPPED = _("{other} asks for {expression} now; all members of a group ask for the same: {both}.")
 
 TWO_SUBSCRIPTIONS = Lab(
-    slug="two-subscriptions", number="N1", minutes=10,
+    slug="two-subscriptions",
+    number="N1",
+    minutes=10,
     title=_("One group, two subscriptions"),
     goal=_("Why messages vanish when members of one group subscribe to different tags."),
-    draw=_draw, setup=_setup,
+    draw=_draw,
+    setup=_setup,
     allowed=frozenset({"StartConsumer", "ChangeActor", "StopActor", "RemoveActor"}),
     steps=(
         Step(
-            title=_("A member with another wish"), rate=4,
-            do=_("{one} of {group} reads {both}. Start {other} in the same group with the expression {kept}, and "
-                 "watch for "
-                 "25 seconds."),
-            watch=_("The subscription of the group, and how many it consumes."), mark="header:subscription",
+            title=_("A member with another wish"),
+            rate=4,
+            do=_(
+                "{one} of {group} reads {both}. Start {other} in the same group with the expression {kept}, and "
+                "watch for "
+                "25 seconds."
+            ),
+            watch=_("The subscription of the group, and how many it consumes."),
+            mark="header:subscription",
             predict=Question(
                 text=_("What will become of messages with the tag {lost}?"),
-                kind=Choice((("nothing", _("{one} goes on reading all of them.")),
-                             ("half", _("Those in the queues of {one} are read, the others are not.")),
-                             ("other", _("They are read by no member any more.")))),
-                right=lambda e: Truth("other" if _unread(e).value == "lost" else "half")),
+                kind=Choice(
+                    (
+                        ("nothing", _("{one} goes on reading all of them.")),
+                        ("half", _("Those in the queues of {one} are read, the others are not.")),
+                        ("other", _("They are read by no member any more.")),
+                    )
+                ),
+                right=lambda e: Truth("other" if _unread(e).value == "lost" else "half"),
+            ),
             check=_is_replaced,
             say=Question(
                 text=_("Which messages does no member read now?"),
-                kind=Choice((("lost", _("Those with {lost}.")), ("kept", _("Those with {kept}.")),
-                             ("both", _("All of them.")), ("none", _("None: all are read.")))),
+                kind=Choice(
+                    (
+                        ("lost", _("Those with {lost}.")),
+                        ("kept", _("Those with {kept}.")),
+                        ("both", _("All of them.")),
+                        ("none", _("None: all are read.")),
+                    )
+                ),
                 right=_unread,
                 again=_("Look at the keys of the newest rows again: which tag still comes?"),
-                misreadings=(Misreading(NONE, chosen("none")),)),
+                misreadings=(Misreading(NONE, chosen("none")),),
+            ),
             why=Question(
-                text=_("Click the event with which it began."), kind=EventClick(), right=_clicks,
-                again=_("That event changed no subscription. Look for the one that names two expressions.")),
+                text=_("Click the event with which it began."),
+                kind=EventClick(),
+                right=_clicks,
+                again=_("That event changed no subscription. Look for the one that names two expressions."),
+            ),
             hints=(_("The broker keeps one subscription for each group and topic: the newest."),),
         ),
         Step(
-            title=_("Mend it"), rate=4,
+            title=_("Mend it"),
+            rate=4,
             do=_("Give both members the same subscription again, {both}, and watch for 25 seconds."),
-            watch=_("How many messages the group consumes."), mark="header:subscription",
+            watch=_("How many messages the group consumes."),
+            mark="header:subscription",
             predict=Question(
                 text=_("Will the messages with {lost} that were passed over come now?"),
-                kind=Choice((("come", _("Yes, the broker has kept them for the group.")),
-                             ("gone", _("No, the group never gets them.")))),
-                right=lambda e: Truth("gone" if _skipped(e).value else "come")),
+                kind=Choice(
+                    (
+                        ("come", _("Yes, the broker has kept them for the group.")),
+                        ("gone", _("No, the group never gets them.")),
+                    )
+                ),
+                right=lambda e: Truth("gone" if _skipped(e).value else "come"),
+            ),
             check=_is_mended,
             say=Question(
-                text=_("How many messages with {lost} were passed over? Search the Journal for {lost}-, with "
-                       "\"also each message\": some numbers were not consumed."),
-                kind=Number(_("messages"), share=0.1, within=3), right=_skipped,
-                again=_("You wrote {given}; take the last {lost} key before the gap and the first one after it "
-                        "again.")),
+                text=_(
+                    "How many messages with {lost} were passed over? Search the Journal for {lost}-, with "
+                    '"also each message": some numbers were not consumed.'
+                ),
+                kind=Number(_("messages"), share=0.1, within=3),
+                right=_skipped,
+                again=_("You wrote {given}; take the last {lost} key before the gap and the first one after it again."),
+            ),
             why=Question(
                 text=_("Why do they not come?"),
-                kind=Choice((("passed", _("Pulls went past them, and the committed offset too.")),
-                             ("deleted", _("The broker deleted them when no member wanted them.")),
-                             ("later", _("They wait for a retry.")))),
+                kind=Choice(
+                    (
+                        ("passed", _("Pulls went past them, and the committed offset too.")),
+                        ("deleted", _("The broker deleted them when no member wanted them.")),
+                        ("later", _("They wait for a retry.")),
+                    )
+                ),
                 right=lambda e: Truth("passed"),
-                again=_("They are still in the store: open the messages of {topic}. Look at the committed offset.")),
+                again=_("They are still in the store: open the messages of {topic}. Look at the committed offset."),
+            ),
             hints=(_("Which member asks for {kept} only?"),),
         ),
     ),
@@ -238,4 +308,4 @@ TWO_SUBSCRIPTIONS = Lab(
         WrongScript("changes the first", "the newest subscription is enough", FIRST, _changes_the_first),
         WrongScript("swaps", "members divide the tags among them", SWAPPED, _swaps),
     ),
-)  # fmt: skip
+)

@@ -18,8 +18,16 @@ QUIET_S = 15
 
 def _draw(chance: Chance) -> dict[str, object]:
     low = 3 + chance.below(3)
-    return {"topic": chance.choice(("orders", "parcels", "bookings")), "group": chance.choice(("clerks", "packers")),
-            "low": low, "high": 2 * low, "last": 2 * low - 1, "below": low - 1, "members": low, "rate": 4 * low}
+    return {
+        "topic": chance.choice(("orders", "parcels", "bookings")),
+        "group": chance.choice(("clerks", "packers")),
+        "low": low,
+        "high": 2 * low,
+        "last": 2 * low - 1,
+        "below": low - 1,
+        "members": low,
+        "rate": 4 * low,
+    }
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
@@ -42,35 +50,52 @@ def _read_offsets(evidence: Evidence, queue: str, *, since: int | None = None) -
 
 def _stored(evidence: Evidence, queue: str) -> list[Seen[MessagesStored]]:
     queue_id = int(queue.rsplit("/", 1)[1])
-    return [seen for seen in evidence.of(MessagesStored, since=0)
-            if (seen.event.topic, seen.event.queue_id) == (evidence.numbers["topic"], queue_id)]
+    return [
+        seen
+        for seen in evidence.of(MessagesStored, since=0)
+        if (seen.event.topic, seen.event.queue_id) == (evidence.numbers["topic"], queue_id)
+    ]
 
 
 def _unread(evidence: Evidence) -> list[str]:
     """New queues that hold messages of which none was delivered."""
-    return [queue for queue in _upper(evidence.numbers)
-            if evidence.end(queue) and not _read_offsets(evidence, queue, since=0)]
+    return [
+        queue
+        for queue in _upper(evidence.numbers)
+        if evidence.end(queue) and not _read_offsets(evidence, queue, since=0)
+    ]
 
 
 def _is_stranded(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("{topic} still has {low} queues to write and {low} to read."), topic=n["topic"],
-                               low=n["low"])
+        return Verdict.not_yet(
+            _("{topic} still has {low} queues to write and {low} to read."), topic=n["topic"], low=n["low"]
+        )
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == read:
         return Verdict.wrong(BOTH, write=write, rests_on=[changed.seq])
     if read > write:
         return Verdict.wrong(TURNED, write=write, read=read, rests_on=[changed.seq])
     if (write, read) != (n["high"], n["low"]):
-        return Verdict.wrong(_("{write} to write and {read} to read: the step asks for {high} and {low}."), write=write,
-                             read=read, high=n["high"], low=n["low"], rests_on=[changed.seq])
+        return Verdict.wrong(
+            _("{write} to write and {read} to read: the step asks for {high} and {low}."),
+            write=write,
+            read=read,
+            high=n["high"],
+            low=n["low"],
+            rests_on=[changed.seq],
+        )
     full = [queue for queue in _unread(evidence) if evidence.end(queue) >= STORED]
     if len(full) < n["low"]:
-        return Verdict.not_yet(_("{now} of the {low} new queues hold {stored} messages."), now=len(full), low=n["low"],
-                               stored=STORED)
-    return Verdict.met(_("{low} queues hold messages, and no member reads them."), low=n["low"],
-                       rests_on=[changed.seq, *(_stored(evidence, queue)[0].seq for queue in full)])
+        return Verdict.not_yet(
+            _("{now} of the {low} new queues hold {stored} messages."), now=len(full), low=n["low"], stored=STORED
+        )
+    return Verdict.met(
+        _("{low} queues hold messages, and no member reads them."),
+        low=n["low"],
+        rests_on=[changed.seq, *(_stored(evidence, queue)[0].seq for queue in full)],
+    )
 
 
 def _stranded(evidence: Evidence) -> Truth:
@@ -84,18 +109,21 @@ def _is_read(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Messages are stored in {low} queues that no member reads."), low=n["low"])
     if changed.event.read_queues < n["high"]:
         return Verdict.wrong(SHRUNK, low=n["low"], read=changed.event.read_queues, rests_on=[changed.seq])
-    missing = {queue: set(range(_end_at(evidence, queue, changed.seq))) - _read_offsets(evidence, queue)
-               for queue in _upper(n)}
+    missing = {
+        queue: set(range(_end_at(evidence, queue, changed.seq))) - _read_offsets(evidence, queue) for queue in _upper(n)
+    }
     left = sum(map(len, missing.values()))
     if left:
         return Verdict.not_yet(_("{left} of the messages that waited were not delivered yet."), left=left)
-    return Verdict.met(_("All that waited was delivered, from offset 0 on."),
-                       rests_on=[changed.seq, *_first_read(evidence)])
+    return Verdict.met(
+        _("All that waited was delivered, from offset 0 on."), rests_on=[changed.seq, *_first_read(evidence)]
+    )
 
 
 def _end_at(evidence: Evidence, queue: str, seq: int) -> int:
-    return max((seen.event.first_offset + seen.event.count for seen in _stored(evidence, queue) if seen.seq < seq),
-               default=0)
+    return max(
+        (seen.event.first_offset + seen.event.count for seen in _stored(evidence, queue) if seen.seq < seq), default=0
+    )
 
 
 def _first_read(evidence: Evidence) -> list[int]:
@@ -110,8 +138,11 @@ def _fate(evidence: Evidence) -> Truth:
 def _silent(evidence: Evidence) -> list[str]:
     """Members all of whose queues are new ones."""
     n, upper = evidence.numbers, set(_upper(evidence.numbers))
-    return [client for client, seen in evidence.assigned(n["group"], n["topic"]).items()
-            if seen.event.queues and set(seen.event.queues) <= upper]
+    return [
+        client
+        for client, seen in evidence.assigned(n["group"], n["topic"]).items()
+        if seen.event.queues and set(seen.event.queues) <= upper
+    ]
 
 
 def _is_quiet(evidence: Evidence) -> Verdict:
@@ -121,15 +152,23 @@ def _is_quiet(evidence: Evidence) -> Verdict:
     if changed.event.read_queues < n["high"]:
         return Verdict.wrong(READS_LESS, read=changed.event.read_queues, high=n["high"], rests_on=[changed.seq])
     if changed.event.write_queues != n["low"]:
-        return Verdict.wrong(_("{write} queues are written to: the step asks for {low}."),
-                             write=changed.event.write_queues, low=n["low"], rests_on=[changed.seq])
+        return Verdict.wrong(
+            _("{write} queues are written to: the step asks for {low}."),
+            write=changed.event.write_queues,
+            low=n["low"],
+            rests_on=[changed.seq],
+        )
     newest = max(_stored(evidence, queue)[-1].at_ms for queue in _upper(n))
     quiet_s = (evidence.now_ms - max(newest, changed.at_ms)) // 1000
     if quiet_s < QUIET_S:
-        return Verdict.not_yet(_("The new queues have been quiet for {quiet_s} s; watch for {wait_s} s."),
-                               quiet_s=quiet_s, wait_s=QUIET_S)
-    return Verdict.met(_("{silent} members own queues in which nothing is stored."), silent=len(_silent(evidence)),
-                       rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])])
+        return Verdict.not_yet(
+            _("The new queues have been quiet for {quiet_s} s; watch for {wait_s} s."), quiet_s=quiet_s, wait_s=QUIET_S
+        )
+    return Verdict.met(
+        _("{silent} members own queues in which nothing is stored."),
+        silent=len(_silent(evidence)),
+        rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
+    )
 
 
 def _idle(evidence: Evidence) -> Truth:
@@ -206,83 +245,136 @@ def _reads_less(hands: Hands) -> None:
     hands.see(5)
 
 
-BOTH = _("Now {write} queues are written to and all of them are read: nothing is left over. Change one of the two "
-         "numbers only.")
-TURNED = _("{read} to read and {write} to write is the other way round: messages go to fewer queues than are read. "
-           "It comes in the last step.")
-SHRUNK = _("{read} queues are read: what lies in the {low} others stays there, however few are written to. Change the "
-           "number to read.")
-NONE = _("You wrote 0; open {topic} on the page Topics: of queues {low} to {last} the end moves, and no member "
-         "reads them.")
-READS_LESS = _("{read} queues are read now, and in the others messages may be left. Change the number to write alone; "
-               "{high} stay to read.")
+BOTH = _(
+    "Now {write} queues are written to and all of them are read: nothing is left over. Change one of the two "
+    "numbers only."
+)
+TURNED = _(
+    "{read} to read and {write} to write is the other way round: messages go to fewer queues than are read. "
+    "It comes in the last step."
+)
+SHRUNK = _(
+    "{read} queues are read: what lies in the {low} others stays there, however few are written to. Change the "
+    "number to read."
+)
+NONE = _(
+    "You wrote 0; open {topic} on the page Topics: of queues {low} to {last} the end moves, and no member reads them."
+)
+READS_LESS = _(
+    "{read} queues are read now, and in the others messages may be left. Change the number to write alone; "
+    "{high} stay to read."
+)
 
 WRITE_AND_READ_COUNTS = Lab(
-    slug="write-and-read-counts", number="7", minutes=9,
+    slug="write-and-read-counts",
+    number="7",
+    minutes=9,
     title=_("Queues to write, queues to read"),
     goal=_("A topic has two numbers of queues: what happens to messages and members when they differ."),
-    draw=_draw, setup=_setup, allowed=frozenset({"ChangeTopic"}),
+    draw=_draw,
+    setup=_setup,
+    allowed=frozenset({"ChangeTopic"}),
     steps=(
         Step(
-            title=_("More to write than to read"), rate=4,
+            title=_("More to write than to read"),
+            rate=4,
             do=_("Change {topic} to {high} queues to write and leave {low} to read."),
-            watch=_("Page Topics, {topic}: queues {low} to {last}. The Board shows what the group reads, and they are "
-                    "not on it."),
+            watch=_(
+                "Page Topics, {topic}: queues {low} to {last}. The Board shows what the group reads, and they are "
+                "not on it."
+            ),
             predict=Question(
-                text=_("How many queues will hold messages that no member reads?"), kind=Number(_("queues")),
-                right=_stranded),
+                text=_("How many queues will hold messages that no member reads?"),
+                kind=Number(_("queues")),
+                right=_stranded,
+            ),
             check=_is_stranded,
             say=Question(
                 text=_("Count on the page Topics: how many queues hold messages and are only written to?"),
-                kind=Number(_("queues")), right=_stranded,
-                again=_("You wrote {given}; open {topic} on the page Topics, and count again the queues that are not "
-                        "read."),
-                misreadings=(Misreading(NONE, lambda e, given: given == 0),)),
+                kind=Number(_("queues")),
+                right=_stranded,
+                again=_(
+                    "You wrote {given}; open {topic} on the page Topics, and count again the queues that are not read."
+                ),
+                misreadings=(Misreading(NONE, lambda e, given: given == 0),),
+            ),
             why=Question(
                 text=_("Why does no member read them?"),
-                kind=Choice((("route", _("Members divide the queues to read; producers choose among those to write.")),
-                             ("full", _("Each member has a queue and takes no second one.")),
-                             ("late", _("Members have not learned of the new queues yet.")))),
+                kind=Choice(
+                    (
+                        ("route", _("Members divide the queues to read; producers choose among those to write.")),
+                        ("full", _("Each member has a queue and takes no second one.")),
+                        ("late", _("Members have not learned of the new queues yet.")),
+                    )
+                ),
                 right=lambda e: Truth("route"),
-                again=_("Members know the route as the producer does, and can have many queues. Compare the two "
-                        "numbers of the topic."),
-                misreadings=(Misreading(_("However long you wait, nothing changes: the route they learned names {low} "
-                                          "queues to read."), chosen("late")),)),
+                again=_(
+                    "Members know the route as the producer does, and can have many queues. Compare the two "
+                    "numbers of the topic."
+                ),
+                misreadings=(
+                    Misreading(
+                        _("However long you wait, nothing changes: the route they learned names {low} queues to read."),
+                        chosen("late"),
+                    ),
+                ),
+            ),
             hints=(_("On the page Topics each topic has its two numbers, and an action changes them."),),
         ),
         Step(
-            title=_("The messages that waited"), rate=4,
+            title=_("The messages that waited"),
+            rate=4,
             do=_("Have the new queues read: change the number of queues to read to {high}."),
-            watch=_("Offsets of queues {low} to {last}."), mark="lanes",
+            watch=_("Offsets of queues {low} to {last}."),
+            mark="lanes",
             predict=Question(
                 text=_("What happens to the messages that waited there?"),
-                kind=Choice((("first", _("They are read, from the first on.")),
-                             ("skipped", _("They are skipped: a new queue is read from its end.")))),
-                right=_fate),
+                kind=Choice(
+                    (
+                        ("first", _("They are read, from the first on.")),
+                        ("skipped", _("They are skipped: a new queue is read from its end.")),
+                    )
+                ),
+                right=_fate,
+            ),
             check=_is_read,
-            hints=(_("The group has no offset for these queues, and their first message is still in the broker's "
-                     "memory."),),
+            hints=(
+                _("The group has no offset for these queues, and their first message is still in the broker's memory."),
+            ),
         ),
         Step(
-            title=_("More to read than to write"), rate=4,
+            title=_("More to read than to write"),
+            rate=4,
             do=_("Change {topic} to {low} queues to write; {high} stay to read."),
-            watch=_("Cards of members whose lanes all come from queues {low} to {last}."), mark="lanes",
+            watch=_("Cards of members whose lanes all come from queues {low} to {last}."),
+            mark="lanes",
             predict=Question(
-                text=_("How many of the {members} members will get no new message?"), kind=Number(_("members")),
-                right=_idle),
+                text=_("How many of the {members} members will get no new message?"),
+                kind=Number(_("members")),
+                right=_idle,
+            ),
             check=_is_quiet,
             say=Question(
                 text=_("Count on the board: how many members have only queues whose end stands still?"),
-                kind=Number(_("members")), right=_idle,
-                again=_("You wrote {given}; follow the lanes of each card: one of queues 0 to {below} is enough to "
-                        "have work.")),
+                kind=Number(_("members")),
+                right=_idle,
+                again=_(
+                    "You wrote {given}; follow the lanes of each card: one of queues 0 to {below} is enough to "
+                    "have work."
+                ),
+            ),
             why=Question(
                 text=_("Why does no other member take over their share?"),
-                kind=Choice((("divided", _("Queues are divided by number, whether anything is stored in them or not.")),
-                             ("busy", _("The other members have no free thread.")),
-                             ("later", _("They will be divided anew when they have been empty for a while.")))),
+                kind=Choice(
+                    (
+                        ("divided", _("Queues are divided by number, whether anything is stored in them or not.")),
+                        ("busy", _("The other members have no free thread.")),
+                        ("later", _("They will be divided anew when they have been empty for a while.")),
+                    )
+                ),
                 right=lambda e: Truth("divided"),
-                again=_("The strategy sees names of queues and members, and nothing of what is in them.")),
+                again=_("The strategy sees names of queues and members, and nothing of what is in them."),
+            ),
             hints=(_("AVG gives each member neighbours: the first one queues 0 and 1."),),
         ),
     ),
@@ -294,4 +386,4 @@ WRITE_AND_READ_COUNTS = Lab(
         WrongScript("shrunk", "fewer queues to write bring back what waits", SHRUNK, _shrunk),
         WrongScript("reads less", "queues to read follow those to write", READS_LESS, _reads_less),
     ),
-)  # fmt: skip
+)

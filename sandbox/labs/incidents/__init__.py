@@ -15,11 +15,24 @@ from sandbox.labs.incidents.slower_handler import SLOWER_HANDLER
 from sandbox.labs.incidents.stuck_order import STUCK_ORDER
 from sandbox.labs.incidents.wrong_reset import WRONG_RESET
 
-INCIDENTS: dict[str, Incident] = {incident.slug: incident for incident in (
-    SLOWER_HANDLER, KILLED_MEMBER, STUCK_ORDER, LOST_SUBSCRIPTION, OVERTAKEN_BY_RETENTION, WRONG_RESET,
-    MORE_MEMBERS_THAN_QUEUES, HOT_QUEUE, FLOW_CONTROL, LOST_WITH_THE_MASTER, REBALANCE_STORM,
-    RETRIES_PILE_UP, ONE_CLIENT_ID_TWICE,
-)}  # fmt: skip
+INCIDENTS: dict[str, Incident] = {
+    incident.slug: incident
+    for incident in (
+        SLOWER_HANDLER,
+        KILLED_MEMBER,
+        STUCK_ORDER,
+        LOST_SUBSCRIPTION,
+        OVERTAKEN_BY_RETENTION,
+        WRONG_RESET,
+        MORE_MEMBERS_THAN_QUEUES,
+        HOT_QUEUE,
+        FLOW_CONTROL,
+        LOST_WITH_THE_MASTER,
+        REBALANCE_STORM,
+        RETRIES_PILE_UP,
+        ONE_CLIENT_ID_TWICE,
+    )
+}
 
 
 def with_seed(seed: str) -> Incident | None:

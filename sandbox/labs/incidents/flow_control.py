@@ -15,37 +15,69 @@ MENDED = act("ChangeActor", 2)
 FLOW_CONTROL = Incident(
     slug="member-holds-back",
     title=_("A member that holds back"),
-    symptom=_("The consumer of indexer is up, connected and quiet on the network. The broker is healthy. The lag "
-              "rises."),
-    cause=_("The search engine behind indexer answers slowly. A member that has 1000 messages of a queue in memory"
-            " pulls no more than it finishes: it holds back to protect itself."),
-    mend=_("Cure what is slow behind the handler. A higher threshold only moves the waiting messages from the "
-           "broker into the members' memory, and a crash repeats them all."),
-    lab="flow-control", group=GROUP, topic=TOPIC,
+    symptom=_(
+        "The consumer of indexer is up, connected and quiet on the network. The broker is healthy. The lag rises."
+    ),
+    cause=_(
+        "The search engine behind indexer answers slowly. A member that has 1000 messages of a queue in memory"
+        " pulls no more than it finishes: it holds back to protect itself."
+    ),
+    mend=_(
+        "Cure what is slow behind the handler. A higher threshold only moves the waiting messages from the "
+        "broker into the members' memory, and a crash repeats them all."
+    ),
+    lab="flow-control",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=1, read_queues=1),
-             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=FAST_MS),
-             StartProducer(actor="crawler", topic=TOPIC, rate_per_s=4.0))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=1, read_queues=1),
+                StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=FAST_MS),
+                StartProducer(actor="crawler", topic=TOPIC, rate_per_s=4.0),
+            ),
+        ),
         (SLOW_S, (ChangeActor(actor="A", work_ms=SLOW_MS),)),
         (BURST_S, (SendMessages(topic=TOPIC, count=BURST),)),
         (MEND_S, (ChangeActor(actor="A", work_ms=FAST_MS),)),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("Slow behind the handler"), find=act("ChangeActor", actor="A"),
-               text=_("The search engine needs two seconds for a document now. With twenty threads that is still "
-                      "enough.")),
-        Marker(title=_("A burst"), find=act("SendMessages"), text=_("A crawl brings 1300 documents at once."),
-               question=_("Where will they wait: at the broker, or in the members?")),
-        Marker(title=_("Held back"), find=fact(FlowControlChanged, lambda event: event.limit is not None,
-                                                says=lambda event: {"value": event.value, "allowed": event.allowed}),
-               text=_("It has {value} messages of one queue in memory, {allowed} are allowed: it waits with its "
-                      "next pull. Its card says so, no error does.")),
-        Marker(title=_("Lag"), find=lag_reaches(GROUP, TOPIC, 1_200),
-               text=_("The lag is {lag}. What was pulled and is not finished counts, too.")),
+        Marker(
+            title=_("Slow behind the handler"),
+            find=act("ChangeActor", actor="A"),
+            text=_("The search engine needs two seconds for a document now. With twenty threads that is still enough."),
+        ),
+        Marker(
+            title=_("A burst"),
+            find=act("SendMessages"),
+            text=_("A crawl brings 1300 documents at once."),
+            question=_("Where will they wait: at the broker, or in the members?"),
+        ),
+        Marker(
+            title=_("Held back"),
+            find=fact(
+                FlowControlChanged,
+                lambda event: event.limit is not None,
+                says=lambda event: {"value": event.value, "allowed": event.allowed},
+            ),
+            text=_(
+                "It has {value} messages of one queue in memory, {allowed} are allowed: it waits with its "
+                "next pull. Its card says so, no error does."
+            ),
+        ),
+        Marker(
+            title=_("Lag"),
+            find=lag_reaches(GROUP, TOPIC, 1_200),
+            text=_("The lag is {lag}. What was pulled and is not finished counts, too."),
+        ),
         Marker(title=_("Fast again"), find=MENDED, text=_("The repair: the search engine is fast again.")),
-        Marker(title=_("Pulls again"), find=fact(FlowControlChanged, lambda event: event.limit is None),
-               text=_("Below the threshold it pulls as before, without a restart.")),
+        Marker(
+            title=_("Pulls again"),
+            find=fact(FlowControlChanged, lambda event: event.limit is None),
+            text=_("Below the threshold it pulls as before, without a restart."),
+        ),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 40, after=MENDED), text=_("The lag is {lag}.")),
     ),
-)  # fmt: skip
+)

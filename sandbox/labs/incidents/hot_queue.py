@@ -29,6 +29,7 @@ def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
 
 def _share_of(actor: str, messages: int) -> Find:
     """After so many messages since a producer was started: the share of the hottest queue in them."""
+
     def find(evidence: Evidence) -> Moment | None:
         started = act("StartProducer", actor=actor)(evidence)
         if started is None:
@@ -39,45 +40,99 @@ def _share_of(actor: str, messages: int) -> Find:
             if count >= messages:
                 return Moment(seen.seq, {"percent": round(hottest_percent(evidence, started.seq, seen.seq + 1))})
         return None
+
     return find
 
 
 HOT_QUEUE = Incident(
     slug="hot-queue",
     title=_("A hot queue"),
-    symptom=_("Parcels of one big customer, and some of its neighbours', are minutes late. Three of four members "
-              "are idle."),
-    cause=_("The sharding key is the customer, and one customer sends seven of ten parcels. All of its messages "
-            "are in one queue, and an orderly group works on a queue one message at a time."),
-    mend=_("Choose a key as fine as the order needs it: the parcel, not the customer. More members or queues do "
-           "not divide a key."),
-    lab="hot-queue", group=GROUP, topic=TOPIC,
+    symptom=_(
+        "Parcels of one big customer, and some of its neighbours', are minutes late. Three of four members are idle."
+    ),
+    cause=_(
+        "The sharding key is the customer, and one customer sends seven of ten parcels. All of its messages "
+        "are in one queue, and an orderly group works on a queue one message at a time."
+    ),
+    mend=_(
+        "Choose a key as fine as the order needs it: the parcel, not the customer. More members or queues do "
+        "not divide a key."
+    ),
+    lab="hot-queue",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             StartConsumer(actor="sorter", group=GROUP, subscriptions=(Subscription(TOPIC),), copies=2,
-                           listener="orderly", work_ms=WORK_MS),
-             StartProducer(actor="intake", topic=TOPIC, rate_per_s=5.0, keys=USUAL, selector="hash"))),
-        (GROWS_S, (StopActor(actor="intake"),
-                   StartProducer(actor="intake-2", topic=TOPIC, rate_per_s=8.0, keys=SKEWED, selector="hash"))),
-        (MORE_S, (StartConsumer(actor="more", group=GROUP, subscriptions=(Subscription(TOPIC),), copies=2,
-                                listener="orderly", work_ms=WORK_MS),)),
-        (MEND_S, (StopActor(actor="intake-2"),
-                  StartProducer(actor="intake-3", topic=TOPIC, rate_per_s=8.0, key="parcel-{n}", selector="hash"))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                StartConsumer(
+                    actor="sorter",
+                    group=GROUP,
+                    subscriptions=(Subscription(TOPIC),),
+                    copies=2,
+                    listener="orderly",
+                    work_ms=WORK_MS,
+                ),
+                StartProducer(actor="intake", topic=TOPIC, rate_per_s=5.0, keys=USUAL, selector="hash"),
+            ),
+        ),
+        (
+            GROWS_S,
+            (
+                StopActor(actor="intake"),
+                StartProducer(actor="intake-2", topic=TOPIC, rate_per_s=8.0, keys=SKEWED, selector="hash"),
+            ),
+        ),
+        (
+            MORE_S,
+            (
+                StartConsumer(
+                    actor="more",
+                    group=GROUP,
+                    subscriptions=(Subscription(TOPIC),),
+                    copies=2,
+                    listener="orderly",
+                    work_ms=WORK_MS,
+                ),
+            ),
+        ),
+        (
+            MEND_S,
+            (
+                StopActor(actor="intake-2"),
+                StartProducer(actor="intake-3", topic=TOPIC, rate_per_s=8.0, key="parcel-{n}", selector="hash"),
+            ),
+        ),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("A big customer"), find=act("StartProducer", actor="intake-2"),
-               text=_("A big customer begins to send: seven of ten parcels are its.")),
-        Marker(title=_("One queue runs hot"), find=_share_of("intake-2", 60),
-               text=_("{percent} % of the parcels since then went to one queue."),
-               question=_("Will twice as many members help?")),
-        Marker(title=_("Scale-out"), find=act("StartConsumer", actor="more"),
-               text=_("The group gets four members for four queues. The hot queue still has one.")),
-        Marker(title=_("Still growing"), find=lag_reaches(GROUP, TOPIC, 150),
-               text=_("The lag is {lag}, nearly all of it in one queue. The other members wait for work.")),
+        Marker(
+            title=_("A big customer"),
+            find=act("StartProducer", actor="intake-2"),
+            text=_("A big customer begins to send: seven of ten parcels are its."),
+        ),
+        Marker(
+            title=_("One queue runs hot"),
+            find=_share_of("intake-2", 60),
+            text=_("{percent} % of the parcels since then went to one queue."),
+            question=_("Will twice as many members help?"),
+        ),
+        Marker(
+            title=_("Scale-out"),
+            find=act("StartConsumer", actor="more"),
+            text=_("The group gets four members for four queues. The hot queue still has one."),
+        ),
+        Marker(
+            title=_("Still growing"),
+            find=lag_reaches(GROUP, TOPIC, 150),
+            text=_("The lag is {lag}, nearly all of it in one queue. The other members wait for work."),
+        ),
         Marker(title=_("Another key"), find=MENDED, text=_("The repair: the key is the parcel.")),
-        Marker(title=_("Even"), find=_share_of("intake-3", 120),
-               text=_("The fullest queue got {percent} % since then. The old backlog drains at the speed of one "
-                      "member.")),
+        Marker(
+            title=_("Even"),
+            find=_share_of("intake-3", 120),
+            text=_("The fullest queue got {percent} % since then. The old backlog drains at the speed of one member."),
+        ),
     ),
-)  # fmt: skip
+)

@@ -76,8 +76,11 @@ class Incident:
     def notes(self, evidence: Evidence) -> tuple[Note, ...]:
         """Of the markers whose moments have come, in the order of their events."""
         found = ((marker, marker.find(evidence)) for marker in self.markers)
-        notes = [Note(marker.title, moment.seq, marker.text, moment.values, marker.question)
-                 for marker, moment in found if moment is not None]
+        notes = [
+            Note(marker.title, moment.seq, marker.text, moment.values, marker.question)
+            for marker, moment in found
+            if moment is not None
+        ]
         return tuple(sorted(notes, key=lambda note: note.seq))
 
 

@@ -32,16 +32,31 @@ KILLED_MEMBER = Incident(
     slug="duplicates-after-a-restart",
     title=_("Duplicates after a restart"),
     symptom=_("Customers got the same receipt twice, all within one minute, after one node of mailer was replaced."),
-    cause=_("The process was killed. What it had finished since its last commit, at most five seconds, was not "
-            "committed, and the member that took its queues began at the committed offsets."),
-    mend=_("Let members stop: they commit first. A kill cannot be ruled out, so the handler must not mind: keep "
-           "the keys that are done."),
-    lab="crash-and-stop", group=GROUP, topic=TOPIC,
+    cause=_(
+        "The process was killed. What it had finished since its last commit, at most five seconds, was not "
+        "committed, and the member that took its queues began at the committed offsets."
+    ),
+    mend=_(
+        "Let members stop: they commit first. A kill cannot be ruled out, so the handler must not mind: keep "
+        "the keys that are done."
+    ),
+    lab="crash-and-stop",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             *(StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2,
-                             work_ms=(80, 160)) for label in ("A", "B")),
-             StartProducer(actor="till", topic=TOPIC, rate_per_s=1.0, key="receipt-{n}"))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                *(
+                    StartConsumer(
+                        actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2, work_ms=(80, 160)
+                    )
+                    for label in ("A", "B")
+                ),
+                StartProducer(actor="till", topic=TOPIC, rate_per_s=1.0, key="receipt-{n}"),
+            ),
+        ),
         (FIRST_S, (SendMessages(topic=TOPIC, count=BURST, key="evening-{n}"),)),
         (FIRST_S + UNTIL_ACT_S, (CrashActor(actor="A"),)),
         (FIRST_S + UNTIL_ACT_S + AWAY_S, (RestartActor(actor="A"),)),
@@ -51,17 +66,28 @@ KILLED_MEMBER = Incident(
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("The kill"), find=act("CrashActor"),
-               text=_("A is killed. The amber part of its strips is done and not committed."),
-               question=_("How many messages will come again?")),
-        Marker(title=_("First duplicate"), find=_first_again,
-               text=_("{key} is finished for the second time, by B.")),
-        Marker(title=_("The count"), find=fact(CrashRepeated, says=lambda event: {"count": event.count}),
-               text=_("{count} messages of the killed process came again, and no more will.")),
-        Marker(title=_("A clean stop"), find=act("StopActor"),
-               text=_("Now B is stopped, not killed: it commits before it leaves."),
-               question=_("What comes again this time?")),
-        Marker(title=_("B is back"), find=act("RestartActor", actor="B"),
-               text=_("B is back. Delivered again in the header stands where it stood.")),
+        Marker(
+            title=_("The kill"),
+            find=act("CrashActor"),
+            text=_("A is killed. The amber part of its strips is done and not committed."),
+            question=_("How many messages will come again?"),
+        ),
+        Marker(title=_("First duplicate"), find=_first_again, text=_("{key} is finished for the second time, by B.")),
+        Marker(
+            title=_("The count"),
+            find=fact(CrashRepeated, says=lambda event: {"count": event.count}),
+            text=_("{count} messages of the killed process came again, and no more will."),
+        ),
+        Marker(
+            title=_("A clean stop"),
+            find=act("StopActor"),
+            text=_("Now B is stopped, not killed: it commits before it leaves."),
+            question=_("What comes again this time?"),
+        ),
+        Marker(
+            title=_("B is back"),
+            find=act("RestartActor", actor="B"),
+            text=_("B is back. Delivered again in the header stands where it stood."),
+        ),
     ),
-)  # fmt: skip
+)

@@ -14,10 +14,14 @@ MENDED = act("ChangeActor", actor="B", expression=BOTH)
 
 
 def _replaced(evidence: Evidence) -> Moment | None:
-    found = [seen for seen in evidence.of(SubscriptionChanged)
-             if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and seen.event.replaced]
-    return None if not found else Moment(found[0].seq, {
-        "old": found[0].event.replaced, "new": found[0].event.expression})
+    found = [
+        seen
+        for seen in evidence.of(SubscriptionChanged)
+        if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and seen.event.replaced
+    ]
+    return (
+        None if not found else Moment(found[0].seq, {"old": found[0].event.replaced, "new": found[0].event.expression})
+    )
 
 
 def _gifts(evidence: Evidence) -> list[Delivery]:
@@ -47,33 +51,59 @@ LOST_SUBSCRIPTION = Incident(
     slug="lost-subscription",
     title=_("A group with two subscriptions"),
     symptom=_("Since this morning's scale-out no gift order is delivered. No error, no lag."),
-    cause=_("The new member of the group asks for the tag paid alone. A broker keeps one subscription for a group,"
-            " the one it heard last, and passes over all that does not match; a member drops what is not its own."),
-    mend=_("One group, one subscription: give all members the same. What was passed over is committed, and comes "
-           "back only by a reset."),
-    lab="two-subscriptions", group=GROUP, topic=TOPIC,
+    cause=_(
+        "The new member of the group asks for the tag paid alone. A broker keeps one subscription for a group,"
+        " the one it heard last, and passes over all that does not match; a member drops what is not its own."
+    ),
+    mend=_(
+        "One group, one subscription: give all members the same. What was passed over is committed, and comes "
+        "back only by a reset."
+    ),
+    lab="two-subscriptions",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC, BOTH),)),
-             *(StartProducer(actor=f"shop-{tag}", topic=TOPIC, rate_per_s=4.0, tag=tag, key=f"{tag}-{{n}}")
-               for tag in ("paid", "gift")))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC, BOTH),)),
+                *(
+                    StartProducer(actor=f"shop-{tag}", topic=TOPIC, rate_per_s=4.0, tag=tag, key=f"{tag}-{{n}}")
+                    for tag in ("paid", "gift")
+                ),
+            ),
+        ),
         (JOIN_S, (StartConsumer(actor="B", group=GROUP, subscriptions=(Subscription(TOPIC, ONE),)),)),
         (MEND_S, (ChangeActor(actor="B", expression=BOTH),)),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("Scale-out"), find=act("StartConsumer", actor="B"),
-               text=_("B joins the group. Its configuration is older, and asks for the tag paid only."),
-               question=_("Who will get the gift orders of the queues that B takes?")),
-        Marker(title=_("Replaced"), find=_replaced,
-               text=_("The broker had \"{old}\" for this group and keeps \"{new}\" now, for A too.")),
-        Marker(title=_("First loss"), find=_first_missing,
-               text=_("After this one, gift-{number} reaches no member. Its offset is committed with the others: "
-                      "the lag does not show it.")),
-        Marker(title=_("One subscription"), find=MENDED,
-               text=_("The repair: B asks for both tags.")),
-        Marker(title=_("Gifts again"), find=_first_after,
-               text=_("{key} arrives. {count} gift orders before it never will."),
-               question=_("Branch here: with which reset do they come, and what else comes with them?")),
+        Marker(
+            title=_("Scale-out"),
+            find=act("StartConsumer", actor="B"),
+            text=_("B joins the group. Its configuration is older, and asks for the tag paid only."),
+            question=_("Who will get the gift orders of the queues that B takes?"),
+        ),
+        Marker(
+            title=_("Replaced"),
+            find=_replaced,
+            text=_('The broker had "{old}" for this group and keeps "{new}" now, for A too.'),
+        ),
+        Marker(
+            title=_("First loss"),
+            find=_first_missing,
+            text=_(
+                "After this one, gift-{number} reaches no member. Its offset is committed with the others: "
+                "the lag does not show it."
+            ),
+        ),
+        Marker(title=_("One subscription"), find=MENDED, text=_("The repair: B asks for both tags.")),
+        Marker(
+            title=_("Gifts again"),
+            find=_first_after,
+            text=_("{key} arrives. {count} gift orders before it never will."),
+            question=_("Branch here: with which reset do they come, and what else comes with them?"),
+        ),
     ),
-)  # fmt: skip
+)

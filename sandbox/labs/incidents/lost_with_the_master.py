@@ -48,8 +48,14 @@ def missing(evidence: Evidence) -> list[int]:
 
 def _first_twice(evidence: Evidence) -> Moment | None:
     found = given_twice(evidence)
-    return None if not found else Moment(found[0].seq, {
-        "offset": found[0].event.first_offset, "queue": found[0].event.queue_id, "lost": lost(evidence)})
+    return (
+        None
+        if not found
+        else Moment(
+            found[0].seq,
+            {"offset": found[0].event.first_offset, "queue": found[0].event.queue_id, "lost": lost(evidence)},
+        )
+    )
 
 
 def _dead(evidence: Evidence) -> Moment | None:
@@ -60,18 +66,29 @@ def _dead(evidence: Evidence) -> Moment | None:
 LOST_WITH_THE_MASTER = Incident(
     slug="lost-with-the-master",
     title=_("A master that took messages with it"),
-    symptom=_("After the failover of broker-a payments are missing that the producer had been answered SEND_OK "
-              "for."),
-    cause=_("Replication is asynchronous: a master answers before its slave has the message. The link between them"
-            " was cut before the master's machine lost power, and the slave was promoted without the last "
-            "messages."),
-    mend=_("Use SYNC_MASTER and SYNC_FLUSH where an answer must mean that a message stays; watch how far slaves "
-           "are behind. The producer has to send again what is missing."),
-    lab="flush-and-replicate", group=GROUP, topic=TOPIC, template="replicas",
+    symptom=_("After the failover of broker-a payments are missing that the producer had been answered SEND_OK for."),
+    cause=_(
+        "Replication is asynchronous: a master answers before its slave has the message. The link between them"
+        " was cut before the master's machine lost power, and the slave was promoted without the last "
+        "messages."
+    ),
+    mend=_(
+        "Use SYNC_MASTER and SYNC_FLUSH where an answer must mean that a message stays; watch how far slaves "
+        "are behind. The producer has to send again what is missing."
+    ),
+    lab="flush-and-replicate",
+    group=GROUP,
+    topic=TOPIC,
+    template="replicas",
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=2, read_queues=2, scope=BROKER),
-             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(40, 80)),
-             StartProducer(actor="till", topic=TOPIC, rate_per_s=5.0, key="payment-{n}"))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=2, read_queues=2, scope=BROKER),
+                StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(40, 80)),
+                StartProducer(actor="till", topic=TOPIC, rate_per_s=5.0, key="payment-{n}"),
+            ),
+        ),
         (APART_S, (CutLink(a=BROKER, b=f"{BROKER}.{SLAVE}"), StopActor(actor="A"))),
         (CUT_S, (PowerCut(broker=BROKER),)),
         (PROMOTE_S, (HealLink(a=BROKER, b=f"{BROKER}.{SLAVE}"), PromoteSlave(broker=BROKER, broker_id=SLAVE))),
@@ -79,17 +96,29 @@ LOST_WITH_THE_MASTER = Incident(
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("A link is cut"), find=act("CutLink"),
-               text=_("Master and slave do not hear each other, and settlement is down for its release. Sends are "
-                      "answered SEND_OK as before."),
-               question=_("What does SEND_OK promise now?")),
+        Marker(
+            title=_("A link is cut"),
+            find=act("CutLink"),
+            text=_(
+                "Master and slave do not hear each other, and settlement is down for its release. Sends are "
+                "answered SEND_OK as before."
+            ),
+            question=_("What does SEND_OK promise now?"),
+        ),
         Marker(title=_("Power cut"), find=act("PowerCut"), text=_("The master's machine loses power.")),
-        Marker(title=_("Failover"), find=PROMOTED,
-               text=_("The slave is made master by hand. Its log ends where replication stood.")),
-        Marker(title=_("Offsets given twice"), find=_first_twice,
-               text=_("Offset {offset} of q{queue} is given a second time: another payment had it. In all {lost} "
-                      "that were answered SEND_OK are gone, most of them before settlement has read them."),
-               question=_("Branch before the power cut and set replication to SYNC_MASTER: what does the producer "
-                          "see?")),
+        Marker(
+            title=_("Failover"),
+            find=PROMOTED,
+            text=_("The slave is made master by hand. Its log ends where replication stood."),
+        ),
+        Marker(
+            title=_("Offsets given twice"),
+            find=_first_twice,
+            text=_(
+                "Offset {offset} of q{queue} is given a second time: another payment had it. In all {lost} "
+                "that were answered SEND_OK are gone, most of them before settlement has read them."
+            ),
+            question=_("Branch before the power cut and set replication to SYNC_MASTER: what does the producer see?"),
+        ),
     ),
-)  # fmt: skip
+)

@@ -21,19 +21,31 @@ class Lag(NamedTuple):
 
 def act(name: str, number: int = 1, **fields: Any) -> Find:
     """The action of this name with these fields, of several the `number`-th."""
+
     def find(evidence: Evidence) -> Moment | None:
-        found = [seen for seen in evidence.actions(name)
-                 if all(seen.event.fields[field] == value for field, value in fields.items())]
+        found = [
+            seen
+            for seen in evidence.actions(name)
+            if all(seen.event.fields[field] == value for field, value in fields.items())
+        ]
         return Moment(found[number - 1].seq, {}) if len(found) >= number else None
+
     return find
 
 
-def fact(kind: type[E], fits: Callable[[E], bool] = lambda event: True, *, number: int = 1,
-         says: Callable[[E], dict[str, Any]] = lambda event: {}) -> Find:
+def fact(
+    kind: type[E],
+    fits: Callable[[E], bool] = lambda event: True,
+    *,
+    number: int = 1,
+    says: Callable[[E], dict[str, Any]] = lambda event: {},
+) -> Find:
     """The event of this kind, of several that fit the `number`-th; `says`: the values of its text."""
+
     def find(evidence: Evidence) -> Moment | None:
         found = [seen for seen in evidence.of(kind) if fits(seen.event)]
         return Moment(found[number - 1].seq, says(found[number - 1].event)) if len(found) >= number else None
+
     return find
 
 
@@ -55,19 +67,28 @@ def lags(evidence: Evidence, group: str, topic: str) -> Iterator[Lag]:
 
 def lag_reaches(group: str, topic: str, messages: int) -> Find:
     """The first event with at least so much; its text may name `lag`."""
+
     def find(evidence: Evidence) -> Moment | None:
         found = next((lag for lag in lags(evidence, group, topic) if lag.messages >= messages), None)
         return None if found is None else Moment(found.seq, {"lag": found.messages})
+
     return find
 
 
 def lag_falls(group: str, topic: str, messages: int, *, after: Find) -> Find:
     """The first event after another moment with at most so much; its text may name `lag`."""
+
     def find(evidence: Evidence) -> Moment | None:
         since = after(evidence)
-        found = None if since is None else next(
-            (lag for lag in lags(evidence, group, topic) if lag.seq > since.seq and lag.messages <= messages), None)
+        found = (
+            None
+            if since is None
+            else next(
+                (lag for lag in lags(evidence, group, topic) if lag.seq > since.seq and lag.messages <= messages), None
+            )
+        )
         return None if found is None else Moment(found.seq, {"lag": found.messages})
+
     return find
 
 

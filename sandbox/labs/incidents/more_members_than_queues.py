@@ -37,35 +37,85 @@ MORE_MEMBERS_THAN_QUEUES = Incident(
     slug="more-members-than-queues",
     title=_("Scaled out, and no faster"),
     symptom=_("thumbnails was doubled from four to eight members. Its lag rises as fast as before."),
-    cause=_("A queue has one owner in a group. uploads has four queues, and each had its member already: the new "
-            "ones get none."),
-    mend=_("Give the topic more queues, read and write, or the members more threads. Both are decided before the "
-           "day they are needed."),
-    lab="members-and-queues", group=GROUP, topic=TOPIC,
+    cause=_(
+        "A queue has one owner in a group. uploads has four queues, and each had its member already: the new "
+        "ones get none."
+    ),
+    mend=_(
+        "Give the topic more queues, read and write, or the members more threads. Both are decided before the "
+        "day they are needed."
+    ),
+    lab="members-and-queues",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=QUEUES, read_queues=QUEUES),
-             StartConsumer(actor="old", group=GROUP, subscriptions=(Subscription(TOPIC),), copies=QUEUES, threads=1,
-                           work_ms=(900, 1_100)),
-             StartProducer(actor="site", topic=TOPIC, rate_per_s=6.0))),
-        (OUT_S, (StartConsumer(actor="new", group=GROUP, subscriptions=(Subscription(TOPIC),), copies=MEMBERS - QUEUES,
-                               threads=1, work_ms=(900, 1_100)),)),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=QUEUES, read_queues=QUEUES),
+                StartConsumer(
+                    actor="old",
+                    group=GROUP,
+                    subscriptions=(Subscription(TOPIC),),
+                    copies=QUEUES,
+                    threads=1,
+                    work_ms=(900, 1_100),
+                ),
+                StartProducer(actor="site", topic=TOPIC, rate_per_s=6.0),
+            ),
+        ),
+        (
+            OUT_S,
+            (
+                StartConsumer(
+                    actor="new",
+                    group=GROUP,
+                    subscriptions=(Subscription(TOPIC),),
+                    copies=MEMBERS - QUEUES,
+                    threads=1,
+                    work_ms=(900, 1_100),
+                ),
+            ),
+        ),
         (MEND_S, (ChangeTopic(topic=TOPIC, write_queues=MORE_QUEUES, read_queues=MORE_QUEUES),)),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("Too slow"), find=lag_reaches(GROUP, TOPIC, 50),
-               text=_("The lag is {lag}: 6 pictures come in a second, four members make 4.")),
-        Marker(title=_("Scale-out"), find=ADDED, text=_("Four more members are started."),
-               question=_("What share of the queues will each of the eight get?")),
-        Marker(title=_("Idle"), find=_first_idle,
-               text=_("{members} members, {queues} queues: this one gets none, and three others neither.")),
-        Marker(title=_("Still growing"), find=lag_reaches(GROUP, TOPIC, 200),
-               text=_("The lag is {lag}, and rises as before. Nothing reports an error.")),
-        Marker(title=_("More queues"), find=WIDER,
-               text=_("The repair: uploads gets eight queues. Members hear of it within 30 s, and divide anew "
-                      "within 20 s more.")),
-        Marker(title=_("All at work"), find=_all_work,
-               text=_("Each of the {members} members has a queue. Messages in the old queues stay there: these "
-                      "drain first.")),
+        Marker(
+            title=_("Too slow"),
+            find=lag_reaches(GROUP, TOPIC, 50),
+            text=_("The lag is {lag}: 6 pictures come in a second, four members make 4."),
+        ),
+        Marker(
+            title=_("Scale-out"),
+            find=ADDED,
+            text=_("Four more members are started."),
+            question=_("What share of the queues will each of the eight get?"),
+        ),
+        Marker(
+            title=_("Idle"),
+            find=_first_idle,
+            text=_("{members} members, {queues} queues: this one gets none, and three others neither."),
+        ),
+        Marker(
+            title=_("Still growing"),
+            find=lag_reaches(GROUP, TOPIC, 200),
+            text=_("The lag is {lag}, and rises as before. Nothing reports an error."),
+        ),
+        Marker(
+            title=_("More queues"),
+            find=WIDER,
+            text=_(
+                "The repair: uploads gets eight queues. Members hear of it within 30 s, and divide anew "
+                "within 20 s more."
+            ),
+        ),
+        Marker(
+            title=_("All at work"),
+            find=_all_work,
+            text=_(
+                "Each of the {members} members has a queue. Messages in the old queues stay there: these drain first."
+            ),
+        ),
     ),
-)  # fmt: skip
+)

@@ -31,9 +31,17 @@ def _read_again(evidence: Evidence) -> Moment | None:
     """The first commit after the copy's end in a queue that no member read."""
     stopped = act("StopActor")(evidence)
     idle = unread(evidence)
-    found = [] if stopped is None else [
-        seen for seen in evidence.of(OffsetCommitted) if (seen.event.group, seen.event.topic) == (GROUP, TOPIC)
-        and seen.seq > stopped.seq and seen.event.queue_id in idle]
+    found = (
+        []
+        if stopped is None
+        else [
+            seen
+            for seen in evidence.of(OffsetCommitted)
+            if (seen.event.group, seen.event.topic) == (GROUP, TOPIC)
+            and seen.seq > stopped.seq
+            and seen.event.queue_id in idle
+        ]
+    )
     return Moment(found[0].seq, {"queue": f"q{found[0].event.queue_id}"}) if found else None
 
 
@@ -45,49 +53,95 @@ def unread(evidence: Evidence) -> set[int]:
 
 
 def _member(label: str, client_id_of: str | None = None) -> StartConsumer:
-    return StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2, work_ms=(80, 160),
-                         client_id_of=client_id_of)
+    return StartConsumer(
+        actor=label,
+        group=GROUP,
+        subscriptions=(Subscription(TOPIC),),
+        threads=2,
+        work_ms=(80, 160),
+        client_id_of=client_id_of,
+    )
 
 
 ONE_CLIENT_ID_TWICE = Incident(
     slug="one-client-id-twice",
     title=_("Half the queues grow, the rest comes twice"),
-    symptom=_("invoicing was scaled from one container to two. Since then two of the four queues of invoices grow, "
-              "and customers get each invoice of the other two twice. Both members are connected."),
-    cause=_("Both containers have one client id: the same host address, and the same instance name. The broker lists "
-            "the id twice. Each member computes its queues by its place in that list, and both find the first place: "
-            "they take the same half, and no member takes the other."),
-    mend=_("Give each process an id of its own: another instance name, or an address of its own. Compare the number of "
-           "members a group should have with its different client ids."),
-    lab="members-and-queues", group=GROUP, topic=TOPIC,
+    symptom=_(
+        "invoicing was scaled from one container to two. Since then two of the four queues of invoices grow, "
+        "and customers get each invoice of the other two twice. Both members are connected."
+    ),
+    cause=_(
+        "Both containers have one client id: the same host address, and the same instance name. The broker lists "
+        "the id twice. Each member computes its queues by its place in that list, and both find the first place: "
+        "they take the same half, and no member takes the other."
+    ),
+    mend=_(
+        "Give each process an id of its own: another instance name, or an address of its own. Compare the number of "
+        "members a group should have with its different client ids."
+    ),
+    lab="members-and-queues",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=QUEUES, read_queues=QUEUES),
-             _member(FIRST), StartProducer(actor="office", topic=TOPIC, rate_per_s=4.0, key="invoice-{n}"))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=QUEUES, read_queues=QUEUES),
+                _member(FIRST),
+                StartProducer(actor="office", topic=TOPIC, rate_per_s=4.0, key="invoice-{n}"),
+            ),
+        ),
         (OUT_S, (_member(COPY, client_id_of=FIRST),)),
         (MEND_S, (StopActor(actor=COPY),)),
         (OWN_S, (_member(MENDED),)),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("Scale-out"), find=COPIED,
-               text=_("A second container is started with the settings of the first one. Its client id is the same."),
-               question=_("Which queues will each of the two read?")),
-        Marker(title=_("One id, listed twice"),
-               find=fact(QueuesAssigned, is_doubled, says=lambda event: {
-                   "members": len(event.members), "queues": len(event.queues), "all": QUEUES}),
-               text=_("The broker lists {members} members, both with this id. By its first place in the list a member "
-                      "takes {queues} of {all} queues. The other member takes the same ones.")),
-        Marker(title=_("Consumed twice"), find=_consumed_twice,
-               text=_("{key} is consumed for the second time. Both members pull its queue, and both commit.")),
-        Marker(title=_("Half of it waits"), find=lag_reaches(GROUP, TOPIC, WAITING),
-               text=_("The lag is {lag}, nearly all of it in the two queues that no member reads. Nothing reports an "
-                      "error.")),
-        Marker(title=_("The copy stops"), find=act("StopActor"),
-               text=_("The repair begins: the copy is stopped. The broker lists the id once.")),
-        Marker(title=_("Read again"), find=_read_again,
-               text=_("{queue} has a reader again: the first container reads all four queues.")),
-        Marker(title=_("An id of its own"), find=OWN,
-               text=_("A second container is started, now with its own client id. Each of the two gets two queues.")),
+        Marker(
+            title=_("Scale-out"),
+            find=COPIED,
+            text=_("A second container is started with the settings of the first one. Its client id is the same."),
+            question=_("Which queues will each of the two read?"),
+        ),
+        Marker(
+            title=_("One id, listed twice"),
+            find=fact(
+                QueuesAssigned,
+                is_doubled,
+                says=lambda event: {"members": len(event.members), "queues": len(event.queues), "all": QUEUES},
+            ),
+            text=_(
+                "The broker lists {members} members, both with this id. By its first place in the list a member "
+                "takes {queues} of {all} queues. The other member takes the same ones."
+            ),
+        ),
+        Marker(
+            title=_("Consumed twice"),
+            find=_consumed_twice,
+            text=_("{key} is consumed for the second time. Both members pull its queue, and both commit."),
+        ),
+        Marker(
+            title=_("Half of it waits"),
+            find=lag_reaches(GROUP, TOPIC, WAITING),
+            text=_(
+                "The lag is {lag}, nearly all of it in the two queues that no member reads. Nothing reports an error."
+            ),
+        ),
+        Marker(
+            title=_("The copy stops"),
+            find=act("StopActor"),
+            text=_("The repair begins: the copy is stopped. The broker lists the id once."),
+        ),
+        Marker(
+            title=_("Read again"),
+            find=_read_again,
+            text=_("{queue} has a reader again: the first container reads all four queues."),
+        ),
+        Marker(
+            title=_("An id of its own"),
+            find=OWN,
+            text=_("A second container is started, now with its own client id. Each of the two gets two queues."),
+        ),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 10, after=OWN), text=_("The lag is {lag}.")),
     ),
-)  # fmt: skip
+)

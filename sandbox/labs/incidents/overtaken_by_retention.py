@@ -34,38 +34,71 @@ def leap(evidence: Evidence) -> Moment | None:
 OVERTAKEN_BY_RETENTION = Incident(
     slug="retention-overtakes-a-slow-group",
     title=_("Retention overtakes a slow group"),
-    symptom=_("The lag of archiver fell at a stroke, although it is as slow as before. Readings are missing in the"
-              " archive."),
-    cause=_("The broker deleted a file of its commit log by age, with messages that archiver had not read. Its "
-            "next pull lay below the queue's beginning, and the broker sent it there."),
-    mend=_("Make the group faster than what comes in, or keep files longer. Watch the age of the oldest unread "
-           "message against the retention; what is deleted comes from no reset."),
-    lab="retention", group=GROUP, topic=TOPIC, preset="teaching",
+    symptom=_(
+        "The lag of archiver fell at a stroke, although it is as slow as before. Readings are missing in the archive."
+    ),
+    cause=_(
+        "The broker deleted a file of its commit log by age, with messages that archiver had not read. Its "
+        "next pull lay below the queue's beginning, and the broker sent it there."
+    ),
+    mend=_(
+        "Make the group faster than what comes in, or keep files longer. Watch the age of the oldest unread "
+        "message against the retention; what is deleted comes from no reset."
+    ),
+    lab="retention",
+    group=GROUP,
+    topic=TOPIC,
+    preset="teaching",
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=1, read_queues=1),
-             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), threads=1, work_ms=SLOW_MS),
-             StartProducer(actor="sensors", topic=TOPIC, rate_per_s=10.0, body_bytes=700))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=1, read_queues=1),
+                StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), threads=1, work_ms=SLOW_MS),
+                StartProducer(actor="sensors", topic=TOPIC, rate_per_s=10.0, body_bytes=700),
+            ),
+        ),
         (CLEAN_S, (AgeFiles(broker=BROKER, hours=2), CleanFiles(broker=BROKER))),
         (MEND_S, (ChangeActor(actor="A", work_ms=FAST_MS),)),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("Lag grows"), find=lag_reaches(GROUP, TOPIC, 200),
-               text=_("The lag is {lag}: 10 readings come in a second, and archiver writes 2.5.")),
-        Marker(title=_("Files are old"), find=act("AgeFiles"),
-               text=_("The files' times are set back by two hours here, instead of waiting for them: this broker "
-                      "keeps files for one."),
-               question=_("What will the broker keep for archiver?")),
-        Marker(title=_("Deleted"), find=fact(MinOffsetMoved, lambda event: event.topic == TOPIC,
-                                              says=lambda event: {"offset": event.offset}),
-               text=_("The queue begins at {offset} now. Its committed offset lies before that.")),
-        Marker(title=_("Corrected"), find=fact(OffsetMoved, lambda event: event.group == GROUP,
-                                                says=lambda event: {"asked": event.asked, "given": event.given}),
-               text=_("archiver pulls at {asked} and is sent to {given}.")),
-        Marker(title=_("The leap"), find=leap,
-               text=_("The committed offset leaps: no member archived {lost} readings.")),
+        Marker(
+            title=_("Lag grows"),
+            find=lag_reaches(GROUP, TOPIC, 200),
+            text=_("The lag is {lag}: 10 readings come in a second, and archiver writes 2.5."),
+        ),
+        Marker(
+            title=_("Files are old"),
+            find=act("AgeFiles"),
+            text=_(
+                "The files' times are set back by two hours here, instead of waiting for them: this broker "
+                "keeps files for one."
+            ),
+            question=_("What will the broker keep for archiver?"),
+        ),
+        Marker(
+            title=_("Deleted"),
+            find=fact(MinOffsetMoved, lambda event: event.topic == TOPIC, says=lambda event: {"offset": event.offset}),
+            text=_("The queue begins at {offset} now. Its committed offset lies before that."),
+        ),
+        Marker(
+            title=_("Corrected"),
+            find=fact(
+                OffsetMoved,
+                lambda event: event.group == GROUP,
+                says=lambda event: {"asked": event.asked, "given": event.given},
+            ),
+            text=_("archiver pulls at {asked} and is sent to {given}."),
+        ),
+        Marker(
+            title=_("The leap"), find=leap, text=_("The committed offset leaps: no member archived {lost} readings.")
+        ),
         Marker(title=_("Faster"), find=FASTER, text=_("The repair: archiver writes in bulk, ten times as fast.")),
-        Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 110, after=FASTER),
-               text=_("The lag is {lag}, and what is left is read long before it is old.")),
+        Marker(
+            title=_("Caught up"),
+            find=lag_falls(GROUP, TOPIC, 110, after=FASTER),
+            text=_("The lag is {lag}, and what is left is read long before it is old."),
+        ),
     ),
-)  # fmt: skip
+)

@@ -26,24 +26,40 @@ FIRST, SECOND = act("StopActor", 1), act("StopActor", len(MEMBERS) + 1)
 
 def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
     """One member after another."""
-    return tuple(step for place, label in enumerate(MEMBERS) for step in (
-        (from_s + place * BETWEEN_S, (StopActor(actor=label),)),
-        (from_s + place * BETWEEN_S + AWAY_S, (RestartActor(actor=label),))))
+    return tuple(
+        step
+        for place, label in enumerate(MEMBERS)
+        for step in (
+            (from_s + place * BETWEEN_S, (StopActor(actor=label),)),
+            (from_s + place * BETWEEN_S + AWAY_S, (RestartActor(actor=label),)),
+        )
+    )
 
 
 def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Seen[QueueTaken]]:
     """Queues that members took between two moments."""
     first, last = since(evidence), None if until is None else until(evidence)
-    return [] if first is None else [
-        seen for seen in evidence.of(QueueTaken, since=first.seq)
-        if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and (last is None or seen.seq < last.seq)]
+    return (
+        []
+        if first is None
+        else [
+            seen
+            for seen in evidence.of(QueueTaken, since=first.seq)
+            if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and (last is None or seen.seq < last.seq)
+        ]
+    )
 
 
 def again(evidence: Evidence, since: Find, until: Find | None = None) -> int:
     """Messages that were delivered again between two moments."""
     first, last = since(evidence), None if until is None else until(evidence)
-    return 0 if first is None else sum(row.seq > first.seq and (last is None or row.seq < last.seq)
-                                       for row in given_again(evidence, GROUP, TOPIC))
+    return (
+        0
+        if first is None
+        else sum(
+            row.seq > first.seq and (last is None or row.seq < last.seq) for row in given_again(evidence, GROUP, TOPIC)
+        )
+    )
 
 
 def _first_step(evidence: Evidence) -> Moment | None:
@@ -56,41 +72,68 @@ def _sum(since: Find, until: Find | None) -> Find:
     def find(evidence: Evidence) -> Moment | None:
         moved = taken(evidence, since, until)
         return Moment(moved[-1].seq, {"moves": len(moved), "again": again(evidence, since, until)}) if moved else None
+
     return find
 
 
 REBALANCE_STORM = Incident(
     slug="rebalance-storm",
     title=_("A rebalance storm by a rolling restart"),
-    symptom=_("During each rollout of pricing quotes are late and some are computed twice, though members restart "
-              "one by one."),
-    cause=_("AVG gives each member a block of neighbouring queues. With every member that leaves or comes the "
-            "blocks shift, and queues move between members that stayed; each move pauses a queue, and repeats what"
-            " was not committed."),
-    mend=_("Use a strategy that keeps what it can, CONSISTENT_HASH, and restart with pauses. Fewer restarts than "
-           "members are not to be had, fewer moves are."),
-    lab="rolling-restart", group=GROUP, topic=TOPIC,
+    symptom=_(
+        "During each rollout of pricing quotes are late and some are computed twice, though members restart one by one."
+    ),
+    cause=_(
+        "AVG gives each member a block of neighbouring queues. With every member that leaves or comes the "
+        "blocks shift, and queues move between members that stayed; each move pauses a queue, and repeats what"
+        " was not committed."
+    ),
+    mend=_(
+        "Use a strategy that keeps what it can, CONSISTENT_HASH, and restart with pauses. Fewer restarts than "
+        "members are not to be had, fewer moves are."
+    ),
+    lab="rolling-restart",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=QUEUES, read_queues=QUEUES),
-             *(StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(600, 900))
-               for label in MEMBERS),
-             StartProducer(actor="market", topic=TOPIC, rate_per_s=6.0))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=QUEUES, read_queues=QUEUES),
+                *(
+                    StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(600, 900))
+                    for label in MEMBERS
+                ),
+                StartProducer(actor="market", topic=TOPIC, rate_per_s=6.0),
+            ),
+        ),
         *_restarts(FIRST_S),
         (RING_S, (SetStrategy(group=GROUP, strategy="CONSISTENT_HASH", virtual_nodes=40),)),
         *_restarts(SECOND_S),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("Rollout"), find=FIRST, text=_("The first of four members is stopped."),
-               question=_("It has 4 of 16 queues. How many will change their owner?")),
-        Marker(title=_("One stop"), find=_first_step,
-               text=_("{moves} of {queues} queues were taken by another member, for one that left.")),
-        Marker(title=_("The storm"), find=_sum(FIRST, STRATEGY),
-               text=_("Four restarts moved queues {moves} times, and {again} quotes were given to a handler again.")),
-        Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group divides by "
-                                                                  "CONSISTENT_HASH.")),
+        Marker(
+            title=_("Rollout"),
+            find=FIRST,
+            text=_("The first of four members is stopped."),
+            question=_("It has 4 of 16 queues. How many will change their owner?"),
+        ),
+        Marker(
+            title=_("One stop"),
+            find=_first_step,
+            text=_("{moves} of {queues} queues were taken by another member, for one that left."),
+        ),
+        Marker(
+            title=_("The storm"),
+            find=_sum(FIRST, STRATEGY),
+            text=_("Four restarts moved queues {moves} times, and {again} quotes were given to a handler again."),
+        ),
+        Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group divides by CONSISTENT_HASH.")),
         Marker(title=_("Rollout again"), find=SECOND, text=_("The same four restarts once more.")),
-        Marker(title=_("Fewer moves"), find=_sum(SECOND, None),
-               text=_("This time queues moved {moves} times, and {again} quotes were given again.")),
+        Marker(
+            title=_("Fewer moves"),
+            find=_sum(SECOND, None),
+            text=_("This time queues moved {moves} times, and {again} quotes were given again."),
+        ),
     ),
-)  # fmt: skip
+)

@@ -33,10 +33,15 @@ def _first_refused(evidence: Evidence) -> Moment | None:
 
 def _retried(times: int) -> Find:
     """The first message that is to be tried again after so many retries; how many wait with it."""
+
     def find(evidence: Evidence) -> Moment | None:
-        found = [seen for seen in evidence.of(MessageRetried)
-                 if seen.event.group == GROUP and seen.event.reconsume_times == times]
+        found = [
+            seen
+            for seen in evidence.of(MessageRetried)
+            if seen.event.group == GROUP and seen.event.reconsume_times == times
+        ]
         return Moment(found[0].seq, {"count": len(waiting(evidence, found[0].seq))}) if found else None
+
     return find
 
 
@@ -66,34 +71,62 @@ RETRIES_PILE_UP = Incident(
     slug="retries-after-a-release",
     title=_("No lag, and nothing is done"),
     symptom=_("Since the release no invoice is written. The lag of orders is 0, all members run."),
-    cause=_("The new release refuses every order. A refused message goes to the group's retry topic and counts as "
-            "consumed; it comes again after 10 s, 30 s, 1 min, and so on."),
-    mend=_("Roll back soon: each refusal makes the next wait longer, and after sixteen retries, four and three "
-           "quarter hours, a message goes to the dead letter queue and comes by itself no more. Alarm on refusals "
-           "and retries, not on lag."),
-    lab="dead-letter", group=GROUP, topic=TOPIC,
+    cause=_(
+        "The new release refuses every order. A refused message goes to the group's retry topic and counts as "
+        "consumed; it comes again after 10 s, 30 s, 1 min, and so on."
+    ),
+    mend=_(
+        "Roll back soon: each refusal makes the next wait longer, and after sixteen retries, four and three "
+        "quarter hours, a message goes to the dead letter queue and comes by itself no more. Alarm on refusals "
+        "and retries, not on lag."
+    ),
+    lab="dead-letter",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(20, 60)),
-             StartProducer(actor="shop", topic=TOPIC, rate_per_s=2.0))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                StartConsumer(actor="A", group=GROUP, subscriptions=(Subscription(TOPIC),), work_ms=(20, 60)),
+                StartProducer(actor="shop", topic=TOPIC, rate_per_s=2.0),
+            ),
+        ),
         (RELEASE_S, (ChangeActor(actor="A", handler="v2", fail_percent=100.0),)),
         (MEND_S, (ChangeActor(actor="A", handler="v1", fail_percent=0.0),)),
     ),
     until_ms=END_S * 1000,
     markers=(
         Marker(title=_("The release"), find=RELEASED, text=_("Version 2 starts. It refuses every order.")),
-        Marker(title=_("First refusal"), find=_first_refused,
-               text=_("{key} is refused and goes to the retry topic, to come again in 10 s."),
-               question=_("What will the lag of orders be in half a minute?")),
-        Marker(title=_("Second refusal"), find=_retried(2),
-               text=_("It came again, is refused again, and waits for 30 s now. {count} orders wait by this time; "
-                      "the lag is 0.")),
-        Marker(title=_("Third refusal"), find=_retried(3),
-               text=_("A minute's wait now. {count} orders wait, and the oldest are the latest to come.")),
-        Marker(title=_("Roll back"), find=_mended,
-               text=_("The repair: version 1 again. {count} orders wait for their next try."),
-               question=_("How long will the last of them take, though nothing is wrong any more?")),
-        Marker(title=_("The last one"), find=_last_done,
-               text=_("{key} is done, {late_s} s after the repair: a retry keeps its delay.")),
+        Marker(
+            title=_("First refusal"),
+            find=_first_refused,
+            text=_("{key} is refused and goes to the retry topic, to come again in 10 s."),
+            question=_("What will the lag of orders be in half a minute?"),
+        ),
+        Marker(
+            title=_("Second refusal"),
+            find=_retried(2),
+            text=_(
+                "It came again, is refused again, and waits for 30 s now. {count} orders wait by this time; "
+                "the lag is 0."
+            ),
+        ),
+        Marker(
+            title=_("Third refusal"),
+            find=_retried(3),
+            text=_("A minute's wait now. {count} orders wait, and the oldest are the latest to come."),
+        ),
+        Marker(
+            title=_("Roll back"),
+            find=_mended,
+            text=_("The repair: version 1 again. {count} orders wait for their next try."),
+            question=_("How long will the last of them take, though nothing is wrong any more?"),
+        ),
+        Marker(
+            title=_("The last one"),
+            find=_last_done,
+            text=_("{key} is done, {late_s} s after the repair: a retry keeps its delay."),
+        ),
     ),
-)  # fmt: skip
+)

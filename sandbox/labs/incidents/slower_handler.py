@@ -25,35 +25,67 @@ SLOWER_HANDLER = Incident(
     slug="lag-after-a-deploy",
     title=_("Lag after a deploy"),
     symptom=_("Since the release of billing its lag rises by some three messages a second; there are no errors."),
-    cause=_("The new handler needs 0.8 s for a message instead of 0.07 s: two members with two threads finish 5 a "
-            "second, and 8 arrive."),
-    mend=_("Roll back. More members would help only up to the number of queues; more threads, or a faster handler,"
-           " beyond it."),
-    lab="lag-and-throughput", group=GROUP, topic=TOPIC,
+    cause=_(
+        "The new handler needs 0.8 s for a message instead of 0.07 s: two members with two threads finish 5 a "
+        "second, and 8 arrive."
+    ),
+    mend=_(
+        "Roll back. More members would help only up to the number of queues; more threads, or a faster handler,"
+        " beyond it."
+    ),
+    lab="lag-and-throughput",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             *(StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2, work_ms=OLD_MS)
-               for label in ("A", "B")),
-             StartProducer(actor="shop", topic=TOPIC, rate_per_s=RATE_PER_S))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                *(
+                    StartConsumer(
+                        actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2, work_ms=OLD_MS
+                    )
+                    for label in ("A", "B")
+                ),
+                StartProducer(actor="shop", topic=TOPIC, rate_per_s=RATE_PER_S),
+            ),
+        ),
         (DEPLOY_S, (StopActor(actor="A"),)),
         (DEPLOY_S + 4, (RestartActor(actor="A"), ChangeActor(actor="A", work_ms=NEW_MS, handler="v2"))),
         (DEPLOY_S + 10, (StopActor(actor="B"),)),
         (DEPLOY_S + 14, (RestartActor(actor="B"), ChangeActor(actor="B", work_ms=NEW_MS, handler="v2"))),
-        (ROLLBACK_S, (ChangeActor(actor="A", work_ms=OLD_MS, handler="v1"),
-                      ChangeActor(actor="B", work_ms=OLD_MS, handler="v1"))),
+        (
+            ROLLBACK_S,
+            (
+                ChangeActor(actor="A", work_ms=OLD_MS, handler="v1"),
+                ChangeActor(actor="B", work_ms=OLD_MS, handler="v1"),
+            ),
+        ),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("The deploy"), find=act("StopActor", actor="A"),
-               text=_("The deploy begins: A is stopped and comes back with version 2."),
-               question=_("What will you look at to say whether the release is good?")),
-        Marker(title=_("Version 2 everywhere"), find=act("RestartActor", actor="B"),
-               text=_("Both members run version 2. No error, no member lost.")),
-        Marker(title=_("Lag grows"), find=lag_reaches(GROUP, TOPIC, GROWN),
-               text=_("The lag is {lag}. In/consumed in the header says why: less is finished than comes."),
-               question=_("Branch here: what does a third member change, and a fifth?")),
+        Marker(
+            title=_("The deploy"),
+            find=act("StopActor", actor="A"),
+            text=_("The deploy begins: A is stopped and comes back with version 2."),
+            question=_("What will you look at to say whether the release is good?"),
+        ),
+        Marker(
+            title=_("Version 2 everywhere"),
+            find=act("RestartActor", actor="B"),
+            text=_("Both members run version 2. No error, no member lost."),
+        ),
+        Marker(
+            title=_("Lag grows"),
+            find=lag_reaches(GROUP, TOPIC, GROWN),
+            text=_("The lag is {lag}. In/consumed in the header says why: less is finished than comes."),
+            question=_("Branch here: what does a third member change, and a fifth?"),
+        ),
         Marker(title=_("Roll back"), find=ROLLBACK, text=_("The repair: both members get version 1 back.")),
-        Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, CAUGHT_UP, after=ROLLBACK),
-               text=_("Caught up: the lag is {lag}. Nothing was lost, it was late.")),
+        Marker(
+            title=_("Caught up"),
+            find=lag_falls(GROUP, TOPIC, CAUGHT_UP, after=ROLLBACK),
+            text=_("Caught up: the lag is {lag}. Nothing was lost, it was late."),
+        ),
     ),
-)  # fmt: skip
+)

@@ -24,8 +24,11 @@ MENDED = act("ChangeActor", 3)
 
 def _first_failure(evidence: Evidence) -> Moment | None:
     failed = [row for row in evidence.deliveries_of(GROUP) if row.outcome != "SUCCESS"]
-    return None if not failed else Moment(failed[0].seq, {
-        "key": failed[0].key, "queue": failed[0].queue.rpartition("/")[2]})
+    return (
+        None
+        if not failed
+        else Moment(failed[0].seq, {"key": failed[0].key, "queue": failed[0].queue.rpartition("/")[2]})
+    )
 
 
 def _pinned(evidence: Evidence) -> Moment | None:
@@ -37,34 +40,69 @@ STUCK_ORDER = Incident(
     slug="one-queue-stuck",
     title=_("One queue stuck, the others fine"),
     symptom=_("Some accounts have not moved for a minute; most are on time. The lag of ledger rises slowly."),
-    cause=_("One message cannot be handled. An orderly group does not go past it: its queue stands, with all the "
-            "accounts that share it, and its neighbours go on."),
-    mend=_("Correct the handler, or let it put such a message aside and go on. Skipping by a reset gives up the "
-           "order."),
-    lab="poison-in-order", group=GROUP, topic=TOPIC,
+    cause=_(
+        "One message cannot be handled. An orderly group does not go past it: its queue stands, with all the "
+        "accounts that share it, and its neighbours go on."
+    ),
+    mend=_(
+        "Correct the handler, or let it put such a message aside and go on. Skipping by a reset gives up the order."
+    ),
+    lab="poison-in-order",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             *(StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), listener="orderly",
-                             work_ms=(20, 60)) for label in ("A", "B")),
-             *(ChangeActor(actor=label, handler=f"reject {POISON}") for label in ("A", "B")),
-             StartProducer(actor="bank", topic=TOPIC, rate_per_s=8.0, keys=ACCOUNTS, selector="hash"))),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                *(
+                    StartConsumer(
+                        actor=label,
+                        group=GROUP,
+                        subscriptions=(Subscription(TOPIC),),
+                        listener="orderly",
+                        work_ms=(20, 60),
+                    )
+                    for label in ("A", "B")
+                ),
+                *(ChangeActor(actor=label, handler=f"reject {POISON}") for label in ("A", "B")),
+                StartProducer(actor="bank", topic=TOPIC, rate_per_s=8.0, keys=ACCOUNTS, selector="hash"),
+            ),
+        ),
         (SEND_S, (SendMessages(topic=TOPIC, selector="hash", rows=(RowToSend(key=POISON, body="amount: 12,50"),)),)),
         (MEND_S, tuple(ChangeActor(actor=label, handler="work") for label in ("A", "B"))),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("A usual message"), find=act("SendMessages"),
-               text=_("One more booking is sent. Its amount is written with a comma.")),
-        Marker(title=_("First failure"), find=_first_failure,
-               text=_("The handler refuses {key} in q{queue}. It is tried again after a second, and again."),
-               question=_("What does this do to the other accounts of q{queue}, and to the other queues?")),
-        Marker(title=_("Pinned"), find=_pinned,
-               text=_("{key} is the oldest unfinished message of q{queue} for 15 s. Its committed offset stands.")),
-        Marker(title=_("Lag grows"), find=lag_reaches(GROUP, TOPIC, 120),
-               text=_("The lag is {lag}, all of it in one queue. An alarm on the sum sees it late; one for each "
-                      "queue, at once.")),
+        Marker(
+            title=_("A usual message"),
+            find=act("SendMessages"),
+            text=_("One more booking is sent. Its amount is written with a comma."),
+        ),
+        Marker(
+            title=_("First failure"),
+            find=_first_failure,
+            text=_("The handler refuses {key} in q{queue}. It is tried again after a second, and again."),
+            question=_("What does this do to the other accounts of q{queue}, and to the other queues?"),
+        ),
+        Marker(
+            title=_("Pinned"),
+            find=_pinned,
+            text=_("{key} is the oldest unfinished message of q{queue} for 15 s. Its committed offset stands."),
+        ),
+        Marker(
+            title=_("Lag grows"),
+            find=lag_reaches(GROUP, TOPIC, 120),
+            text=_(
+                "The lag is {lag}, all of it in one queue. An alarm on the sum sees it late; one for each "
+                "queue, at once."
+            ),
+        ),
         Marker(title=_("Mended"), find=MENDED, text=_("The repair: the handler reads such an amount.")),
-        Marker(title=_("Order kept"), find=lag_falls(GROUP, TOPIC, 10, after=MENDED),
-               text=_("The queue has caught up, in order. The lag is {lag}.")),
+        Marker(
+            title=_("Order kept"),
+            find=lag_falls(GROUP, TOPIC, 10, after=MENDED),
+            text=_("The queue has caught up, in order. The lag is {lag}."),
+        ),
     ),
-)  # fmt: skip
+)

@@ -22,40 +22,94 @@ def _first_again(evidence: Evidence) -> Moment | None:
 WRONG_RESET = Incident(
     slug="reset-gone-wrong",
     title=_("A reset by time gone wrong"),
-    symptom=_("Points were credited twice for purchases of the whole day, not only for the ten seconds that were "
-              "to be done again."),
-    cause=_("loyalty was reset to a time an hour earlier than meant: local time was typed for UTC. No message is "
-            "so old, so each queue went back to its oldest one."),
-    mend=_("Read what a reset repeats and skips before it is applied; the preview is computed by the code that "
-           "does it. Then reset again, forward to the right time, or undo it."),
-    lab="reset-by-time", group=GROUP, topic=TOPIC,
+    symptom=_(
+        "Points were credited twice for purchases of the whole day, not only for the ten seconds that were "
+        "to be done again."
+    ),
+    cause=_(
+        "loyalty was reset to a time an hour earlier than meant: local time was typed for UTC. No message is "
+        "so old, so each queue went back to its oldest one."
+    ),
+    mend=_(
+        "Read what a reset repeats and skips before it is applied; the preview is computed by the code that "
+        "does it. Then reset again, forward to the right time, or undo it."
+    ),
+    lab="reset-by-time",
+    group=GROUP,
+    topic=TOPIC,
     done=timed(
-        (0, (CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
-             *(StartConsumer(actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2,
-                             work_ms=(100, 240)) for label in ("A", "B")),
-             StartProducer(actor="shop", topic=TOPIC, rate_per_s=6.0, key="purchase-{n}"))),
-        (RESET_S, (ResetOffsets(group=GROUP, topic=TOPIC, target="time", value=MEANT_MS - HOUR_MS,
-                                reason="credit the last ten seconds again"),)),
-        (MEND_S, (ResetOffsets(group=GROUP, topic=TOPIC, target="time", value=MEANT_MS, confirm=GROUP,
-                               reason="forward to the time that was meant"),)),
+        (
+            0,
+            (
+                CreateTopic(topic=TOPIC, write_queues=4, read_queues=4),
+                *(
+                    StartConsumer(
+                        actor=label, group=GROUP, subscriptions=(Subscription(TOPIC),), threads=2, work_ms=(100, 240)
+                    )
+                    for label in ("A", "B")
+                ),
+                StartProducer(actor="shop", topic=TOPIC, rate_per_s=6.0, key="purchase-{n}"),
+            ),
+        ),
+        (
+            RESET_S,
+            (
+                ResetOffsets(
+                    group=GROUP,
+                    topic=TOPIC,
+                    target="time",
+                    value=MEANT_MS - HOUR_MS,
+                    reason="credit the last ten seconds again",
+                ),
+            ),
+        ),
+        (
+            MEND_S,
+            (
+                ResetOffsets(
+                    group=GROUP,
+                    topic=TOPIC,
+                    target="time",
+                    value=MEANT_MS,
+                    confirm=GROUP,
+                    reason="forward to the time that was meant",
+                ),
+            ),
+        ),
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("The reset"), find=act("ResetOffsets"),
-               text=_("The last ten seconds are to be credited again."),
-               question=_("Read the time in the action. How many messages will come again?")),
-        Marker(title=_("Back to the beginning"), find=fact(OffsetsReset, says=lambda event: {"count": event.replayed}),
-               text=_("{count} messages will be delivered again, nine times as many as meant.")),
-        Marker(title=_("First repetition"), find=_first_again,
-               text=_("{key} comes again, a minute and a half after it was done. Lag looks like load now, and is "
-                      "not.")),
-        Marker(title=_("The second reset"), find=fact(OffsetsReset, number=2,
-                                                       says=lambda event: {"count": event.skipped}),
-               text=_("The repair: a reset forward to the right time. {count} messages that wait for their "
-                      "repetition are passed over."),
-               question=_("Branch before this one: what would undo have done instead?")),
-        Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 15, after=MENDED),
-               text=_("The lag is {lag}. What came twice before that stays credited twice, unless the handler "
-                      "keeps keys.")),
+        Marker(
+            title=_("The reset"),
+            find=act("ResetOffsets"),
+            text=_("The last ten seconds are to be credited again."),
+            question=_("Read the time in the action. How many messages will come again?"),
+        ),
+        Marker(
+            title=_("Back to the beginning"),
+            find=fact(OffsetsReset, says=lambda event: {"count": event.replayed}),
+            text=_("{count} messages will be delivered again, nine times as many as meant."),
+        ),
+        Marker(
+            title=_("First repetition"),
+            find=_first_again,
+            text=_("{key} comes again, a minute and a half after it was done. Lag looks like load now, and is not."),
+        ),
+        Marker(
+            title=_("The second reset"),
+            find=fact(OffsetsReset, number=2, says=lambda event: {"count": event.skipped}),
+            text=_(
+                "The repair: a reset forward to the right time. {count} messages that wait for their "
+                "repetition are passed over."
+            ),
+            question=_("Branch before this one: what would undo have done instead?"),
+        ),
+        Marker(
+            title=_("Caught up"),
+            find=lag_falls(GROUP, TOPIC, 15, after=MENDED),
+            text=_(
+                "The lag is {lag}. What came twice before that stays credited twice, unless the handler keeps keys."
+            ),
+        ),
     ),
-)  # fmt: skip
+)

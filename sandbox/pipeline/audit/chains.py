@@ -55,8 +55,10 @@ class Chains:
                 key_hash = instead.get(start + row, int(part["hash"][row]))
                 led_from[int(part["previous"][row])] = key_hash % self._file.slots
         own = {number: int(part[0]) for number in instead if len(part := entries(number, number + 1)["hash"])}
-        return {number: key_hash if led_from.get(number) == key_hash % self._file.slots else own.get(number, key_hash)
-                for number, key_hash in instead.items()}
+        return {
+            number: key_hash if led_from.get(number) == key_hash % self._file.slots else own.get(number, key_hash)
+            for number, key_hash in instead.items()
+        }
 
     def _follow(self, start: int, part: NDArray[Any], instead: Mapping[int, int]) -> None:
         hashes = part["hash"].astype(np.int64)
@@ -78,9 +80,15 @@ class Chains:
         self._newest[sorted_slots[last]] = order[last] + start
         for row in np.flatnonzero(part["previous"] != expected).tolist():
             if start + row not in instead:
-                self._notes.add(Found("broken_chain", self._path, self._file.entry_position(start + row),
-                                      f"entry {start + row}: " + chain_text(int(slots[row]), int(expected[row]),
-                                                                            int(part["previous"][row]))))
+                self._notes.add(
+                    Found(
+                        "broken_chain",
+                        self._path,
+                        self._file.entry_position(start + row),
+                        f"entry {start + row}: "
+                        + chain_text(int(slots[row]), int(expected[row]), int(part["previous"][row])),
+                    )
+                )
 
     def _slots(self) -> NDArray[Any] | None:
         try:
@@ -91,9 +99,16 @@ class Chains:
     def _check_slots(self, slots: NDArray[Any]) -> None:
         used = int((self._newest > 0).sum())
         if self._header.slots_used != used and not (self._open and self._header.slots_used > used):
-            self._notes.add(Found("wrong_header", self._path, SLOTS_USED_AT,
-                                  slots_used_text(self._header.slots_used, used)))
+            self._notes.add(
+                Found("wrong_header", self._path, SLOTS_USED_AT, slots_used_text(self._header.slots_used, used))
+            )
         harmless = is_harmless(slots, self._newest, self._header, self._file.entries, is_open=self._open)
         for slot in np.flatnonzero((slots != self._newest) & ~harmless).tolist():
-            self._notes.add(Found("wrong_slot", self._path, HEADER_BYTES + slot * SLOT_BYTES,
-                                  slot_text(slot, int(slots[slot]), int(self._newest[slot]))))
+            self._notes.add(
+                Found(
+                    "wrong_slot",
+                    self._path,
+                    HEADER_BYTES + slot * SLOT_BYTES,
+                    slot_text(slot, int(slots[slot]), int(self._newest[slot])),
+                )
+            )

@@ -60,16 +60,32 @@ class Notes:
     def add(self, found: Found) -> None:
         """A finding that continues the one before extends it."""
         last = self.found[-1] if self.found else None
-        if last is not None and found.queue_offset is not None and last.queue_offset is not None and (
-                found.kind == last.kind == "missing_unit" and found.topic == last.topic
-                and found.queue_id == last.queue_id and found.queue_offset == last.queue_offset + last.items):
+        if (
+            last is not None
+            and found.queue_offset is not None
+            and last.queue_offset is not None
+            and (
+                found.kind == last.kind == "missing_unit"
+                and found.topic == last.topic
+                and found.queue_id == last.queue_id
+                and found.queue_offset == last.queue_offset + last.items
+            )
+        ):
             self.found[-1] = last._replace(items=last.items + found.items)
         elif len(self.found) < MAX_FINDINGS:
             self.found.append(found)
         else:
             self.omitted += 1
 
-    def part(self, store: str, *, stops: list[Stopped] | None = None, pointed_at: bool = False,
-             into: dict[int, tuple[int, int]] | None = None, uncovered: dict[int, Keys] | None = None) -> Part:
-        return Part(store, self.found, self.omitted, dict(self.counts), stops or [], pointed_at, into or {},
-                    uncovered or {})
+    def part(
+        self,
+        store: str,
+        *,
+        stops: list[Stopped] | None = None,
+        pointed_at: bool = False,
+        into: dict[int, tuple[int, int]] | None = None,
+        uncovered: dict[int, Keys] | None = None,
+    ) -> Part:
+        return Part(
+            store, self.found, self.omitted, dict(self.counts), stops or [], pointed_at, into or {}, uncovered or {}
+        )

@@ -54,16 +54,18 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
         for file in every:
             if file.name in names and not place.open and (fault := file.header_fault()) is not None:
                 notes.add(Found(fault.code, fault.where, fault.position, fault.text))
-        filled = [(file, header) for file in every
-                  if (header := file.header()).index_count > 1 or file.name in miscounted]
+        filled = [
+            (file, header) for file in every if (header := file.header()).index_count > 1 or file.name in miscounted
+        ]
         files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
         stretches = stretches_of(place)
         for number, (file, header) in enumerate(files):
             if file.name not in names or file.name in miscounted:
                 continue
             if file.slots > 1 or place.index_slots:
-                beside = frozenset(edge for i in (number - 1, number + 1) if 0 <= i < len(files)
-                                   for edge in _edges(*files[i]))
+                beside = frozenset(
+                    edge for i in (number - 1, number + 1) if 0 <= i < len(files) for edge in _edges(*files[i])
+                )
                 torn = torn_at(log, stretches, header.begin_physical, header.end_physical)
                 _IndexAudit(place, notes, log, file, header, lost, into, beside, torn).run()
             elif place.open:
@@ -85,9 +87,18 @@ class _IndexAudit:
     `torn`, a missing file may.
     """
 
-    def __init__(self, place: Place, notes: Notes, log: StoreLog, file: IndexFileReader, header: IndexHeader,
-                 lost: Lost, into: dict[int, tuple[int, int]],
-                 beside: frozenset[tuple[int, int]], torn: Set[int]) -> None:
+    def __init__(
+        self,
+        place: Place,
+        notes: Notes,
+        log: StoreLog,
+        file: IndexFileReader,
+        header: IndexHeader,
+        lost: Lost,
+        into: dict[int, tuple[int, int]],
+        beside: frozenset[tuple[int, int]],
+        torn: Set[int],
+    ) -> None:
         self._place, self._notes, self._log = place, notes, log
         self._file, self._header, self._lost, self._into, self._beside = file, header, lost, into, beside
         self._torn = torn
@@ -149,8 +160,11 @@ class _IndexAudit:
         if self._begin_ms <= 0:
             seconds[:] = 0
         window = self._entries(self._next, self._next + len(keys.hash))
-        if len(window) == len(keys.hash) and (window["hash"] == keys.hash).all() and (
-                window["physical"] == keys.physical).all():
+        if (
+            len(window) == len(keys.hash)
+            and (window["hash"] == keys.hash).all()
+            and (window["physical"] == keys.physical).all()
+        ):
             self._check_seconds(np.arange(self._next, self._next + len(window)), window["seconds"], seconds)
             self._next += len(window)
             return
@@ -161,8 +175,11 @@ class _IndexAudit:
         if self._header.begin_physical >= self._log.start:
             return
         while len(window := self._entries(self._next, self._next + AHEAD)):
-            older = int(np.argmax(window["physical"] >= self._log.start)) if (
-                window["physical"] >= self._log.start).any() else len(window)
+            older = (
+                int(np.argmax(window["physical"] >= self._log.start))
+                if (window["physical"] >= self._log.start).any()
+                else len(window)
+            )
             self._next += older
             if older < len(window):
                 return
@@ -178,13 +195,17 @@ class _IndexAudit:
         for number, entry in enumerate(window.tolist(), self._next):
             numbers.setdefault((entry[1], entry[0]), number)
         after, expected = self._next - 1, dict[tuple[int, int], int]()
-        for key_hash, physical, second in zip(keys.hash.tolist(), keys.physical.tolist(), seconds.tolist(),
-                                              strict=True):
+        for key_hash, physical, second in zip(
+            keys.hash.tolist(), keys.physical.tolist(), seconds.tolist(), strict=True
+        ):
             met = numbers.get((physical, key_hash))
             if met is not None:
                 after = max(after, met)
-            elif (physical, key_hash) not in expected and (physical, key_hash) not in self._beside and (
-                    physical not in self._torn):
+            elif (
+                (physical, key_hash) not in expected
+                and (physical, key_hash) not in self._beside
+                and (physical not in self._torn)
+            ):
                 self._missing.append(Missing(after, key_hash, physical))
             expected[physical, key_hash] = second
         known: list[tuple[int, int, int]] = []
@@ -218,8 +239,12 @@ class _IndexAudit:
                 number += 1
             if number in strange:
                 instead[number] = missing.hash
-                self._add("wrong_entry", number, f"{self._said(number)}, but the record at {missing.physical} "
-                                                 f"has a key with the hash {missing.hash} and no entry")
+                self._add(
+                    "wrong_entry",
+                    number,
+                    f"{self._said(number)}, but the record at {missing.physical} "
+                    f"has a key with the hash {missing.hash} and no entry",
+                )
             elif not self._place.open or missing.physical < self._header.end_physical:  # otherwise incomplete
                 unpaired.append(missing)
         self._say_missing(unpaired)
@@ -259,11 +284,19 @@ class _IndexAudit:
         for missing in unpaired:
             places.setdefault(missing.after, []).append(missing)
         for after, gone in places.items():
-            self._notes.add(Found("missing_entry", self._path, self._file.entry_position(after + 1),
-                                  f"no entry for {len(gone)} keys of the records from {gone[0].physical} to "
-                                  f"{gone[-1].physical}, behind entry {after}" if len(gone) > 1 else
-                                  f"no entry for the key with the hash {gone[0].hash} of the record at "
-                                  f"{gone[0].physical}, behind entry {after}", items=len(gone)))
+            self._notes.add(
+                Found(
+                    "missing_entry",
+                    self._path,
+                    self._file.entry_position(after + 1),
+                    f"no entry for {len(gone)} keys of the records from {gone[0].physical} to "
+                    f"{gone[-1].physical}, behind entry {after}"
+                    if len(gone) > 1
+                    else f"no entry for the key with the hash {gone[0].hash} of the record at "
+                    f"{gone[0].physical}, behind entry {after}",
+                    items=len(gone),
+                )
+            )
 
     def _check_header(self, begin: int, end: int) -> None:
         head = Head(begin, self._begin_ms, end, self._last[1] if self._last[0] == end else None)

@@ -43,8 +43,12 @@ def has_keys(log: StoreLog, stretch: Stretch) -> bool:
 
 def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -> set[int]:
     """Records at the ends of an index file from `begin` to `end` whose keys may be in a missing one beside it."""
-    return {edge for stretch in stretches if set(stretch.edges) & {begin, end} and has_keys(log, stretch)
-            for edge in stretch.edges}
+    return {
+        edge
+        for stretch in stretches
+        if set(stretch.edges) & {begin, end} and has_keys(log, stretch)
+        for edge in stretch.edges
+    }
 
 
 def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
@@ -56,4 +60,3 @@ def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
         if inside.any():
             pairs = np.unique(np.stack([keys.physical[inside], keys.hash[inside]]), axis=1)  # a key twice is one entry
             yield Keys(pairs.shape[1], int(pairs[0, 0]), int(pairs[0, -1]))
-

@@ -116,16 +116,26 @@ class _LogAudit:
     def _check_bodies(self, file: LogFile, found: Records) -> None:
         view = file.view
         ends = found.body_at + found.body_bytes
-        said = np.fromiter((crc32(view[begin:end]) for begin, end
-                            in zip(found.body_at.tolist(), ends.tolist(), strict=True)), np.int64, len(found))
+        said = np.fromiter(
+            (crc32(view[begin:end]) for begin, end in zip(found.body_at.tolist(), ends.tolist(), strict=True)),
+            np.int64,
+            len(found),
+        )
         self._notes.counts["bodies"] += len(found)
         for row in np.flatnonzero(((said & 0x7FFF_FFFF) != found.crc) & (found.body_bytes > 0)):
             at = int(found.at[row])
             topic = str(view[found.topic_at[row] : found.topic_at[row] + found.topic_bytes[row]], "utf-8", "replace")
-            self._notes.add(Found("crc", f"commitlog/{file.log.start:020}", at,
-                                  f"body CRC is {int(said[row]) & 0x7FFF_FFFF:08X}, the record says "
-                                  f"{int(found.crc[row]):08X}", topic, int(found.queue_id[row]),
-                                  int(found.queue_offset[row])))
+            self._notes.add(
+                Found(
+                    "crc",
+                    f"commitlog/{file.log.start:020}",
+                    at,
+                    f"body CRC is {int(said[row]) & 0x7FFF_FFFF:08X}, the record says {int(found.crc[row]):08X}",
+                    topic,
+                    int(found.queue_id[row]),
+                    int(found.queue_offset[row]),
+                )
+            )
 
     def _check_units(self, name: tuple[str, int], base: int, found: Records, codes: Longs) -> None:
         """Records of one queue against its units."""
@@ -161,18 +171,35 @@ class _LogAudit:
                 elif self._place.open and queue.has_dropped(offset):
                     self._notes.counts["before_queue"] += 1
                 else:
-                    self._notes.add(Found("missing_unit", path, position,
-                                          missing_unit_text(offset, should.physical_offset), *name, offset))
+                    self._notes.add(
+                        Found(
+                            "missing_unit",
+                            path,
+                            position,
+                            missing_unit_text(offset, should.physical_offset),
+                            *name,
+                            offset,
+                        )
+                    )
             elif at_home and unit.physical_offset != should.physical_offset:
-                self._notes.add(Found("two_records", path, position,
-                                      two_records_text(max(unit.physical_offset, should.physical_offset)),
-                                      *name, offset))
+                self._notes.add(
+                    Found(
+                        "two_records",
+                        path,
+                        position,
+                        two_records_text(max(unit.physical_offset, should.physical_offset)),
+                        *name,
+                        offset,
+                    )
+                )
             else:
-                self._notes.add(Found("wrong_unit", path, position, wrong_unit_text(offset, unit, should),
-                                      *name, offset))
+                self._notes.add(
+                    Found("wrong_unit", path, position, wrong_unit_text(offset, unit, should), *name, offset)
+                )
 
-    def _settled(self, queue: QueueUnits, store_ms: Longs, expected: NDArray[Any], actual: NDArray[Any],
-                 rows: Longs) -> set[int]:
+    def _settled(
+        self, queue: QueueUnits, store_ms: Longs, expected: NDArray[Any], actual: NDArray[Any], rows: Longs
+    ) -> set[int]:
         """Rows where only the tags code differs, validly: it is an address, or the broker has other delay levels."""
         alike = (actual["physical"] == expected["physical"]) & (actual["size"] == expected["size"])
         same = [row for row in rows.tolist() if alike[row]]
@@ -201,5 +228,3 @@ class _LogAudit:
 
 def _unit(value: Any) -> QueueUnit:
     return QueueUnit(int(value["physical"]), int(value["size"]), int(value["tags"]))
-
-

@@ -90,8 +90,12 @@ class LogFile:
             return Broken(None, f"a blank of {found.size} bytes does not end its file")
         if isinstance(found, Layout):
             torn = found.physical_offset == at + self.log.start
-            return Broken(found.size, "its last bytes were never written" if torn
-                          else f"the record says it stands at {found.physical_offset}")
+            return Broken(
+                found.size,
+                "its last bytes were never written"
+                if torn
+                else f"the record says it stands at {found.physical_offset}",
+            )
         return Blank(0) if at == len(self.view) else found
 
     def examined(self, at: int) -> Layout | Blank | Broken:
@@ -128,9 +132,21 @@ class LogFile:
         text_bytes = self.bytes[field].astype(np.int64) << 8 | self.bytes[field + 1]
         sound &= (text_bytes <= record.MAX_PROPERTIES_BYTES) & (field + 2 + text_bytes == end)
         store_ms = self._longs(begin + record.STORE_MS_AT + born)
-        return Records(at, size, self._ints(begin + record.BODY_CRC_AT), self._ints(begin + record.QUEUE_ID_AT),
-                       self._longs(begin + record.QUEUE_OFFSET_AT), flags, store_ms, head_end, body_bytes, topic_at,
-                       topic_bytes, field + 2, text_bytes), sound
+        return Records(
+            at,
+            size,
+            self._ints(begin + record.BODY_CRC_AT),
+            self._ints(begin + record.QUEUE_ID_AT),
+            self._longs(begin + record.QUEUE_OFFSET_AT),
+            flags,
+            store_ms,
+            head_end,
+            body_bytes,
+            topic_at,
+            topic_bytes,
+            field + 2,
+            text_bytes,
+        ), sound
 
     def texts(self, found: Records) -> list[bytes]:
         """Their encoded properties; copies, because many views at once slow down the garbage collector."""

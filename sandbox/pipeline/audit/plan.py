@@ -67,8 +67,9 @@ class CoverPiece(NamedTuple):
 Piece = LogPiece | QueuePiece | IndexPiece | CoverPiece
 
 
-def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
-              index_slots: int | None = None) -> list[Place]:
+def places_of(
+    stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None, index_slots: int | None = None
+) -> list[Place]:
     return [_place(name, root, delay_levels_ms, index_slots) for name, root in sorted(stores.items())]
 
 
@@ -91,20 +92,23 @@ def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Pi
     """The pieces that need the lost parts of the logs."""
     pieces: list[Piece] = []
     for place in places:
-        pieces += [QueuePiece(place, tuple(files), lost[place.name])
-                   for files in packed(_queue_files(place.root), QUEUE_PIECE_BYTES)]
+        pieces += [
+            QueuePiece(place, tuple(files), lost[place.name])
+            for files in packed(_queue_files(place.root), QUEUE_PIECE_BYTES)
+        ]
         pieces += [IndexPiece(place, name, lost[place.name]) for name in _index_names(place.root)]
         stretches = tuple(stretches_of(place))
-        pieces += [CoverPiece(place, tuple(logs), stretches)
-                   for logs in packed(logs_of(place, stretches), PIECE_BYTES)]
+        pieces += [CoverPiece(place, tuple(logs), stretches) for logs in packed(logs_of(place, stretches), PIECE_BYTES)]
     return pieces
 
 
 def _queue_files(root: Path) -> list[QueueFile]:
-    return [QueueFile(topic, queue_id, file.start, file.end) for topic, queue_id in queues_in(root)[0]
-            for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]]
+    return [
+        QueueFile(topic, queue_id, file.start, file.end)
+        for topic, queue_id in queues_in(root)[0]
+        for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]
+    ]
 
 
 def _index_names(root: Path) -> list[str]:
     return [Path(path).name for path, _ in named_files_in(root / "index", NAME_DIGITS)[0]]
-

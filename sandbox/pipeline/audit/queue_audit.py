@@ -39,8 +39,15 @@ def audit_queues(place: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
     return notes.part(place.name, into=into)
 
 
-def _check(notes: Notes, place: Place, log: StoreLog, queue: QueueUnits, offsets: Longs, lost: Lost,
-           into: dict[int, tuple[int, int]]) -> None:
+def _check(
+    notes: Notes,
+    place: Place,
+    log: StoreLog,
+    queue: QueueUnits,
+    offsets: Longs,
+    lost: Lost,
+    into: dict[int, tuple[int, int]],
+) -> None:
     units = queue.at(offsets)
     real = (units["size"] > 0) & (units["size"] != FILLER_BYTES)
     real &= (units["physical"] < 0) | (units["physical"] >= log.start)
@@ -59,8 +66,16 @@ def _check(notes: Notes, place: Place, log: StoreLog, queue: QueueUnits, offsets
         elif place.open and (physical >= lost.log_end or physical < _log_start(place)):
             notes.counts["queue_units"] -= 1  # written, or deleted, since the audit began
         else:
-            notes.add(Found("orphan_unit", *queue.file_of(offset), orphan_unit_text(offset, physical), queue.topic,
-                            queue.queue_id, offset))
+            notes.add(
+                Found(
+                    "orphan_unit",
+                    *queue.file_of(offset),
+                    orphan_unit_text(offset, physical),
+                    queue.topic,
+                    queue.queue_id,
+                    offset,
+                )
+            )
 
 
 def _log_start(place: Place) -> int:

@@ -120,5 +120,3 @@ class StoreLog:
     def _begins(self, log: Log) -> bool:
         file = self.file(log)
         return file is not None and file.holds(0)
-
-

@@ -15,8 +15,11 @@ def topics_in(file: LogFile, found: Records) -> tuple[list[str], Longs]:
     numbers = np.zeros(len(found), np.int64)
     for length, count in sorted(Counter(found.topic_bytes.tolist()).items()):
         rows = np.flatnonzero(found.topic_bytes == length) if count < len(found) else np.arange(len(found))
-        windows = (sliding_window_view(file.bytes, length)[found.topic_at[rows]] if length
-                   else np.zeros((len(rows), 0), np.uint8))
+        windows = (
+            sliding_window_view(file.bytes, length)[found.topic_at[rows]]
+            if length
+            else np.zeros((len(rows), 0), np.uint8)
+        )
         while len(rows):
             same = (windows == windows[0]).all(axis=1)
             numbers[rows[same]] = len(topics)

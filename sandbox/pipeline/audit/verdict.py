@@ -13,10 +13,23 @@ from sandbox.store.findings import ERROR, LOG_ENDS, MAX_FINDINGS, file_sizes_tex
 from sandbox.store.index_cover import NO_KEYS, Keys
 from sandbox.store.verify_around import checkpoint_ahead
 
-CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_entries", "not_for_queues",
-           "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "index_files_unread",
-           "log_start", "log_end",
-           "omitted")
+CHECKED = (
+    "records",
+    "record_bytes",
+    "bodies",
+    "units",
+    "queue_units",
+    "index_entries",
+    "not_for_queues",
+    "not_dispatched",
+    "before_queue",
+    "without_queue",
+    "index_entries_of_lost_records",
+    "index_files_unread",
+    "log_start",
+    "log_end",
+    "omitted",
+)
 """The counts of `checked`; `log_start` and `log_end` are positions: the audit covers what is between."""
 
 OF_UNITS = ("missing_unit", "wrong_unit", "orphan_unit", "two_records")
@@ -40,15 +53,25 @@ def lost_of(place: Place, parts: Iterable[Part]) -> Lost:
     parts = [part for part in parts if part.store == place.name]
     stops, torn = _ends(parts)
     log_end = max((part.counts.get("log_end", 0) for part in parts), default=0)
-    stretches = [(stop.position, FOREVER if stop.resume is None else stop.resume) for stop in stops
-                 if stop.resume is not None or torn]
+    stretches = [
+        (stop.position, FOREVER if stop.resume is None else stop.resume)
+        for stop in stops
+        if stop.resume is not None or torn
+    ]
     if (beyond := _beyond(place, stops)) is not None:
         stretches.append((beyond, FOREVER))
-    stretches += [(before, after) for before, after in _gaps(place)
-                  if not any(start <= before < end for start, end in stretches)]
-    named = frozenset((found.topic, found.queue_id, found.queue_offset) for part in parts for found in part.found
-                      if found.kind in ("wrong_unit", "two_records") and found.topic is not None
-                      and found.queue_id is not None and found.queue_offset is not None)
+    stretches += [
+        (before, after) for before, after in _gaps(place) if not any(start <= before < end for start, end in stretches)
+    ]
+    named = frozenset(
+        (found.topic, found.queue_id, found.queue_offset)
+        for part in parts
+        for found in part.found
+        if found.kind in ("wrong_unit", "two_records")
+        and found.topic is not None
+        and found.queue_id is not None
+        and found.queue_offset is not None
+    )
     return Lost(tuple(sorted(stretches)), log_end, named)
 
 
@@ -88,8 +111,7 @@ def _uncovered(place: Place, parts: Iterable[Part]) -> Iterator[Found]:
 
 
 def joined(findings: Iterable[Found]) -> list[Found]:
-    """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all missing ones.
-    """
+    """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all missing ones."""
     runs: list[Found] = []
     for found in sorted(findings, key=_by_queue):
         last = runs[-1] if runs else None
@@ -97,9 +119,19 @@ def joined(findings: Iterable[Found]) -> list[Found]:
             runs[-1] = last._replace(items=last.items + found.items)
         else:
             runs.append(found)
-    return [run if run.items == 1 or run.queue_offset is None else run._replace(says=run.says + (
-        f", and none for the next {run.items - 1}" if run.kind == "missing_unit" else
-        f", and {run.items - 1} more in a row behind it")) for run in runs]
+    return [
+        run
+        if run.items == 1 or run.queue_offset is None
+        else run._replace(
+            says=run.says
+            + (
+                f", and none for the next {run.items - 1}"
+                if run.kind == "missing_unit"
+                else f", and {run.items - 1} more in a row behind it"
+            )
+        )
+        for run in runs
+    ]
 
 
 def _goes_on(last: Found, found: Found) -> bool:
@@ -108,7 +140,11 @@ def _goes_on(last: Found, found: Found) -> bool:
         return False
     same = found.kind == "missing_unit" or found.file == last.file
     return same and (found.kind, found.topic, found.queue_id, found.queue_offset) == (
-        last.kind, last.topic, last.queue_id, last.queue_offset + last.items)
+        last.kind,
+        last.topic,
+        last.queue_id,
+        last.queue_offset + last.items,
+    )
 
 
 def _by_queue(found: Found) -> tuple[str, str, int, int]:
@@ -125,8 +161,12 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
         file = log.log_before(stop.position)
         start = file.start if file is not None else stop.position
         cut = short.pop(start, None) if stop.resume is not None or torn else None
-        said = stop_of_log(stop.why, None if stop.resume is None else stop.resume - stop.position, pointed_at=torn,
-                           untouched=stop.untouched or place.open)
+        said = stop_of_log(
+            stop.why,
+            None if stop.resume is None else stop.resume - stop.position,
+            pointed_at=torn,
+            untouched=stop.untouched or place.open,
+        )
         if said is None:
             continue
         kind, text = said
@@ -135,14 +175,24 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
         findings.append(Found(kind, f"commitlog/{start:020}", stop.position - start, text))
     for before, after in _gaps(place):
         if not any(stop.position <= before < (stop.resume or 0) for stop in stops):
-            findings.append(Found("gap", f"commitlog/{before:020}", 0,
-                                  f"the next file begins at {after}{_leading(into, before)}"))
-    findings += [Found("torn_tail", f"commitlog/{stop.position:020}", 0, torn_tail_text(stop.why))
-                 for stop in _rubbish_behind(place, parts)]
+            findings.append(
+                Found("gap", f"commitlog/{before:020}", 0, f"the next file begins at {after}{_leading(into, before)}")
+            )
+    findings += [
+        Found("torn_tail", f"commitlog/{stop.position:020}", 0, torn_tail_text(stop.why))
+        for stop in _rubbish_behind(place, parts)
+    ]
     if beyond is not None and (leading := _leading(into, beyond)):
         findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
-    findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, file_sizes_text(
-        one.end - one.start, is_last=one is place.logs[-1])) for start, one in sorted(short.items())]
+    findings += [
+        Found(
+            "file_sizes",
+            f"commitlog/{start:020}",
+            one.end - one.start,
+            file_sizes_text(one.end - one.start, is_last=one is place.logs[-1]),
+        )
+        for start, one in sorted(short.items())
+    ]
     return findings
 
 
@@ -175,12 +225,19 @@ def _rubbish_behind(place: Place, parts: Sequence[Part]) -> list[Stopped]:
     if place.open or not stops or stops[-1].resume is not None:
         return []
     starts = {log.start for log in place.logs}
-    return [stop for part in parts for stop in part.stops
-            if stop.position > stops[-1].position and stop.position in starts and not stop.untouched]
+    return [
+        stop
+        for part in parts
+        for stop in part.stops
+        if stop.position > stops[-1].position and stop.position in starts and not stop.untouched
+    ]
 
 
 def _gaps(place: Place) -> list[tuple[int, int]]:
     """Where a file is missing between two."""
     size = StoreLog(place.root, place.logs).file_bytes
-    return [(one.start + size, following.start) for one, following in zip(place.logs, place.logs[1:], strict=False)
-            if following.start > one.start + size]
+    return [
+        (one.start + size, following.start)
+        for one, following in zip(place.logs, place.logs[1:], strict=False)
+        if following.start > one.start + size
+    ]

@@ -7,8 +7,9 @@ from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
 from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 
 
-def audit(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
-          index_slots: int | None = None) -> list[Verdict]:
+def audit(
+    stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None, index_slots: int | None = None
+) -> list[Verdict]:
     """`index_slots`: of index files whose size cannot be recognised by their content."""
     places = places_of(stores, delay_levels_ms, index_slots)
     first = [piece.run() for piece in log_pieces(places)]

@@ -16,11 +16,16 @@ def lives(states: "DataFrame", ends: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as f
 
-    return (states.groupBy("sandbox", "group", "client_id").agg(
-                f.min(f.when(f.col("state") == "running", f.col("at_ms"))).alias("from_ms"),
-                f.max(f.when(f.col("state").isin(*GONE), f.col("at_ms"))).alias("_gone"))
-            .where("from_ms is not null").join(f.broadcast(ends), "sandbox")
-            .select("sandbox", "group", "client_id", "from_ms", f.coalesce("_gone", "end_ms").alias("to_ms")))
+    return (
+        states.groupBy("sandbox", "group", "client_id")
+        .agg(
+            f.min(f.when(f.col("state") == "running", f.col("at_ms"))).alias("from_ms"),
+            f.max(f.when(f.col("state").isin(*GONE), f.col("at_ms"))).alias("_gone"),
+        )
+        .where("from_ms is not null")
+        .join(f.broadcast(ends), "sandbox")
+        .select("sandbox", "group", "client_id", "from_ms", f.coalesce("_gone", "end_ms").alias("to_ms"))
+    )
 
 
 def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFrame":
@@ -29,15 +34,26 @@ def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "Dat
     from pyspark.sql import functions as f
 
     said = entries.where("event = 'QueuesAssigned'").select(
-        "sandbox", "group", "client_id", "topic", "seq", "at_ms", "queues")
+        "sandbox", "group", "client_id", "topic", "seq", "at_ms", "queues"
+    )
     nothing = f.array().cast("array<string>").alias("queues")
-    gone = states.where(f.col("state").isin(*GONE)).select("sandbox", "group", "client_id", "seq", "at_ms").join(
-        said.select("sandbox", "group", "client_id", "topic").distinct(), ["sandbox", "group", "client_id"]).select(
-            "sandbox", "group", "client_id", "topic", "seq", "at_ms", nothing)
+    gone = (
+        states.where(f.col("state").isin(*GONE))
+        .select("sandbox", "group", "client_id", "seq", "at_ms")
+        .join(said.select("sandbox", "group", "client_id", "topic").distinct(), ["sandbox", "group", "client_id"])
+        .select("sandbox", "group", "client_id", "topic", "seq", "at_ms", nothing)
+    )
     of_member = Window.partitionBy("sandbox", "group", "client_id", "topic").orderBy("seq")
     spans = said.union(gone).withColumn("_next", f.lead("at_ms").over(of_member)).join(f.broadcast(ends), "sandbox")
-    return spans.select("sandbox", "group", "client_id", "topic", f.explode("queues").alias("queue_key"),
-                        f.col("at_ms").alias("from_ms"), f.coalesce("_next", "end_ms").alias("to_ms"))
+    return spans.select(
+        "sandbox",
+        "group",
+        "client_id",
+        "topic",
+        f.explode("queues").alias("queue_key"),
+        f.col("at_ms").alias("from_ms"),
+        f.coalesce("_next", "end_ms").alias("to_ms"),
+    )
 
 
 def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
@@ -45,17 +61,35 @@ def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    edges = intervals.select(*keys, f.explode(f.array(
-        f.struct(f.col("from_ms").alias("at"), f.lit(1).alias("step")),
-        f.struct(f.col("to_ms").alias("at"), f.lit(-1).alias("step")))).alias("_edge")).groupBy(
-            *keys, f.col("_edge.at").alias("from_ms")).agg(f.sum("_edge.step").alias("_step"))
+    edges = (
+        intervals.select(
+            *keys,
+            f.explode(
+                f.array(
+                    f.struct(f.col("from_ms").alias("at"), f.lit(1).alias("step")),
+                    f.struct(f.col("to_ms").alias("at"), f.lit(-1).alias("step")),
+                )
+            ).alias("_edge"),
+        )
+        .groupBy(*keys, f.col("_edge.at").alias("from_ms"))
+        .agg(f.sum("_edge.step").alias("_step"))
+    )
     in_time = Window.partitionBy(*keys).orderBy("from_ms")
-    found = edges.select(*keys, "from_ms", f.lead("from_ms").over(in_time).alias("to_ms"),
-                         f.sum("_step").over(in_time.rowsBetween(Window.unboundedPreceding, 0)).alias("open"))
+    found = edges.select(
+        *keys,
+        "from_ms",
+        f.lead("from_ms").over(in_time).alias("to_ms"),
+        f.sum("_step").over(in_time.rowsBetween(Window.unboundedPreceding, 0)).alias("open"),
+    )
     # neighbours with the same number are one interval: the queue changed hands in that moment
     changed = f.coalesce(f.lag("open").over(in_time) != f.col("open"), f.lit(True)).cast("int")
-    numbered = found.where("to_ms is not null").withColumn("_changed", changed).withColumn(
-        "_stretch", f.sum("_changed").over(in_time))
-    return numbered.groupBy(*keys, "_stretch").agg(
-        f.min("from_ms").alias("from_ms"), f.max("to_ms").alias("to_ms"),
-        f.first("open").alias("open")).drop("_stretch")
+    numbered = (
+        found.where("to_ms is not null")
+        .withColumn("_changed", changed)
+        .withColumn("_stretch", f.sum("_changed").over(in_time))
+    )
+    return (
+        numbered.groupBy(*keys, "_stretch")
+        .agg(f.min("from_ms").alias("from_ms"), f.max("to_ms").alias("to_ms"), f.first("open").alias("open"))
+        .drop("_stretch")
+    )

@@ -12,8 +12,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 EVENTS = ("MessagesConsumed", "QueueTaken", "QueueDropped", "MemberStateChanged")
-COLUMNS = ("group", "topic", "broker", "queue_id", "client_id", "offsets", "keys", "sharding", "outcome", "started_ms",
-           "state")
+COLUMNS = (
+    "group",
+    "topic",
+    "broker",
+    "queue_id",
+    "client_id",
+    "offsets",
+    "keys",
+    "sharding",
+    "outcome",
+    "started_ms",
+    "state",
+)
 
 RETRY, RESET, CRASH, HAND_OVER, UNKNOWN = "retry", "reset", "crash_before_commit", "rebalance_hand_over", "unknown"
 SHARED_ID = "shared_client_id"

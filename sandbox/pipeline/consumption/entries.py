@@ -41,6 +41,8 @@ def entries_of(given: "Given", *events: str, columns: Sequence[str] = ()) -> "Da
         return given.session.createDataFrame([], ddl_of(schema_of(events, columns)))
     ends = {sandbox: seq + 1 for sandbox, seq in given.true_to.items()}
     reader = given.session.read.format("rocketmq-journal").options(
-        events=",".join(events), endingOffsets=json.dumps(ends),
-        journals=orjson.dumps({name: str(path) for name, path in journals.items()}).decode())
+        events=",".join(events),
+        endingOffsets=json.dumps(ends),
+        journals=orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),
+    )
     return (reader.option("columns", ",".join(columns)) if columns else reader).load()

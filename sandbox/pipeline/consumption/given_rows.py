@@ -15,5 +15,6 @@ def rows_of(session: "SparkSession", columns: str, rows: Sequence[tuple[object, 
     """`columns`: `name: TYPE, …`.  One text, not an RDD: `createDataFrame` takes a call for each of its steps."""
     names = [column.partition(":")[0] for column in columns.split(", ")]
     text = orjson.dumps([dict(zip(names, row, strict=True)) for row in rows]).decode()
-    return gathered(session.sql("SELECT inline(from_json(:rows, :type))",
-                                {"rows": text, "type": f"ARRAY<STRUCT<{columns}>>"}))
+    return gathered(
+        session.sql("SELECT inline(from_json(:rows, :type))", {"rows": text, "type": f"ARRAY<STRUCT<{columns}>>"})
+    )

@@ -11,10 +11,39 @@ from sandbox.store.reader import StoreReader
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-EVENTS = ("OffsetCommitted", "PullAnswered", "QueueTaken", "SubscriptionChanged", "OffsetsReset", "FlowSkipped",
-          "MemberJoined", "MemberStateChanged", "MessagesConsumed", "SandboxOpened")
-COLUMNS = ("group", "topic", "broker", "queue_id", "client_id", "offset", "code", "asked", "next_offset", "count",
-           "start_offset", "expression", "rows", "consumed", "pulled", "model", "offsets", "keys", "sharding")
+EVENTS = (
+    "OffsetCommitted",
+    "PullAnswered",
+    "QueueTaken",
+    "SubscriptionChanged",
+    "OffsetsReset",
+    "FlowSkipped",
+    "MemberJoined",
+    "MemberStateChanged",
+    "MessagesConsumed",
+    "SandboxOpened",
+)
+COLUMNS = (
+    "group",
+    "topic",
+    "broker",
+    "queue_id",
+    "client_id",
+    "offset",
+    "code",
+    "asked",
+    "next_offset",
+    "count",
+    "start_offset",
+    "expression",
+    "rows",
+    "consumed",
+    "pulled",
+    "model",
+    "offsets",
+    "keys",
+    "sharding",
+)
 SQL_SIGNS = r"""[=<>()'"]|\s"""
 """Present in every SQL92 condition and in no tag: SubscriptionChanged does not contain the kind."""
 
@@ -135,7 +164,9 @@ def _stored_offsets(source: Source) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for name, (sandbox, broker) in names_of(source).items():
         with StoreReader(source.stores[name]) as store:
-            rows += [(sandbox, group, topic, broker, queue_id, offset)
-                     for (topic, group), offsets in store.consumer_offsets().items()
-                     for queue_id, offset in offsets.items()]
+            rows += [
+                (sandbox, group, topic, broker, queue_id, offset)
+                for (topic, group), offsets in store.consumer_offsets().items()
+                for queue_id, offset in offsets.items()
+            ]
     return rows

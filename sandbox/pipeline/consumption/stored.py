@@ -20,8 +20,18 @@ from sandbox.store.reader import StoreReader
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-COLUMNS = ("topic", "queueId", "queueOffset", "physicalOffset", "keys", "tags", "properties", "bornTimestamp",
-           "storeTimestamp", "storeHost")
+COLUMNS = (
+    "topic",
+    "queueId",
+    "queueOffset",
+    "physicalOffset",
+    "keys",
+    "tags",
+    "properties",
+    "bornTimestamp",
+    "storeTimestamp",
+    "storeHost",
+)
 QUEUE = ("sandbox", "topic", "broker", "queue_id")
 PLACE = (*QUEUE, "queue_offset")
 ORIGIN = ("origin_topic", "origin_broker", "origin_queue_id", "origin_offset")
@@ -95,14 +105,30 @@ def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str
     Only messages stored when the run starts: the journals' entries for later ones may not be read.
     """
     named = names_of(source)
-    names = rows_of(session, _NAMES, [(name, sandbox, broker, end_of(source.stores[name]), sandbox in source.journals)
-                                      for name, (sandbox, broker) in named.items()])
+    names = rows_of(
+        session,
+        _NAMES,
+        [
+            (name, sandbox, broker, end_of(source.stores[name]), sandbox in source.journals)
+            for name, (sandbox, broker) in named.items()
+        ],
+    )
     rows = gathered(messages(session, source.stores, sealed, COLUMNS, named=True))
-    found = session.sql(_STORED, {
-        "unique_key": UNIQ_KEY, "origin": ORIGIN_MESSAGE_ID,
-        "real_topic": REAL_TOPIC, "schedule": SCHEDULE_TOPIC, "retry_prefix": RETRY_PREFIX,
-        "dead_prefix": DEAD_LETTER_PREFIX, "system_prefix": SYSTEM_PREFIX, "system_topics": ",".join(SYSTEM_TOPICS),
-    }, rows=rows, names=names)
+    found = session.sql(
+        _STORED,
+        {
+            "unique_key": UNIQ_KEY,
+            "origin": ORIGIN_MESSAGE_ID,
+            "real_topic": REAL_TOPIC,
+            "schedule": SCHEDULE_TOPIC,
+            "retry_prefix": RETRY_PREFIX,
+            "dead_prefix": DEAD_LETTER_PREFIX,
+            "system_prefix": SYSTEM_PREFIX,
+            "system_topics": ",".join(SYSTEM_TOPICS),
+        },
+        rows=rows,
+        names=names,
+    )
     return found.dropDuplicates(list(PLACE)) if len(set(named.values())) < len(named) else found
 
 

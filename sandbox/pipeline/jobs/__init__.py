@@ -14,6 +14,20 @@ from sandbox.pipeline.jobs.seal import SEAL
 from sandbox.pipeline.jobs.sql import SQL
 from sandbox.pipeline.jobs.store_audit import STORE_AUDIT
 
-JOBS: dict[str, Job] = {job.name: job for job in (
-    CLASS_ANALYTICS, DELIVERY_AUDIT, EXPORT, GRADING, HOT_KEYS, IMPORT, LAG_HISTORY, LATENCY, REBALANCE_HISTORY, SEAL,
-    SQL, STORE_AUDIT)}
+JOBS: dict[str, Job] = {
+    job.name: job
+    for job in (
+        CLASS_ANALYTICS,
+        DELIVERY_AUDIT,
+        EXPORT,
+        GRADING,
+        HOT_KEYS,
+        IMPORT,
+        LAG_HISTORY,
+        LATENCY,
+        REBALANCE_HISTORY,
+        SEAL,
+        SQL,
+        STORE_AUDIT,
+    )
+}

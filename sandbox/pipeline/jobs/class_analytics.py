@@ -26,26 +26,53 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     if not given.source.journals:
         raise WrongOption("Labs are done in sandboxes, and a store has none: name a course with --course.")
-    pieces = [Piece(sandbox, directory, given.true_to[sandbox])
-              for sandbox, directory in sorted(given.source.journals.items()) if sandbox in given.true_to]
+    pieces = [
+        Piece(sandbox, directory, given.true_to[sandbox])
+        for sandbox, directory in sorted(given.source.journals.items())
+        if sandbox in given.true_to
+    ]
     tables = tables_of(given.session, Rows.joined(spread(given.session, pieces, graded)))
     wrong = f.col("accurate") == f.lit(False)
-    steps = tables["steps"].groupBy("lab", "step").agg(
-        f.count(f.lit(1)).alias("met"), f.percentile_approx("took_ms", 0.5).alias("median_ms"),
-        f.percentile_approx("took_ms", 0.9).alias("p90_ms"), f.sum("hints").alias("hints"),
-        f.count_if(f.col("hints") > 0).alias("hinted"), f.count("given").alias("predicted"),
-        f.count_if(wrong).alias("wrong"))
-    predictions = tables["steps"].where(wrong).groupBy("lab", "step", "given").agg(
-        f.first("truth").alias("truth"), f.count(f.lit(1)).alias("count"))
-    mistakes = tables["mistakes"].groupBy("lab", "step", "text").agg(
-        f.first("said").alias("said"), f.count(f.lit(1)).alias("count"), f.count_distinct("sandbox").alias("sandboxes"))
-    dead_ends = tables["attempts"].where("not finished").groupBy(
-        "lab", (f.col("met") + 1).alias("step"), "phase").agg(
-        f.count(f.lit(1)).alias("count"), f.count_distinct("sandbox").alias("sandboxes"))
-    return {"steps": steps.orderBy("lab", "step"),
-            "predictions": predictions.orderBy("lab", "step", f.desc("count"), "given"),
-            "mistakes": mistakes.orderBy("lab", "step", f.desc("count"), "text"),
-            "dead_ends": dead_ends.orderBy("lab", "step", "phase")}
+    steps = (
+        tables["steps"]
+        .groupBy("lab", "step")
+        .agg(
+            f.count(f.lit(1)).alias("met"),
+            f.percentile_approx("took_ms", 0.5).alias("median_ms"),
+            f.percentile_approx("took_ms", 0.9).alias("p90_ms"),
+            f.sum("hints").alias("hints"),
+            f.count_if(f.col("hints") > 0).alias("hinted"),
+            f.count("given").alias("predicted"),
+            f.count_if(wrong).alias("wrong"),
+        )
+    )
+    predictions = (
+        tables["steps"]
+        .where(wrong)
+        .groupBy("lab", "step", "given")
+        .agg(f.first("truth").alias("truth"), f.count(f.lit(1)).alias("count"))
+    )
+    mistakes = (
+        tables["mistakes"]
+        .groupBy("lab", "step", "text")
+        .agg(
+            f.first("said").alias("said"),
+            f.count(f.lit(1)).alias("count"),
+            f.count_distinct("sandbox").alias("sandboxes"),
+        )
+    )
+    dead_ends = (
+        tables["attempts"]
+        .where("not finished")
+        .groupBy("lab", (f.col("met") + 1).alias("step"), "phase")
+        .agg(f.count(f.lit(1)).alias("count"), f.count_distinct("sandbox").alias("sandboxes"))
+    )
+    return {
+        "steps": steps.orderBy("lab", "step"),
+        "predictions": predictions.orderBy("lab", "step", f.desc("count"), "given"),
+        "mistakes": mistakes.orderBy("lab", "step", f.desc("count"), "text"),
+        "dead_ends": dead_ends.orderBy("lab", "step", "phase"),
+    }
 
 
 CLASS_ANALYTICS = Job("class_analytics", "What did a class find hard, lab by lab and step by step?", run)

@@ -41,8 +41,12 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         raise WrongOption("The audit needs stores: name a sandbox that has a broker, or a store with --store.")
     evidence = evidence_of(given)
     messages = kept(messages_of(evidence), now=False)
-    return {"messages": messages, "summary": summary_of(messages), "repeats": repeats_of(evidence.calls),
-            "order_breaks": order_breaks(evidence.calls)}
+    return {
+        "messages": messages,
+        "summary": summary_of(messages),
+        "repeats": repeats_of(evidence.calls),
+        "order_breaks": order_breaks(evidence.calls),
+    }
 
 
 def evidence_of(given: Given) -> Evidence:
@@ -58,4 +62,5 @@ def evidence_of(given: Given) -> Evidence:
 
 
 DELIVERY_AUDIT = Job(
-    "delivery_audit", "Was every message given to every group that wants it, how often, and why more than once?", run)
+    "delivery_audit", "Was every message given to every group that wants it, how often, and why more than once?", run
+)

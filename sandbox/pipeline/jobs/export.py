@@ -51,20 +51,26 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     if old is not None:
         check_columns(given.out, old.rows.schema, rows.schema)
         if partition_by != list(old.table.partitions or ()):
-            raise OtherResult(f"{given.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
-                              "say so with partition_by, or name another --out.")
+            raise OtherResult(
+                f"{given.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
+                "say so with partition_by, or name another --out."
+            )
     return {"messages": rows}
 
 
 def _check_directories(names: list[str], schema: "StructType") -> None:
     """Raises WrongOption."""
-    can = [field.name for field in schema.fields
-           if field.dataType.simpleString() in PLAIN and field.name not in SINGLE]
+    can = [field.name for field in schema.fields if field.dataType.simpleString() in PLAIN and field.name not in SINGLE]
     if wrong := [name for name in names if name not in can]:
         raise WrongOption(f"{wrong[0]} cannot be a directory: choose for partition_by of {', '.join(can)}.")
     if len(set(names)) != len(names):
         raise WrongOption("partition_by names a column twice.")
 
 
-EXPORT = Job("export", "Which messages does a store hold?", run,
-             ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET), formats=(*FORMATS, ICEBERG))
+EXPORT = Job(
+    "export",
+    "Which messages does a store hold?",
+    run,
+    ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET),
+    formats=(*FORMATS, ICEBERG),
+)

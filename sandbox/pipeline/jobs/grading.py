@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 def run(given: Given) -> "Mapping[str, DataFrame]":
     if not given.source.journals:
         raise WrongOption("Labs are graded from journals, and a store has none: name a sandbox with --sandbox.")
-    pieces = [Piece(sandbox, directory, given.true_to[sandbox])
-              for sandbox, directory in sorted(given.source.journals.items()) if sandbox in given.true_to]
+    pieces = [
+        Piece(sandbox, directory, given.true_to[sandbox])
+        for sandbox, directory in sorted(given.source.journals.items())
+        if sandbox in given.true_to
+    ]
     return tables_of(given.session, Rows.joined(spread(given.session, pieces, graded)))
 
 

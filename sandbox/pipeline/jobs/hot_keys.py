@@ -28,8 +28,9 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     if not given.source.stores:
         raise WrongOption("There is no store to count in: no broker of this sandbox has stored anything yet.")
     top = _top(given.options.get("top"))
-    in_queues = _read(given, "topic,queueId").withColumn("queue", f.concat_ws(
-        ":", f.element_at(f.split(STORE, "/"), -1), "queueId"))
+    in_queues = _read(given, "topic,queueId").withColumn(
+        "queue", f.concat_ws(":", f.element_at(f.split(STORE, "/"), -1), "queueId")
+    )
     queues = in_queues.groupBy(*TOPIC, "queue").agg(f.count(f.lit(1)).alias("messages"))
     totals = in_queues.groupBy(*TOPIC).agg(f.count(f.lit(1)).alias("_all"))
     words = _read(given, "topic,keys").select(*TOPIC, f.explode(f.array_distinct(f.split("keys", " "))).alias("key"))
@@ -37,20 +38,31 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     keys = words.groupBy(*TOPIC, "key").agg(f.count(f.lit(1)).alias("messages"))
     sketched = words.groupBy(*TOPIC).agg(f.expr(f"approx_top_k(key, {top}, {SKETCH_ITEMS})").alias("_items"))
     sketched = sketched.select(*TOPIC, f.explode("_items").alias("_item")).select(
-        *TOPIC, f.col("_item.item").alias("key"), f.col("_item.count").alias("approximate"))
+        *TOPIC, f.col("_item.item").alias("key"), f.col("_item.count").alias("approximate")
+    )
     skew = queues.groupBy(*TOPIC).agg(f.count(f.lit(1)).alias("queues"), f.max("messages").alias("_most"))
-    different = words.groupBy(*TOPIC).agg(f.count_distinct("key").alias("keys"),
-                                          f.approx_count_distinct("key").alias("keys_approximate"))
+    different = words.groupBy(*TOPIC).agg(
+        f.count_distinct("key").alias("keys"), f.approx_count_distinct("key").alias("keys_approximate")
+    )
     return {
-        "queues": queues.join(totals, list(TOPIC)).select(*TOPIC, "queue", "messages", _share("messages"))
-                        .orderBy(*TOPIC, "queue"),
-        "keys": _fullest(keys, top).join(totals, list(TOPIC)).join(sketched, [*TOPIC, "key"], "left")
-                .select(*TOPIC, "key", "messages", _share("messages"), "approximate")
-                .orderBy(*TOPIC, f.desc("messages"), "key"),
-        "skew": skew.join(totals, list(TOPIC)).join(different, list(TOPIC), "left").select(
-            *TOPIC, "queues", f.coalesce("keys", f.lit(0)).alias("keys"),
+        "queues": queues.join(totals, list(TOPIC))
+        .select(*TOPIC, "queue", "messages", _share("messages"))
+        .orderBy(*TOPIC, "queue"),
+        "keys": _fullest(keys, top)
+        .join(totals, list(TOPIC))
+        .join(sketched, [*TOPIC, "key"], "left")
+        .select(*TOPIC, "key", "messages", _share("messages"), "approximate")
+        .orderBy(*TOPIC, f.desc("messages"), "key"),
+        "skew": skew.join(totals, list(TOPIC))
+        .join(different, list(TOPIC), "left")
+        .select(
+            *TOPIC,
+            "queues",
+            f.coalesce("keys", f.lit(0)).alias("keys"),
             f.coalesce("keys_approximate", f.lit(0)).alias("keys_approximate"),
-            _share("_most").alias("largest_share")).orderBy(*TOPIC),
+            _share("_most").alias("largest_share"),
+        )
+        .orderBy(*TOPIC),
     }
 
 
@@ -59,8 +71,14 @@ def _read(given: Given, columns: str) -> "DataFrame":
     from pyspark.sql import functions as f
 
     topic = given.options.get("topic")
-    rows = messages(given.session, given.source.stores, given.sealed, columns.split(","),
-                    {"topic": topic} if topic else {}, named=True)
+    rows = messages(
+        given.session,
+        given.source.stores,
+        given.sealed,
+        columns.split(","),
+        {"topic": topic} if topic else {},
+        named=True,
+    )
     return rows.withColumn("sandbox", f.element_at(f.split(STORE, "/"), 1))
 
 

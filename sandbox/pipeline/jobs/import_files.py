@@ -48,8 +48,10 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     names = {field: options.get(field) or field for field in FIELDS}
     table = _read(given, kind, path, names)
     if names["body"] not in table.columns:
-        raise WrongOption(f"{path} has no column {names['body']}, which would be the body. Columns are: "
-                          f"{', '.join(column for column in table.columns if column != BAD)}.")
+        raise WrongOption(
+            f"{path} has no column {names['body']}, which would be the body. Columns are: "
+            f"{', '.join(column for column in table.columns if column != BAD)}."
+        )
     rows = _rows(table, kind, names, one_of(options, "body_as", BODIES))
     topic = options.get("topic")
     kept = [name for name in (*FIELDS, *(() if topic else ("topic",))) if name in rows.columns]
@@ -60,13 +62,16 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         raise WrongOption(_first_bad(kind, _local(row["_file"]), names, one_of(options, "body_as", BODIES)))
     seen = Observation()
     try:
-        rows.select(*kept).observe(seen, f.count(f.lit(1)).alias("rows")).write.format("rocketmq").options(
-            **sink).mode("append").save()
+        rows.select(*kept).observe(seen, f.count(f.lit(1)).alias("rows")).write.format("rocketmq").options(**sink).mode(
+            "append"
+        ).save()
     except Exception as why:
         from sandbox.pipeline.sentences import sentence_of
 
-        raise ImportStopped(f"{sentence_of(why)} Some rows may have been sent before; with --option run={sink['run']} "
-                            "the same import sends the others only.") from why
+        raise ImportStopped(
+            f"{sentence_of(why)} Some rows may have been sent before; with --option run={sink['run']} "
+            "the same import sends the others only."
+        ) from why
     sent = [(str(path), topic, sink["run"], int(seen.get["rows"]))]
     return {"sent": given.session.createDataFrame(sent, SENT)}
 
@@ -109,16 +114,22 @@ def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str)
             column = f.col(f"`{names[field]}`")
             text = field == "properties" and types[names[field]] == "string"
             made[field] = f.from_json(column, PAIRS) if text else column
-    wrong = [f.when(given_body.isNull(), f.lit("body")), f.when(body.isNull(), f.lit("base64")),
-             f.when(f.length(body) == 0, f.lit("empty"))]
+    wrong = [
+        f.when(given_body.isNull(), f.lit("body")),
+        f.when(body.isNull(), f.lit("base64")),
+        f.when(f.length(body) == 0, f.lit("empty")),
+    ]
     if BAD in table.columns:
         wrong.insert(0, f.when(f.col(BAD).isNotNull(), f.lit("row")))
     if "properties" in made and types[names["properties"]] == "string":
         there = f.col(f"`{names['properties']}`").isNotNull()
         wrong.append(f.when(there & made["properties"].isNull(), f.lit("properties")))
     topic = {"topic": f.col("topic")} if "topic" in table.columns else {}
-    return table.select(*(column.alias(name) for name, column in {**made, **topic}.items()),
-                        f.coalesce(*wrong).alias("_why"), f.col("_metadata.file_path").alias("_file"))
+    return table.select(
+        *(column.alias(name) for name, column in {**made, **topic}.items()),
+        f.coalesce(*wrong).alias("_why"),
+        f.col("_metadata.file_path").alias("_file"),
+    )
 
 
 def _local(address: str) -> Path:
@@ -185,5 +196,9 @@ def _is_base64(text: object) -> bool:
     return True
 
 
-IMPORT = Job("import", "Which rows of files were sent to a topic?", run,
-             ("path", "format", "names", "topic", *FIELDS, "body_as", "run"))
+IMPORT = Job(
+    "import",
+    "Which rows of files were sent to a topic?",
+    run,
+    ("path", "format", "names", "topic", *FIELDS, "body_as", "run"),
+)

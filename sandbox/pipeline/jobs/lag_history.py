@@ -38,11 +38,26 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     checkpoint = given.out / "checkpoint"
     result_store.begin_again_if_torn(given.out, checkpoint)
     journals = {name: str(path) for name, path in given.source.journals.items()}
-    entries = given.session.readStream.format("rocketmq-journal").options(
-        journals=orjson.dumps(journals).decode(), linesOf=",".join(sorted(WANTED)), failOnDataLoss="false",
-        maxBytesPerTrigger=str(MOST_BYTES)).load()
-    taken = carried(given.session, take, {"out": str(given.out), "checkpoint": str(checkpoint), "run": given.run,
-                                          "source": {"stores": {}, "journals": journals}})
+    entries = (
+        given.session.readStream.format("rocketmq-journal")
+        .options(
+            journals=orjson.dumps(journals).decode(),
+            linesOf=",".join(sorted(WANTED)),
+            failOnDataLoss="false",
+            maxBytesPerTrigger=str(MOST_BYTES),
+        )
+        .load()
+    )
+    taken = carried(
+        given.session,
+        take,
+        {
+            "out": str(given.out),
+            "checkpoint": str(checkpoint),
+            "run": given.run,
+            "source": {"stores": {}, "journals": journals},
+        },
+    )
     writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(taken)
     writer = writer.trigger(processingTime=f"{EVERY_S} seconds") if follows else writer.trigger(availableNow=True)
     _stay(writer, given)

@@ -34,20 +34,43 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     heard = kept(entries_of(given, "MessagesConsumed", "OffsetCommitted", columns=COLUMNS))
     messages = kept(stored.where("is_original").select(*PLACE, "born_ms", "store_ms"))
     moments = committed_first(messages.join(delivered_first(heard), list(PLACE)), heard)
-    later = {"stored_to_delivered": f.col("delivered_ms") - f.col("store_ms"),
-             "delivered_to_committed": f.col("committed_ms") - f.col("delivered_ms"),
-             "born_to_committed": f.col("committed_ms") - f.col("born_ms")}
-    stages = f.explode(f.array(*(f.struct(f.lit(stage).alias("stage"), took.alias("ms"))
-                                 for stage, took in later.items()))).alias("_one")
-    first = messages.select("sandbox", f.lit(None).cast("string").alias("group"), "topic",
-                            f.lit("born_to_stored").alias("stage"), (f.col("store_ms") - f.col("born_ms")).alias("ms"))
-    rows = moments.select("sandbox", "group", "topic", stages).select(
-        "sandbox", "group", "topic", "_one.*").unionByName(first)
+    later = {
+        "stored_to_delivered": f.col("delivered_ms") - f.col("store_ms"),
+        "delivered_to_committed": f.col("committed_ms") - f.col("delivered_ms"),
+        "born_to_committed": f.col("committed_ms") - f.col("born_ms"),
+    }
+    stages = f.explode(
+        f.array(*(f.struct(f.lit(stage).alias("stage"), took.alias("ms")) for stage, took in later.items()))
+    ).alias("_one")
+    first = messages.select(
+        "sandbox",
+        f.lit(None).cast("string").alias("group"),
+        "topic",
+        f.lit("born_to_stored").alias("stage"),
+        (f.col("store_ms") - f.col("born_ms")).alias("ms"),
+    )
+    rows = (
+        moments.select("sandbox", "group", "topic", stages)
+        .select("sandbox", "group", "topic", "_one.*")
+        .unionByName(first)
+    )
     three = f.percentile_approx("ms", f.array(f.lit(0.5), f.lit(0.9), f.lit(0.99)), ACCURACY).alias("_p")
-    return {"percentiles": rows.where("ms is not null").groupBy("sandbox", "group", "topic", "stage").agg(
-        f.count(f.lit(1)).alias("count"), three, f.max("ms").alias("max_ms")).select(
-            "sandbox", "group", "topic", "stage", "count", f.col("_p")[0].alias("p50_ms"),
-            f.col("_p")[1].alias("p90_ms"), f.col("_p")[2].alias("p99_ms"), "max_ms")}
+    return {
+        "percentiles": rows.where("ms is not null")
+        .groupBy("sandbox", "group", "topic", "stage")
+        .agg(f.count(f.lit(1)).alias("count"), three, f.max("ms").alias("max_ms"))
+        .select(
+            "sandbox",
+            "group",
+            "topic",
+            "stage",
+            "count",
+            f.col("_p")[0].alias("p50_ms"),
+            f.col("_p")[1].alias("p90_ms"),
+            f.col("_p")[2].alias("p99_ms"),
+            "max_ms",
+        )
+    }
 
 
 def delivered_first(heard: "DataFrame") -> "DataFrame":
@@ -55,7 +78,8 @@ def delivered_first(heard: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as f
 
     calls = heard.where("event = 'MessagesConsumed'").select(
-        "group", *QUEUE, "started_ms", f.explode("offsets").alias("queue_offset"))
+        "group", *QUEUE, "started_ms", f.explode("offsets").alias("queue_offset")
+    )
     return calls.groupBy("group", *PLACE).agg(f.min("started_ms").alias("delivered_ms"))
 
 
@@ -67,18 +91,42 @@ def committed_first(messages: "DataFrame", heard: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    commits = heard.where("event = 'OffsetCommitted'").where(f.col("by").isin(*BY_MEMBERS)).select(
-        "group", *QUEUE, (f.col("offset") - 1).alias("queue_offset"), f.lit(0).alias("_turn"),
-        f.col("at_ms").alias("_ms"),
-        *(f.lit(None).cast("bigint").alias(name) for name in ("born_ms", "store_ms", "delivered_ms")))
-    rows = messages.select("group", *PLACE, f.lit(1).alias("_turn"), f.lit(None).cast("bigint").alias("_ms"), "born_ms",
-                           "store_ms", "delivered_ms").unionByName(commits)
-    beyond = (Window.partitionBy("group", *QUEUE).orderBy(f.desc("queue_offset"), "_turn")
-              .rowsBetween(Window.unboundedPreceding, 0))
+    commits = (
+        heard.where("event = 'OffsetCommitted'")
+        .where(f.col("by").isin(*BY_MEMBERS))
+        .select(
+            "group",
+            *QUEUE,
+            (f.col("offset") - 1).alias("queue_offset"),
+            f.lit(0).alias("_turn"),
+            f.col("at_ms").alias("_ms"),
+            *(f.lit(None).cast("bigint").alias(name) for name in ("born_ms", "store_ms", "delivered_ms")),
+        )
+    )
+    rows = messages.select(
+        "group",
+        *PLACE,
+        f.lit(1).alias("_turn"),
+        f.lit(None).cast("bigint").alias("_ms"),
+        "born_ms",
+        "store_ms",
+        "delivered_ms",
+    ).unionByName(commits)
+    beyond = (
+        Window.partitionBy("group", *QUEUE)
+        .orderBy(f.desc("queue_offset"), "_turn")
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
     first = f.min("_ms").over(beyond)
-    return rows.withColumn("_first", first).where("_turn = 1").withColumn(
-        "committed_ms", f.when(f.col("_first") >= f.col("delivered_ms"), f.col("_first")),
-    ).drop("_turn", "_ms", "_first")
+    return (
+        rows.withColumn("_first", first)
+        .where("_turn = 1")
+        .withColumn(
+            "committed_ms",
+            f.when(f.col("_first") >= f.col("delivered_ms"), f.col("_first")),
+        )
+        .drop("_turn", "_ms", "_first")
+    )
 
 
 LATENCY = Job("latency", "How long do messages take to the store, to a listener, and to a committed offset?", run)

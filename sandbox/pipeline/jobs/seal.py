@@ -35,10 +35,16 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     if is_tabled:
         check()
     stores = {name: store_at(path) for name, path in given.source.stores.items()}
-    sealed = [(one.store, f"{one.log_start:020}", one.rows, one.file_bytes, one.state, one.why)
-              for one in seal_stores(given.session, stores, given.sealed, tabled=is_tabled)]
-    kept = [(name, str(one.catalog), one.rows, one.files, one.snapshot) for name, root in sorted(stores.items())
-            if table.is_in(given.sealed[name]) for one in [table.kept(given.sealed[name], root)]]
+    sealed = [
+        (one.store, f"{one.log_start:020}", one.rows, one.file_bytes, one.state, one.why)
+        for one in seal_stores(given.session, stores, given.sealed, tabled=is_tabled)
+    ]
+    kept = [
+        (name, str(one.catalog), one.rows, one.files, one.snapshot)
+        for name, root in sorted(stores.items())
+        if table.is_in(given.sealed[name])
+        for one in [table.kept(given.sealed[name], root)]
+    ]
     made = {"sealed": given.session.createDataFrame(sealed, SEALED_ROWS).coalesce(1)}
     if kept:
         made["iceberg"] = given.session.createDataFrame(kept, ICEBERG_ROWS).coalesce(1)

@@ -49,5 +49,10 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     return {"result": rows}
 
 
-SQL = Job("sql", "What does a query select from messages, events and results?", run,
-          ("query", "results", "format", *OPTIONS), formats=FORMATS)
+SQL = Job(
+    "sql",
+    "What does a query select from messages, events and results?",
+    run,
+    ("query", "results", "format", *OPTIONS),
+    formats=FORMATS,
+)

@@ -21,8 +21,10 @@ from sandbox.store.config import parse_delay_levels
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FINDINGS = ("sandbox STRING, store STRING, kind STRING, file STRING, position BIGINT, topic STRING, queue STRING, "
-            "queue_offset BIGINT, says STRING, severity STRING")
+FINDINGS = (
+    "sandbox STRING, store STRING, kind STRING, file STRING, position BIGINT, topic STRING, queue STRING, "
+    "queue_offset BIGINT, says STRING, severity STRING"
+)
 CHECKED = "sandbox STRING, store STRING, what STRING, items BIGINT"
 DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
 
@@ -37,10 +39,15 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     second = spread(given.session, derived_pieces(places, lost), _run)
     verdicts = [verdict_of(place, first, second) for place in places]
     findings = [row for verdict in verdicts for row in findings_of(verdict)]
-    checked = [(sandbox_of(verdict.store), verdict.store, what, items) for verdict in verdicts
-               for what, items in verdict.checked.items()]
-    return {"findings": given.session.createDataFrame(findings, FINDINGS).coalesce(1),
-            "checked": given.session.createDataFrame(checked, CHECKED).coalesce(1)}
+    checked = [
+        (sandbox_of(verdict.store), verdict.store, what, items)
+        for verdict in verdicts
+        for what, items in verdict.checked.items()
+    ]
+    return {
+        "findings": given.session.createDataFrame(findings, FINDINGS).coalesce(1),
+        "checked": given.session.createDataFrame(checked, CHECKED).coalesce(1),
+    }
 
 
 def _run(piece: Piece) -> Part:
@@ -50,10 +57,21 @@ def _run(piece: Piece) -> Part:
 def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
     """Rows of `findings`."""
     sandbox, broker = sandbox_of(verdict.store), verdict.store.rpartition("/")[2]
-    return [(sandbox, verdict.store, found.kind, found.file, found.position, found.topic,
-             None if found.queue_id is None else f"{broker}:{found.queue_id}", found.queue_offset, found.says,
-             found.severity)
-            for found in verdict.findings]
+    return [
+        (
+            sandbox,
+            verdict.store,
+            found.kind,
+            found.file,
+            found.position,
+            found.topic,
+            None if found.queue_id is None else f"{broker}:{found.queue_id}",
+            found.queue_offset,
+            found.says,
+            found.severity,
+        )
+        for found in verdict.findings
+    ]
 
 
 def sandbox_of(store: str) -> str:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 TASKS = 8  # at most, of one batch; a sandbox belongs to one task
 TABLES = ("seconds", *WIDTHS_MS)
 
-ROWS = pa.schema([(name, pa.string() if name in ("sandbox", "group", "topic", "queue") else pa.int64())
-                  for name in COLUMNS])
+ROWS = pa.schema(
+    [(name, pa.string() if name in ("sandbox", "group", "topic", "queue") else pa.int64()) for name in COLUMNS]
+)
 STATES = pa.schema([("sandbox", pa.string()), ("true_to", pa.int64()), (STATE, pa.binary())])
 BOTH = pa.schema([("table", pa.string()), *ROWS, ("true_to", pa.int64()), (STATE, pa.binary())])
-BOTH_DDL = ("table STRING, sandbox STRING, `group` STRING, topic STRING, queue STRING, from_ms BIGINT, "
-            "produced BIGINT, consumed BIGINT, lag BIGINT, lag_ms BIGINT, true_to BIGINT, state BINARY")
+BOTH_DDL = (
+    "table STRING, sandbox STRING, `group` STRING, topic STRING, queue STRING, from_ms BIGINT, "
+    "produced BIGINT, consumed BIGINT, lag BIGINT, lag_ms BIGINT, true_to BIGINT, state BINARY"
+)
 STATES_DDL = "sandbox STRING, true_to BIGINT, state BINARY"
 
 
@@ -37,12 +40,20 @@ def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: st
     before = result_store.state_before(Path(out), place)
     states = session.createDataFrame([], STATES_DDL) if before is None else session.read.parquet(str(before))
     tasks = max(1, min(TASKS, len(source["journals"])))
-    made = entries.repartition(tasks, "sandbox").groupBy("sandbox").cogroup(
-        states.repartition(tasks, "sandbox").groupBy("sandbox")).applyInArrow(folded, BOTH_DDL).toArrow()
+    made = (
+        entries.repartition(tasks, "sandbox")
+        .groupBy("sandbox")
+        .cogroup(states.repartition(tasks, "sandbox").groupBy("sandbox"))
+        .applyInArrow(folded, BOTH_DDL)
+        .toArrow()
+    )
     tables = {name: rows_of(made, name, ROWS.names) for name in TABLES}
     tables[STATE] = rows_of(made, STATE, STATES.names)
-    true_to = {row["sandbox"]: row["true_to"] for row in tables[STATE].select(["sandbox", "true_to"]).to_pylist()
-               if row["true_to"] is not None}
+    true_to = {
+        row["sandbox"]: row["true_to"]
+        for row in tables[STATE].select(["sandbox", "true_to"]).to_pylist()
+        if row["true_to"] is not None
+    }
     result_store.add(Path(out), place, tables, job="lag_history", run=run, true_to=true_to, source=source)
 
 
@@ -77,7 +88,12 @@ def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
 def _with_nulls(table: pa.Table, name: str) -> pa.Table:
     """With missing columns added, and the name of its table."""
     count = table.num_rows
-    arrays = [pa.array([name] * count, pa.string()) if field.name == "table"
-              else table.column(field.name) if field.name in table.column_names
-              else pa.nulls(count, field.type) for field in BOTH]
+    arrays = [
+        pa.array([name] * count, pa.string())
+        if field.name == "table"
+        else table.column(field.name)
+        if field.name in table.column_names
+        else pa.nulls(count, field.type)
+        for field in BOTH
+    ]
     return pa.Table.from_arrays(arrays, schema=BOTH)

@@ -237,12 +237,24 @@ def _key(text: str) -> Key:
     return topic, broker, int(queue_id)
 
 
-APPLY: dict[str, _Apply] = {event.__name__: apply for event, apply in {
-    MessagesStored: Fold._stored, OffsetCommitted: Fold._committed, QueueTaken: Fold._taken,
-    MinOffsetMoved: Fold._min_moved, TopicChanged: Fold._topic, SubscriptionChanged: Fold._subscribed,
-    MemberJoined: Fold._joined, MemberLeft: Fold._left, GroupChanged: Fold._group, BrokerStopped: Fold._stopped,
-    BrokerStarted: Fold._started, ActionTaken: Fold._acted, Keyframe: Fold._drawn,
-}.items()}  # fmt: skip
+APPLY: dict[str, _Apply] = {
+    event.__name__: apply
+    for event, apply in {
+        MessagesStored: Fold._stored,
+        OffsetCommitted: Fold._committed,
+        QueueTaken: Fold._taken,
+        MinOffsetMoved: Fold._min_moved,
+        TopicChanged: Fold._topic,
+        SubscriptionChanged: Fold._subscribed,
+        MemberJoined: Fold._joined,
+        MemberLeft: Fold._left,
+        GroupChanged: Fold._group,
+        BrokerStopped: Fold._stopped,
+        BrokerStarted: Fold._started,
+        ActionTaken: Fold._acted,
+        Keyframe: Fold._drawn,
+    }.items()
+}
 
 WANTED: frozenset[str] = frozenset(APPLY) | {FlowSkipped.__name__, ClockChanged.__name__}
 """Events whose lines are needed; of the others only seq and time are."""

@@ -213,19 +213,27 @@ class GroupState:
             self.queues[key].forget_below(offset)
 
     def _listed(self) -> list[Slot]:
-        pairs = set(self.subscribed) | {(slot.group, slot.key[0]) for slot in self.slots.values()
-                                        if slot.committed != NO_RECORD}
+        pairs = set(self.subscribed) | {
+            (slot.group, slot.key[0]) for slot in self.slots.values() if slot.committed != NO_RECORD
+        }
         for group, topic in pairs:
             if self.models.get(group) != BROADCASTING:
                 for key in self._keys_of(topic):
                     self.slot(group, key, None)
-        found = [slot for slot in self.slots.values()
-                 if (slot.group, slot.key[0]) in pairs and not slot.group.startswith(BUILT_IN_GROUPS)
-                 and slot.key[2] < self.readable.get(slot.key[:2], 0)
-                 and bool(slot.member) == (self.models.get(slot.group) == BROADCASTING)]
+        found = [
+            slot
+            for slot in self.slots.values()
+            if (slot.group, slot.key[0]) in pairs
+            and not slot.group.startswith(BUILT_IN_GROUPS)
+            and slot.key[2] < self.readable.get(slot.key[:2], 0)
+            and bool(slot.member) == (self.models.get(slot.group) == BROADCASTING)
+        ]
         return sorted(found, key=lambda slot: (slot.group, slot.key, slot.member))
 
     def _keys_of(self, topic: str) -> Iterable[Key]:
-        return [(topic, broker, queue_id) for (name, broker), count in sorted(self.readable.items()) if name == topic
-                for queue_id in range(count)]
-
+        return [
+            (topic, broker, queue_id)
+            for (name, broker), count in sorted(self.readable.items())
+            if name == topic
+            for queue_id in range(count)
+        ]

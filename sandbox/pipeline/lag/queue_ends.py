@@ -92,8 +92,11 @@ class QueueEnds:
     def _join(self) -> None:
         """Halve the resolution: of runs within the same interval the first represents all."""
         self._joined_ms *= 2
-        kept = [at for at, stored_ms in enumerate(self._stored_ms)
-                if at == 0 or not _same(self._stored_ms[at - 1], stored_ms, self._joined_ms)]
+        kept = [
+            at
+            for at, stored_ms in enumerate(self._stored_ms)
+            if at == 0 or not _same(self._stored_ms[at - 1], stored_ms, self._joined_ms)
+        ]
         self._first = [self._first[at] for at in kept]
         self._stored_ms = [self._stored_ms[at] for at in kept]
 

@@ -71,8 +71,16 @@ def is_in(out: Path, place: Place) -> bool:
     return before is not None and before.checkpoint == place.checkpoint and before.batch >= place.batch
 
 
-def add(out: Path, place: Place, tables: Mapping[str, pa.Table], *, job: str, run: str, true_to: dict[str, int],
-        source: dict[str, Any]) -> None:
+def add(
+    out: Path,
+    place: Place,
+    tables: Mapping[str, pa.Table],
+    *,
+    job: str,
+    run: str,
+    true_to: dict[str, int],
+    source: dict[str, Any],
+) -> None:
     """Add these rows to the result, all tables in one step.  `STATE` replaces the old state."""
     manifest = results.manifest_of(out)
     before = place_of(manifest)
@@ -90,8 +98,17 @@ def add(out: Path, place: Place, tables: Mapping[str, pa.Table], *, job: str, ru
         if name != STATE:
             old = 0 if manifest is None else manifest.tables[name].rows
             made[name] = results.Table(f"{place.directory}/{name}", old + table.num_rows)
-    results.publish(out, results.Manifest(job, run, made, true_to, wall_ms(), {
-        **source, "stream": {"checkpoint": place.checkpoint, "batch": place.batch}}))
+    results.publish(
+        out,
+        results.Manifest(
+            job,
+            run,
+            made,
+            true_to,
+            wall_ms(),
+            {**source, "stream": {"checkpoint": place.checkpoint, "batch": place.batch}},
+        ),
+    )
     _sweep(out, {place.directory, *([before.directory] if before is not None else [])})
 
 

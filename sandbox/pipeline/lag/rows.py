@@ -43,8 +43,12 @@ class Roll:
             self.from_ms, self.figures = from_ms, second
         else:
             before = self.figures
-            self.figures = Figures(_sum(before.produced, second.produced), _sum(before.consumed, second.consumed),
-                                   second.lag, second.lag_ms)
+            self.figures = Figures(
+                _sum(before.produced, second.produced),
+                _sum(before.consumed, second.consumed),
+                second.lag,
+                second.lag_ms,
+            )
 
     def to_json(self) -> list[Any]:
         return [self.from_ms, list(self.figures)]

@@ -11,17 +11,37 @@ from sandbox.pipeline.lag.rows import Roll
 def dump(fold: Fold) -> bytes:
     """Emitted rows are not part of it."""
     state = fold.state
-    return orjson.dumps({
-        "seq": fold.seq, "at_ms": fold.at_ms, "proven_ms": fold.proven_ms, "true_to": fold.true_to,
-        "open_ms": fold.open_ms, "held": [list(held) for held in fold.held],
-        "is_known": state.is_known, "commits_are_known": state.commits_are_known,
-        "misses_messages": state.misses_messages, "misses_commits": state.misses_commits,
-        "queues": [[*key, *queue.to_json()] for key, queue in state.queues.items()],
-        "readable": [[*place, count] for place, count in state.readable.items()],
-        "subscribed": sorted(state.subscribed), "models": state.models, "unclean": sorted(state.unclean),
-        "slots": [[slot.group, slot.key, slot.member, slot.committed, slot.consumed, slot.start,
-                   {name: roll.to_json() for name, roll in slot.rolls.items()}] for slot in state.slots.values()],
-    })  # fmt: skip
+    return orjson.dumps(
+        {
+            "seq": fold.seq,
+            "at_ms": fold.at_ms,
+            "proven_ms": fold.proven_ms,
+            "true_to": fold.true_to,
+            "open_ms": fold.open_ms,
+            "held": [list(held) for held in fold.held],
+            "is_known": state.is_known,
+            "commits_are_known": state.commits_are_known,
+            "misses_messages": state.misses_messages,
+            "misses_commits": state.misses_commits,
+            "queues": [[*key, *queue.to_json()] for key, queue in state.queues.items()],
+            "readable": [[*place, count] for place, count in state.readable.items()],
+            "subscribed": sorted(state.subscribed),
+            "models": state.models,
+            "unclean": sorted(state.unclean),
+            "slots": [
+                [
+                    slot.group,
+                    slot.key,
+                    slot.member,
+                    slot.committed,
+                    slot.consumed,
+                    slot.start,
+                    {name: roll.to_json() for name, roll in slot.rolls.items()},
+                ]
+                for slot in state.slots.values()
+            ],
+        }
+    )
 
 
 def load(text: bytes | str) -> Fold:
@@ -33,8 +53,9 @@ def load(text: bytes | str) -> Fold:
     state = fold.state
     state.is_known, state.commits_are_known = value["is_known"], value["commits_are_known"]
     state.misses_messages, state.misses_commits = value["misses_messages"], value["misses_commits"]
-    state.queues = {(topic, broker, queue_id): QueueEnds.from_json(rest)
-                    for topic, broker, queue_id, *rest in value["queues"]}
+    state.queues = {
+        (topic, broker, queue_id): QueueEnds.from_json(rest) for topic, broker, queue_id, *rest in value["queues"]
+    }
     state.readable = {(topic, broker): count for topic, broker, count in value["readable"]}
     state.subscribed = {(group, topic) for group, topic in value["subscribed"]}
     state.models, state.unclean = value["models"], set(value["unclean"])

@@ -107,8 +107,17 @@ def entry_of(path: Path) -> Entry | None:
     try:
         plain: dict[str, Any] = orjson.loads(path.read_bytes())
         entry = Entry(**{**plain, "state": FileState(**plain["state"])})
-        numbers = (*entry.state, entry.log_start, entry.log_end, entry.sealed_end, entry.units_crc, entry.file_bytes,
-                   entry.footer_at, entry.footer_crc, entry.rows)
+        numbers = (
+            *entry.state,
+            entry.log_start,
+            entry.log_end,
+            entry.sealed_end,
+            entry.units_crc,
+            entry.file_bytes,
+            entry.footer_at,
+            entry.footer_crc,
+            entry.rows,
+        )
         is_whole = entry.version == VERSION and all(isinstance(number, int) for number in numbers)
         return entry if is_whole and _ROWS.fullmatch(entry.file) and path.stem == f"{entry.log_start:020}" else None
     except (OSError, orjson.JSONDecodeError, TypeError, KeyError):
@@ -152,8 +161,11 @@ def drop(directory: Path, kept: dict[int, Entry], named: Collection[str] = ()) -
     """
     files = {entry.file for entry in kept.values()}.union(named)
     names = sorted(os.listdir(directory))
-    gone = [int(name.removesuffix(".json")) for name in names
-            if _ENTRY.fullmatch(name) and int(name.removesuffix(".json")) not in kept]
+    gone = [
+        int(name.removesuffix(".json"))
+        for name in names
+        if _ENTRY.fullmatch(name) and int(name.removesuffix(".json")) not in kept
+    ]
     for start in gone:
         entry_path(directory, start).unlink(missing_ok=True)
     for name in names:

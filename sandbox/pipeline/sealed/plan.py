@@ -122,5 +122,7 @@ def _last_written(logs: Sequence[Log]) -> int | None:
 
 def _bounds(root: Path) -> Bounds:
     """First and end offset of each queue, as a read of the whole store has them."""
-    return {(queue.topic, queue.queue_id): (extent.first, extent.end)
-            for queue, extent in offsets.extents([Root(None, root)], EVERYTHING).items()}
+    return {
+        (queue.topic, queue.queue_id): (extent.first, extent.end)
+        for queue, extent in offsets.extents([Root(None, root)], EVERYTHING).items()
+    }

@@ -47,14 +47,22 @@ def parts_of(root: Path, directory: Path | None) -> Parts:
         return NOTHING
     looked = look(root, directory)
     entries = [one.entry for one in looked if one.is_sealed and one.entry is not None]
-    return Parts([directory / entry.file for entry in entries],
-                 [(entry.log_start, entry.sealed_end) for entry in entries],
-                 bool(entries) and is_whole(root, looked))
+    return Parts(
+        [directory / entry.file for entry in entries],
+        [(entry.log_start, entry.sealed_end) for entry in entries],
+        bool(entries) and is_whole(root, looked),
+    )
 
 
-def messages(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
-             columns: Sequence[str] | None = None, options: Mapping[str, str] | None = None, *,
-             named: bool = False) -> "DataFrame":
+def messages(
+    session: "SparkSession",
+    stores: Mapping[str, Path],
+    sealed: Mapping[str, Path],
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+    *,
+    named: bool = False,
+) -> "DataFrame":
     """One row a message of these stores, with `columns` in their order (default: all).
 
     `sealed`: the directory of sealed files by store.  `named`: with a first column `store`; without it there is one
@@ -70,8 +78,11 @@ def messages(session: "SparkSession", stores: Mapping[str, Path], sealed: Mappin
     if live:  # first, as a task of the log takes longest
         skipped = {name: parts[name].skipped for name in live if parts[name].skipped}
         tables.append(_of_logs(session, live, skipped, wanted, given, named=named))
-    tables += [_of_files(session, name if named else None, part.files, wanted, given)
-               for name, part in parts.items() if part.files]
+    tables += [
+        _of_files(session, name if named else None, part.files, wanted, given)
+        for name, part in parts.items()
+        if part.files
+    ]
     return reduce(lambda one, other: one.unionAll(other), tables)
 
 
@@ -83,8 +94,13 @@ def _parts(stores: Mapping[str, Path], sealed: Mapping[str, Path]) -> dict[str, 
     return found
 
 
-def _of_files(session: "SparkSession", store: str | None, files: Sequence[Path], columns: Sequence[str],
-              options: Mapping[str, str]) -> "DataFrame":
+def _of_files(
+    session: "SparkSession",
+    store: str | None,
+    files: Sequence[Path],
+    columns: Sequence[str],
+    options: Mapping[str, str],
+) -> "DataFrame":
     from pyspark.sql import functions as f
 
     rows = session.read.schema(ROWS).option(VERIFY, "true").parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
@@ -96,8 +112,15 @@ def _of_files(session: "SparkSession", store: str | None, files: Sequence[Path],
     return rows.select(*name, *columns)
 
 
-def _of_logs(session: "SparkSession", stores: Mapping[str, Path], skipped: Mapping[str, list[tuple[int, int]]],
-             columns: Sequence[str], options: Mapping[str, str], *, named: bool) -> "DataFrame":
+def _of_logs(
+    session: "SparkSession",
+    stores: Mapping[str, Path],
+    skipped: Mapping[str, list[tuple[int, int]]],
+    columns: Sequence[str],
+    options: Mapping[str, str],
+    *,
+    named: bool,
+) -> "DataFrame":
     reader = session.read.format("rocketmq-store").options(**options).option("columns", ",".join(columns))
     if named:
         roots = {name: str(root) for name, root in stores.items()}

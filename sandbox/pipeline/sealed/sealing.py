@@ -36,8 +36,14 @@ MOST_HELD = 64  # stores at once: each has a lock file open
 KEPT, LEFT, DROPPED = "kept", "left", "dropped"
 
 
-def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
-                least_bytes: int = 0, *, tabled: bool = False) -> list[Outcome]:
+def seal_stores(
+    session: "SparkSession",
+    stores: Mapping[str, Path],
+    sealed: Mapping[str, Path],
+    least_bytes: int = 0,
+    *,
+    tabled: bool = False,
+) -> list[Outcome]:
     """What became of each log file: `writing.Outcome`, or with the state `kept` (was sealed, and still is), `left` (for
     the reason `why`), `dropped` (its log file is gone).
 
@@ -47,18 +53,25 @@ def seal_stores(session: "SparkSession", stores: Mapping[str, Path], sealed: Map
     """
     names = sorted(stores)
     groups = [names[start : start + MOST_HELD] for start in range(0, len(names), MOST_HELD)]
-    return [outcome for group in groups
-            for outcome in _sealed(session, {name: stores[name] for name in group}, sealed, least_bytes, tabled=tabled)]
+    return [
+        outcome
+        for group in groups
+        for outcome in _sealed(session, {name: stores[name] for name in group}, sealed, least_bytes, tabled=tabled)
+    ]
 
 
-def _sealed(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path],
-            least_bytes: int, *, tabled: bool) -> list[Outcome]:
+def _sealed(
+    session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path], least_bytes: int, *, tabled: bool
+) -> list[Outcome]:
     """Of a group of stores, whose directories are held together."""
     with ExitStack() as stack:
         for name in stores:
             stack.enter_context(held(sealed[name]))
-        named = {name: table.named(sealed[name], root) for name, root in stores.items()
-                 if tabled or table.is_in(sealed[name])}
+        named = {
+            name: table.named(sealed[name], root)
+            for name, root in stores.items()
+            if tabled or table.is_in(sealed[name])
+        }
         outcomes: list[Outcome] = []
         tasks: list[Task] = []
         for name, root in stores.items():
@@ -75,8 +88,7 @@ def _sealed(session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping
         return sorted(outcomes, key=lambda one: (one.store, one.log_start))
 
 
-def prepared(name: str, root: Path, directory: Path,
-             named: Collection[str] = ()) -> tuple[list[Outcome], list[Task]]:
+def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()) -> tuple[list[Outcome], list[Task]]:
     """Removes what is not true any more; the tasks that are due, and the outcome of the other files.
 
     `named`: as of `drop`.
@@ -91,8 +103,10 @@ def prepared(name: str, root: Path, directory: Path,
     tasks, left = tasks_of(name, root, directory, looked)
     outcomes = [_kept(name, one) for one in looked if one.is_sealed]
     outcomes += [Outcome(name, start, 0, 0, LEFT, why) for start, why in left.items()]
-    outcomes += [Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED,
-                         "its log file is gone") for start in gone]
+    outcomes += [
+        Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED, "its log file is gone")
+        for start in gone
+    ]
     return outcomes, tasks
 
 

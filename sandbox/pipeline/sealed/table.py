@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 NAME = "messages"
 STORE = "queueviz.store"  # property of the table: the store's directory
-METRICS = {"write.metadata.metrics.default": "none",
-           **{f"write.metadata.metrics.column.{name}": "truncate(16)" for name in STATISTICS}}
+METRICS = {
+    "write.metadata.metrics.default": "none",
+    **{f"write.metadata.metrics.column.{name}": "truncate(16)" for name in STATISTICS},
+}
 
 
 class Kept(NamedTuple):
@@ -56,8 +58,11 @@ def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
     """
     from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
-    wanted = {(f"file://{directory.resolve() / entry.file}", entry.file_bytes): directory / entry.file
-              for entry in entries if entry.rows}
+    wanted = {
+        (f"file://{directory.resolve() / entry.file}", entry.file_bytes): directory / entry.file
+        for entry in entries
+        if entry.rows
+    }
     with _table(directory, root) as table:
         known = {(file.file_path, file.file_size_in_bytes): file for file in _files(table)}
         gone, new = known.keys() - wanted.keys(), sorted(wanted.keys() - known.keys())
@@ -79,8 +84,12 @@ def kept(directory: Path, root: Path) -> Kept:
     """Raises NoIceberg, or OSError."""
     with _table(directory, root) as table:
         files, snapshot = _files(table), table.current_snapshot()
-        return Kept(directory / ICEBERG / CATALOG_FILE, sum(file.record_count for file in files), len(files),
-                    None if snapshot is None else snapshot.snapshot_id)
+        return Kept(
+            directory / ICEBERG / CATALOG_FILE,
+            sum(file.record_count for file in files),
+            len(files),
+            None if snapshot is None else snapshot.snapshot_id,
+        )
 
 
 def _files(table: "Table") -> "list[DataFile]":
@@ -95,8 +104,10 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
     try:
         with opened(home, NAME, SCHEMA, {STORE: store, **METRICS}) as table:
             if (table.properties.get(STORE), table.location()) != (store, f"file://{home / NAME}"):
-                raise NoIceberg(f"{home} has the Iceberg table of {table.properties.get(STORE)}, made at "
-                                f"{table.location()}: for {store} name another --sealed, or delete that directory.")
+                raise NoIceberg(
+                    f"{home} has the Iceberg table of {table.properties.get(STORE)}, made at "
+                    f"{table.location()}: for {store} name another --sealed, or delete that directory."
+                )
             yield table
     except NoIceberg:
         raise
@@ -104,8 +115,10 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
         if isinstance(why, OSError) and why.errno not in (None, errno.ENOENT):
             raise
         said = str(getattr(why, "orig", why)).strip().splitlines() or [type(why).__name__]
-        raise NoIceberg(f"The Iceberg table in {home} cannot be used ({said[0]}): if it is damaged, delete that "
-                        "directory, and seal with --format iceberg again.") from why
+        raise NoIceberg(
+            f"The Iceberg table in {home} cannot be used ({said[0]}): if it is damaged, delete that "
+            "directory, and seal with --format iceberg again."
+        ) from why
 
 
 def _check_pages(path: Path) -> None:
@@ -117,5 +130,7 @@ def _check_pages(path: Path) -> None:
             for number in range(file.num_row_groups):
                 file.read_row_group(number)
     except (OSError, ValueError) as why:
-        raise NoIceberg(f"The sealed log file {path} is damaged, and the Iceberg table is as it was: delete the file, "
-                        "and run this again.") from why
+        raise NoIceberg(
+            f"The sealed log file {path} is damaged, and the Iceberg table is as it was: delete the file, "
+            "and run this again."
+        ) from why

@@ -35,8 +35,16 @@ from sandbox.pipeline.sources.records import SCHEMA, batches
 ROW_GROUP_ROWS = 1 << 20
 ROW_GROUP_BYTES = 128 << 20  # in memory: Spark's task, and all of a log file of that size
 PAGE_BYTES = 1 << 20
-DICTIONARIES = ["topic", "queueId", "tags", "bornHost", "storeHost", "reconsumeTimes", "sysFlag",
-                "properties.key_value.key"]
+DICTIONARIES = [
+    "topic",
+    "queueId",
+    "tags",
+    "bornHost",
+    "storeHost",
+    "reconsumeTimes",
+    "sysFlag",
+    "properties.key_value.key",
+]
 STATISTICS = ["topic", "queueId", "queueOffset", "physicalOffset", "bornTimestamp", "storeTimestamp"]  # for filters
 TICK_NS = 20_000_000  # of the clock that a file system stamps files with, and room; HZ=100 has 10 ms
 
@@ -87,9 +95,17 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
     file = directory / rows_name(log.start, sha256, units.crc)
     draft = _draft_of(file, drafts)
     rows = 0
-    with pq.ParquetWriter(draft, SCHEMA, compression="none", use_dictionary=DICTIONARIES, write_statistics=STATISTICS,
-                          data_page_size=PAGE_BYTES, write_page_index=True, write_page_checksum=True,
-                          store_schema=False) as writer:
+    with pq.ParquetWriter(
+        draft,
+        SCHEMA,
+        compression="none",
+        use_dictionary=DICTIONARIES,
+        write_statistics=STATISTICS,
+        data_page_size=PAGE_BYTES,
+        write_page_index=True,
+        write_page_checksum=True,
+        store_schema=False,
+    ) as writer:
         for group in _groups(batches(log, found, SCHEMA.names)):
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
             rows += len(group)
@@ -101,8 +117,9 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
     footer = footer_crc(draft, footer_at)
     _put(draft, file)
     end = log.end if task.is_rolled else int((found.physical + found.size).max(initial=log.start))
-    entry = Entry(VERSION, log.start, log.end, end, before, sha256, units.crc, file.name, file_bytes,
-                  footer_at, footer, rows)
+    entry = Entry(
+        VERSION, log.start, log.end, end, before, sha256, units.crc, file.name, file_bytes, footer_at, footer, rows
+    )
     path = entry_path(directory, log.start)
     draft = _draft_of(path, drafts)
     draft.write_bytes(as_bytes(entry))
@@ -143,8 +160,10 @@ def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches of a row group together."""
     held: list[pa.RecordBatch] = []
     for batch in made:
-        if held and (sum(map(len, held)) + len(batch) > ROW_GROUP_ROWS
-                     or sum(one.nbytes for one in held) + batch.nbytes > ROW_GROUP_BYTES):
+        if held and (
+            sum(map(len, held)) + len(batch) > ROW_GROUP_ROWS
+            or sum(one.nbytes for one in held) + batch.nbytes > ROW_GROUP_BYTES
+        ):
             yield pa.Table.from_batches(held)
             held = []
         held.append(batch)

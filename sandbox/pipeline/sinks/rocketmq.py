@@ -99,8 +99,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
         assert task is not None
         query, epoch = task.getLocalProperty(QUERY), int(task.getLocalProperty(EPOCH) or 0)
         naming = Naming(self.target.run or query or "", epoch, task.partitionId())
-        asks = self.target.always or task.attemptNumber() > 0 or maybe_again(
-            task.getLocalProperty(RUN_OF_QUERY) or "", epoch)
+        asks = (
+            self.target.always
+            or task.attemptNumber() > 0
+            or maybe_again(task.getLocalProperty(RUN_OF_QUERY) or "", epoch)
+        )
         return hand_over(self.target, naming, iterator, asks=asks)
 
     def commit(self, messages: Any, batchId: int) -> None:
@@ -154,8 +157,15 @@ def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch],
             if sender is None:
                 connector = TcpConnector(tls=target.access.context)
                 number = f"{os.getpid()}#{next(NUMBERS)}"
-                sender = Sender(target.cluster, naming, clock=clock, chance=Chance(f"{number} {wall_ms()}"),
-                                connector=connector, instance_name=number, asks=asks)
+                sender = Sender(
+                    target.cluster,
+                    naming,
+                    clock=clock,
+                    chance=Chance(f"{number} {wall_ms()}"),
+                    connector=connector,
+                    instance_name=number,
+                    asks=asks,
+                )
                 loop.run_until_complete(sender.open())
             loop.run_until_complete(sender.send(rows_of(batch, target.topic)))
         return Sent(sender.sent, sender.found) if sender is not None else Sent(0, 0)

@@ -26,14 +26,38 @@ KINDS = {
     "delayLevel": ("int", "bigint"),
 }
 """Columns of a row with their Spark types (`DataType.simpleString`); only `body` is required."""
-SET_BY_OTHERS = frozenset({
-    names.KEYS, names.TAGS, names.WAIT, names.DELAY, names.RETRY_TOPIC, names.REAL_TOPIC, names.REAL_QID,
-    names.TRAN_MSG, names.PGROUP, names.MIN_OFFSET, names.MAX_OFFSET, names.ORIGIN_MESSAGE_ID, names.RECONSUME_TIME,
-    names.MAX_RECONSUME_TIMES, names.MSG_REGION, names.TRACE_ON, names.UNIQ_KEY, names.CONSUME_START_TIME,
-    names.CLUSTER, names.TRAN_PREPARED_QUEUE_OFFSET, names.TRANSACTION_CHECK_TIMES, names.TTL, names.MSG_TYPE,
-    names.CORRELATION_ID, names.REPLY_TO_CLIENT, names.PUSH_REPLY_TIME, names.ARRIVE_TIME,
-    names.CHECK_IMMUNITY_TIME_IN_SECONDS,
-})
+SET_BY_OTHERS = frozenset(
+    {
+        names.KEYS,
+        names.TAGS,
+        names.WAIT,
+        names.DELAY,
+        names.RETRY_TOPIC,
+        names.REAL_TOPIC,
+        names.REAL_QID,
+        names.TRAN_MSG,
+        names.PGROUP,
+        names.MIN_OFFSET,
+        names.MAX_OFFSET,
+        names.ORIGIN_MESSAGE_ID,
+        names.RECONSUME_TIME,
+        names.MAX_RECONSUME_TIMES,
+        names.MSG_REGION,
+        names.TRACE_ON,
+        names.UNIQ_KEY,
+        names.CONSUME_START_TIME,
+        names.CLUSTER,
+        names.TRAN_PREPARED_QUEUE_OFFSET,
+        names.TRANSACTION_CHECK_TIMES,
+        names.TTL,
+        names.MSG_TYPE,
+        names.CORRELATION_ID,
+        names.REPLY_TO_CLIENT,
+        names.PUSH_REPLY_TIME,
+        names.ARRIVE_TIME,
+        names.CHECK_IMMUNITY_TIME_IN_SECONDS,
+    }
+)
 """Properties that clients and brokers write: left out of `properties`, so that an exported message can be sent again.
 
 RocketMQ: `MessageConst.STRING_HASH_SET`.
@@ -65,8 +89,9 @@ class Naming:
         """32 hex digits.  Their time is 0, the start of the month: RocketMQ's tools search from there."""
         said = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES).digest()
         self._seen[said] += 1
-        name = bytearray(hashlib.blake2b(b"%b\0%b\0%d" % (self._begin, said, self._seen[said]),
-                                         digest_size=NAME_BYTES).digest())
+        name = bytearray(
+            hashlib.blake2b(b"%b\0%b\0%d" % (self._begin, said, self._seen[said]), digest_size=NAME_BYTES).digest()
+        )
         name[TIME] = bytes(4)
         return name.hex().upper()
 
@@ -83,18 +108,23 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
     """Raises ValueError for a row without a body, or without a topic where the option `topic` is missing."""
     columns: dict[str, Sequence[Any]] = {
         name: batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
-        for name in KINDS}
+        for name in KINDS
+    }
     for body, own, keys, tags, pairs, queue_id, delay in zip(*columns.values(), strict=True):
         if body is None:
             raise ValueError("A row has no body. Give every row one, or leave those without out.")
         if not (named := own or topic):
             raise ValueError("A row names no topic. Give the option topic, or fill the column topic.")
         properties = dict(pairs or ())
-        yield Row(named, body.encode() if isinstance(body, str) else body,
-                  properties.get(names.KEYS, "") if keys is None else keys,
-                  properties.get(names.TAGS, "") if tags is None else tags,
-                  tuple(sorted((key, value) for key, value in properties.items() if value is not None)),
-                  queue_id, delay or 0)
+        yield Row(
+            named,
+            body.encode() if isinstance(body, str) else body,
+            properties.get(names.KEYS, "") if keys is None else keys,
+            properties.get(names.TAGS, "") if tags is None else tags,
+            tuple(sorted((key, value) for key, value in properties.items() if value is not None)),
+            queue_id,
+            delay or 0,
+        )
 
 
 def check_columns(types: dict[str, str], also: frozenset[str]) -> None:

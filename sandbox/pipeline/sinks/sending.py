@@ -48,18 +48,36 @@ class Sender:
     `asks`: an earlier attempt may have sent some of these rows.
     """
 
-    def __init__(self, cluster: Cluster, naming: Naming, *, clock: Clock, chance: Chance, connector: Connector,
-                 instance_name: str, asks: bool) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        naming: Naming,
+        *,
+        clock: Clock,
+        chance: Chance,
+        connector: Connector,
+        instance_name: str,
+        asks: bool,
+    ) -> None:
         self._cluster = cluster
         self._naming = naming
         self._clock = clock
         self._asks = asks
         self.sent = 0
         self.found = 0  # stored before
-        self._admin = Admin(cluster.name_servers, clock=clock, connector=connector,
-                            access_key=cluster.access_key or None, secret_key=cluster.secret_key or None)
-        config = ClientConfig(name_servers=cluster.name_servers, instance_name=instance_name,
-                              access_key=cluster.access_key, secret_key=cluster.secret_key)
+        self._admin = Admin(
+            cluster.name_servers,
+            clock=clock,
+            connector=connector,
+            access_key=cluster.access_key or None,
+            secret_key=cluster.secret_key or None,
+        )
+        config = ClientConfig(
+            name_servers=cluster.name_servers,
+            instance_name=instance_name,
+            access_key=cluster.access_key,
+            secret_key=cluster.secret_key,
+        )
         instance = ClientInstance(config, clock=clock, chance=chance, connector=connector, journal=Journal(clock))
         self._config = ProducerConfig(group=cluster.group, retry_times=0)
         self._producer = Producer(self._config, instance)

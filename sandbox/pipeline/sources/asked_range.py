@@ -8,8 +8,14 @@ from sandbox.kernel.errors import StoreError
 Q = TypeVar("Q")
 
 
-def check_range(starting: Mapping[Q, int], ending: Mapping[Q, int], ends: Mapping[Q, int], named: Callable[[Q], str], *,
-                fail_on_data_loss: bool) -> None:
+def check_range(
+    starting: Mapping[Q, int],
+    ending: Mapping[Q, int],
+    ends: Mapping[Q, int],
+    named: Callable[[Q], str],
+    *,
+    fail_on_data_loss: bool,
+) -> None:
     """`starting`, `ending`: by options, special offsets (below 0) among them; `ends`: of the queues now.
 
     Raises StoreError for a start after the end that was asked for and, where lost messages are a failure, after the
@@ -18,8 +24,12 @@ def check_range(starting: Mapping[Q, int], ending: Mapping[Q, int], ends: Mappin
     for queue, start in starting.items():
         end, high = ending.get(queue, -1), ends.get(queue)
         if 0 <= end < start:
-            raise StoreError(f"startingOffsets begins {named(queue)} at {start}, and endingOffsets ends it at {end}. "
-                             "Choose a start that is not after the end.")
+            raise StoreError(
+                f"startingOffsets begins {named(queue)} at {start}, and endingOffsets ends it at {end}. "
+                "Choose a start that is not after the end."
+            )
         if high is not None and start > high and fail_on_data_loss:
-            raise StoreError(f"startingOffsets begins {named(queue)} at {start}, and it ends at {high}. Choose an "
-                             f"offset up to {high}, or set failOnDataLoss to false to read what is there.")
+            raise StoreError(
+                f"startingOffsets begins {named(queue)} at {start}, and it ends at {high}. Choose an "
+                f"offset up to {high}, or set failOnDataLoss to false to read what is there."
+            )

@@ -22,13 +22,31 @@ from sandbox.pipeline.sources.records import BODY
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PRIMITIVES = {"boolean": pa.bool_(), "int": pa.int32(), "long": pa.int64(), "float": pa.float32(),
-              "double": pa.float64(), "string": pa.string(), "bytes": pa.binary()}
-LOGICAL = {"date": pa.date32(), "timestamp-millis": pa.timestamp("us", "UTC"),
-           "timestamp-micros": pa.timestamp("us", "UTC")}
-NAMES = {pa.bool_(): "BOOLEAN", pa.int32(): "INT", pa.int64(): "BIGINT", pa.float32(): "FLOAT",
-         pa.float64(): "DOUBLE", pa.string(): "STRING", pa.binary(): "BINARY", pa.date32(): "DATE",
-         pa.timestamp("us", "UTC"): "TIMESTAMP"}
+PRIMITIVES = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+}
+LOGICAL = {
+    "date": pa.date32(),
+    "timestamp-millis": pa.timestamp("us", "UTC"),
+    "timestamp-micros": pa.timestamp("us", "UTC"),
+}
+NAMES = {
+    pa.bool_(): "BOOLEAN",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "STRING",
+    pa.binary(): "BINARY",
+    pa.date32(): "DATE",
+    pa.timestamp("us", "UTC"): "TIMESTAMP",
+}
 MAX_DIGITS = 38  # of Spark's decimals
 DECIMAL = "column-decimal"
 """For `decimal`, whose digits fastavro would round to the schema's precision: read by `_exact`."""
@@ -48,7 +66,7 @@ def avro_schema(text: str) -> Schema:
         schema = _without_logical(orjson.loads(text))
         parse_schema(schema)
     except orjson.JSONDecodeError as why:
-        raise WrongBodies(f"bodySchema is no JSON ({why}): an Avro schema is {{\"type\": \"record\", …}}.") from None
+        raise WrongBodies(f'bodySchema is no JSON ({why}): an Avro schema is {{"type": "record", …}}.') from None
     except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as why:
         raise WrongBodies(f"bodySchema is no Avro schema: {' '.join(str(why).split())}.") from None
     if not isinstance(schema, dict) or schema.get("type") != "record" or not schema["fields"]:
@@ -76,8 +94,9 @@ def decoded(rows: "DataFrame", schema: Schema, names: Mapping[str, str], malform
             made, is_read = records(bodies.to_pylist(), schema)
             columns = {field.name: batch.column(field.name) for field in kept}
             columns |= {names[field]: column for field, column in zip(kinds, made, strict=True)}
-            columns[malformed] = pa.array([None if good else body for body, good in
-                                           zip(bodies.to_pylist(), is_read, strict=True)], pa.binary())
+            columns[malformed] = pa.array(
+                [None if good else body for body, good in zip(bodies.to_pylist(), is_read, strict=True)], pa.binary()
+            )
             yield pa.RecordBatch.from_pydict(columns)
 
     return rows.mapInArrow(read, ", ".join(ddl))
@@ -162,8 +181,9 @@ def _of_name(schema: Schema, known: dict[str, pa.DataType | None], at: str) -> p
     if schema["type"] == "record":
         if not schema["fields"]:
             raise WrongBodies(f"{at} is a record without fields, which no column can be.")
-        known[name] = pa.struct([(field["name"], _type(field["type"], known, f"{at}.{field['name']}"))
-                                 for field in schema["fields"]])
+        known[name] = pa.struct(
+            [(field["name"], _type(field["type"], known, f"{at}.{field['name']}")) for field in schema["fields"]]
+        )
     else:
         known[name] = pa.string() if schema["type"] == "enum" else pa.binary()
     return known[name]
@@ -172,8 +192,9 @@ def _of_name(schema: Schema, known: dict[str, pa.DataType | None], at: str) -> p
 def _decimal(schema: Schema, at: str) -> pa.DataType:
     digits, scale = schema.get("precision"), schema.get("scale", 0)
     if not (isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits and 0 < digits <= MAX_DIGITS):
-        raise WrongBodies(f"{at} is a decimal that no column can be: it needs a precision from 1 to {MAX_DIGITS} and "
-                          "no larger scale.")
+        raise WrongBodies(
+            f"{at} is a decimal that no column can be: it needs a precision from 1 to {MAX_DIGITS} and no larger scale."
+        )
     return pa.decimal128(digits, scale)
 
 

@@ -60,8 +60,9 @@ def fields_in(schema: "StructType") -> "StructType":
     from pyspark.sql.types import StructField, StructType
 
     own = {STORE, MALFORMED, *SCHEMA.names} - {BODY}
-    return StructType([StructField(_field_of(field.name, own), field.dataType) for field in schema.fields
-                       if field.name not in own])
+    return StructType(
+        [StructField(_field_of(field.name, own), field.dataType) for field in schema.fields if field.name not in own]
+    )
 
 
 def _field_of(column: str, own: Set[str]) -> str:
@@ -105,8 +106,10 @@ def _inferred(rows: "DataFrame") -> "StructType":
     objects = rows.select(_text().alias(_TEXT)).limit(SAMPLE).where(f.col(_TEXT).rlike(r"^\s*\{"))
     found = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
     if not found.fields:
-        raise WrongBodies(f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
-                          "--option bodySchema, such as \"carrier STRING, miles BIGINT\".")
+        raise WrongBodies(
+            f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
+            '--option bodySchema, such as "carrier STRING, miles BIGINT".'
+        )
     return found
 
 
@@ -130,8 +133,9 @@ def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
     for field in fields:
         name = f"{BODY}_{field}" if field.lower() in taken else field
         if name.lower() in (other.lower() for other in names.values()):
-            raise WrongBodies(f"Bodies have two fields that would be the column {name.lower()}: name one of them in "
-                              "bodySchema.")
+            raise WrongBodies(
+                f"Bodies have two fields that would be the column {name.lower()}: name one of them in bodySchema."
+            )
         names[field] = name
     return names
 

@@ -60,8 +60,13 @@ async def planned(link: Link, asked: Asked) -> list[Range]:
     """What a batch reads.  Raises SandboxError with a sentence."""
     found = await there(link, asked.chosen)
     starting, ending = ({} if isinstance(given, str) else given for given in (asked.starting, asked.ending))
-    check_range(starting, ending, {queue: ends.high for queue, ends in found.items() if ends.by_master}, offsets.named,
-                fail_on_data_loss=asked.fail_on_data_loss)
+    check_range(
+        starting,
+        ending,
+        {queue: ends.high for queue, ends in found.items() if ends.by_master},
+        offsets.named,
+        fail_on_data_loss=asked.fail_on_data_loss,
+    )
     starts = await started(link, asked, found)
     begins = offsets.begins(starts, found, fail_on_data_loss=asked.fail_on_data_loss)
     ends = offsets.resolved("endingOffsets", asked.ending, found, "latest")

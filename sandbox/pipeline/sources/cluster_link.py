@@ -53,8 +53,13 @@ class Link:
         self.access = access
         self.clock = clock
         self.patience_s = patience_s
-        self._admin = Admin(access.name_servers, clock=clock, connector=connector,
-                            access_key=access.access_key or None, secret_key=access.secret_key or None)
+        self._admin = Admin(
+            access.name_servers,
+            clock=clock,
+            connector=connector,
+            access_key=access.access_key or None,
+            secret_key=access.secret_key or None,
+        )
         self._routes: dict[str, tuple[float, TopicRouteData]] = {}
         self._topics: tuple[float, list[str]] | None = None
         self._turns = asyncio.Semaphore(QUESTIONS)
@@ -80,15 +85,22 @@ class Link:
         self._routes.clear()
         self._topics = None
 
-    async def ends(self, queues: Iterable[MessageQueue], *, places: dict[MessageQueue, int] | None = None,
-                   patience_s: float | None = None) -> dict[MessageQueue, Ends | SandboxError]:
+    async def ends(
+        self,
+        queues: Iterable[MessageQueue],
+        *,
+        places: dict[MessageQueue, int] | None = None,
+        patience_s: float | None = None,
+    ) -> dict[MessageQueue, Ends | SandboxError]:
         """Both ends, asked at once; with `places` the first offset only of queues that do not end there.
 
         A queue has the error of its broker instead, if it is away or does not know the topic.  Raises NotForUs.
         """
         listed = list(queues)
-        found = await asyncio.gather(*(self._ends(queue, None if places is None else places.get(queue), patience_s)
-                                       for queue in listed), return_exceptions=True)
+        found = await asyncio.gather(
+            *(self._ends(queue, None if places is None else places.get(queue), patience_s) for queue in listed),
+            return_exceptions=True,
+        )
         answers: dict[MessageQueue, Ends | SandboxError] = {}
         for queue, answer in zip(listed, found, strict=True):
             if isinstance(answer, BaseException) and not isinstance(answer, RemotingError | NoTopic):
@@ -118,11 +130,13 @@ class Link:
 
     async def pull(self, queue: MessageQueue, offset: int, count: int) -> PulledBytes:
         """Raises NoTopic, NotForUs, ConnectFailed with a sentence."""
-        return await self.asked(queue, lambda address: self._admin.messages.pull_bytes(address, queue, offset,
-                                                                                        count=count))
+        return await self.asked(
+            queue, lambda address: self._admin.messages.pull_bytes(address, queue, offset, count=count)
+        )
 
-    async def asked(self, queue: MessageQueue, question: Callable[[str], Awaitable[T]],
-                    patience_s: float | None = None) -> T:
+    async def asked(
+        self, queue: MessageQueue, question: Callable[[str], Awaitable[T]], patience_s: float | None = None
+    ) -> T:
         """The answer of the queue's broker, wherever it is then: after each failure the route is asked again.
 
         Raises NoTopic, NotForUs, or ConnectFailed when patience ends.
@@ -147,8 +161,10 @@ class Link:
             if waited_s + pause_s > (patience_s if pause_s else max(patience_s, AT_ONCE_S)):
                 if isinstance(why, NoTopic):
                     raise why
-                raise ConnectFailed(f"{queue.broker} does not answer, asked for {waited_s:.0f} s about {named(queue)}: "
-                                    f"{why}. Start it, and run this again.") from why
+                raise ConnectFailed(
+                    f"{queue.broker} does not answer, asked for {waited_s:.0f} s about {named(queue)}: "
+                    f"{why}. Start it, and run this again."
+                ) from why
             if pause_s:
                 await self.clock.sleep(pause_s)
             # The first retry comes at once: the broker may just have closed a connection that was idle.
@@ -157,13 +173,17 @@ class Link:
     async def _ends(self, queue: MessageQueue, place: int | None, patience_s: float | None) -> Ends:
         offsets = self._admin.offsets
         high = await self.asked(queue, lambda address: offsets.largest(address, queue), patience_s)
-        low = high if high == place else await self.asked(
-            queue, lambda address: offsets.smallest(address, queue), patience_s)
+        low = (
+            high
+            if high == place
+            else await self.asked(queue, lambda address: offsets.smallest(address, queue), patience_s)
+        )
         _, by_master = await self._address(queue)
         return Ends(min(max(0, low), high), high, by_master)
 
     async def _stored(self, queue: MessageQueue, offset: int, high: int) -> tuple[int, int] | None:
         """Offset and store time of the first message from there on."""
+
         def pull(address: str) -> Awaitable[PulledRecords]:
             return self._admin.messages.pull(address, queue, offset)
 

@@ -39,31 +39,40 @@ def named(queue: MessageQueue) -> str:
 
 
 def lost(queue: MessageQueue, begin: int, end: int) -> StoreError:
-    return StoreError(f"Of {named(queue)} the messages {begin} to {end - 1} are not there any more: retention removed "
-                      f"them before they were read.{WAY_ON}")
+    return StoreError(
+        f"Of {named(queue)} the messages {begin} to {end - 1} are not there any more: retention removed "
+        f"them before they were read.{WAY_ON}"
+    )
 
 
 def ended(queue: MessageQueue, begin: int, high: int) -> StoreError:
-    return StoreError(f"The {named(queue)} ends at {high}, so there is no {begin} to go on from: it was deleted or "
-                      f"made anew, or its broker has lost messages.{WAY_ON}")
+    return StoreError(
+        f"The {named(queue)} ends at {high}, so there is no {begin} to go on from: it was deleted or "
+        f"made anew, or its broker has lost messages.{WAY_ON}"
+    )
 
 
-def resolved(option: str, asked: str | Offsets, found: Mapping[MessageQueue, Ends], otherwise: str) -> dict[
-        MessageQueue, int]:
+def resolved(
+    option: str, asked: str | Offsets, found: Mapping[MessageQueue, Ends], otherwise: str
+) -> dict[MessageQueue, int]:
     """The requested offsets; queues without one get `otherwise`.  Raises ClientError for a queue that is not there."""
     explicit = asked if isinstance(asked, Mapping) else {}
     for queue in sorted(explicit):
         if queue not in found:
-            raise ClientError(f"Option {option} names {named(queue)}, which is not read here. Leave it out, or correct "
-                              "its name.")
+            raise ClientError(
+                f"Option {option} names {named(queue)}, which is not read here. Leave it out, or correct its name."
+            )
     special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
     places = {queue: explicit.get(queue, special) for queue in found}
-    return {queue: {EARLIEST: found[queue].low, LATEST: found[queue].high}.get(place, place)
-            for queue, place in places.items()}
+    return {
+        queue: {EARLIEST: found[queue].low, LATEST: found[queue].high}.get(place, place)
+        for queue, place in places.items()
+    }
 
 
-def begins(position: Offsets, found: Mapping[MessageQueue, Ends], *, fail_on_data_loss: bool) -> dict[
-        MessageQueue, int]:
+def begins(
+    position: Offsets, found: Mapping[MessageQueue, Ends], *, fail_on_data_loss: bool
+) -> dict[MessageQueue, int]:
     """Where reading goes on; a queue without a position is new and begins with its first message.
 
     Raises StoreError when messages from there on were deleted; else they are left out.
@@ -106,5 +115,8 @@ def split(ranges: Iterable[Range], least: int) -> list[Range]:
         number = longest[0][1]
         parts[number] += 1
         heapreplace(longest, (-(whole[number].size / parts[number]), number))
-    return [Range(one.queue, one.begin + one.size * part // count, one.begin + one.size * (part + 1) // count)
-            for one, count in zip(whole, parts, strict=True) for part in range(count)]
+    return [
+        Range(one.queue, one.begin + one.size * part // count, one.begin + one.size * (part + 1) // count)
+        for one, count in zip(whole, parts, strict=True)
+        for part in range(count)
+    ]

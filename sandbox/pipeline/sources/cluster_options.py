@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 TOPICS = ("subscribe", "subscribePattern", "assign")
-NAMES = (*ACCESS, *TOPICS, "columns", "startingOffsets", "endingOffsets", *FROM_TIME, *PACE, MIN_PARTITIONS,
-         "failOnDataLoss")
+NAMES = (
+    *ACCESS,
+    *TOPICS,
+    "columns",
+    "startingOffsets",
+    "endingOffsets",
+    *FROM_TIME,
+    *PACE,
+    MIN_PARTITIONS,
+    "failOnDataLoss",
+)
 Offsets = dict[MessageQueue, int]
 
 
@@ -44,8 +53,9 @@ class Chosen(NamedTuple):
 
     def includes(self, queue: MessageQueue) -> bool:
         """Of any."""
-        return self.matches(queue.topic) if self.pattern is not None else (
-            queue.topic in self.topics and self.has(queue))
+        return (
+            self.matches(queue.topic) if self.pattern is not None else (queue.topic in self.topics and self.has(queue))
+        )
 
 
 class Asked(NamedTuple):
@@ -88,9 +98,17 @@ def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) ->
 
 def _asked(options: Mapping[str, str], schema: "StructType | None", starting: str) -> Asked:
     check_names(options, NAMES)
-    return Asked(access_of(options), chosen_of(options), _columns(schema, options),
-                 offsets_of(options, "startingOffsets", starting), offsets_of(options, "endingOffsets", "latest"),
-                 from_time_of(options), pace_of(options), least_partitions(options), is_strict(options))
+    return Asked(
+        access_of(options),
+        chosen_of(options),
+        _columns(schema, options),
+        offsets_of(options, "startingOffsets", starting),
+        offsets_of(options, "endingOffsets", "latest"),
+        from_time_of(options),
+        pace_of(options),
+        least_partitions(options),
+        is_strict(options),
+    )
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
@@ -120,8 +138,9 @@ def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | O
     try:
         return position_of(orjson.loads(text))
     except ValueError as why:
-        raise ValueError(f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, '
-                         f"and is not: {why}.") from None
+        raise ValueError(
+            f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, and is not: {why}.'
+        ) from None
 
 
 def position_of(value: Any) -> Offsets:
@@ -157,8 +176,9 @@ def _assigned(text: str) -> list[MessageQueue]:
 def _queue(topic: str, name: Any) -> MessageQueue:
     broker, _, number = name.rpartition(":") if isinstance(name, str) else ("", "", "")
     if not broker or not (number.isascii() and number.isdigit()):
-        raise ValueError(f"{name} is no queue: its broker belongs to it, as in broker-a:0, since every broker has a "
-                         "queue 0")
+        raise ValueError(
+            f"{name} is no queue: its broker belongs to it, as in broker-a:0, since every broker has a queue 0"
+        )
     return MessageQueue(topic, broker, int(number))
 
 

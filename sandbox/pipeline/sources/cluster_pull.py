@@ -107,8 +107,10 @@ class Pulls:
         if found is None:
             self._empty += 1
             if self._empty > EMPTY_ANSWERS:
-                raise NotForUs(f"{self._queue.broker} gives nothing of {named(self._queue)} at {self._at}, which ends "
-                               f"at {answer.max_offset}.")
+                raise NotForUs(
+                    f"{self._queue.broker} gives nothing of {named(self._queue)} at {self._at}, which ends "
+                    f"at {answer.max_offset}."
+                )
             await self._link.clock.sleep(PAUSE_S)
             await self._grown()
             return NOTHING
@@ -149,7 +151,8 @@ class Pulls:
         """The broker works on the next answer while this one is decoded."""
         if self._at < self._end:
             self._ahead = asyncio.ensure_future(
-                self._link.pull(self._queue, self._at, min(MAX_PULLED, self._end - self._at)))
+                self._link.pull(self._queue, self._at, min(MAX_PULLED, self._end - self._at))
+            )
             await asyncio.sleep(0)
 
     def _skip(self, begin: int, end: int) -> None:

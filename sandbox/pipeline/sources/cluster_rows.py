@@ -15,8 +15,13 @@ from sandbox.pipeline.sources.records import SCHEMA as STORE_SCHEMA
 from sandbox.pipeline.sources.records import batches_at
 
 BROKER = "broker"
-SCHEMA = pa.schema([STORE_SCHEMA.field("topic"), (BROKER, pa.string()),
-                    *(field for field in STORE_SCHEMA if field.name not in ("topic", "tagsCode"))])
+SCHEMA = pa.schema(
+    [
+        STORE_SCHEMA.field("topic"),
+        (BROKER, pa.string()),
+        *(field for field in STORE_SCHEMA if field.name not in ("topic", "tagsCode")),
+    ]
+)
 """One row per message, as of `rocketmq-store`; a pull says no `tagsCode`."""
 _HEAD = Struct(">i16xqq")  # TOTALSIZE, QUEUEOFFSET, PHYSICALOFFSET
 
@@ -53,8 +58,14 @@ def records_in(body: bytes) -> list[Record]:
 def rows(queue: MessageQueue, pulled: Sequence[Pulled], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """One batch, or more where bodies become large.  Raises CorruptRecord for a record that is not the queue's."""
     begins = np.cumsum([0, *(len(one.body) for one in pulled)])
-    found = np.array([(int(begin) + record.at, *record[1:]) for begin, one in zip(begins, pulled, strict=False)
-                      for record in one.records], np.int64).reshape(-1, 4)
+    found = np.array(
+        [
+            (int(begin) + record.at, *record[1:])
+            for begin, one in zip(begins, pulled, strict=False)
+            for record in one.records
+        ],
+        np.int64,
+    ).reshape(-1, 4)
     none = np.zeros(len(found), np.int64)
     places = Places([(queue.topic, queue.queue_id)], found[:, 3], found[:, 1], none, none, found[:, 2])
     own = [name for name in columns if name != BROKER] or ["queueOffset"]  # one at least: the number of rows is needed

@@ -99,8 +99,11 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _begins_late(self) -> bool:
         """Whether its start depends on the time of the call."""
         starting = self.asked.starting
-        return self.asked.from_time is not None or starting == "latest" or (
-            isinstance(starting, Mapping) and LATEST in starting.values())
+        return (
+            self.asked.from_time is not None
+            or starting == "latest"
+            or (isinstance(starting, Mapping) and LATEST in starting.values())
+        )
 
     def _bound(self, queue: MessageQueue) -> int:
         return 1 << 62 if self._target is None else self._target.get(queue, 0)

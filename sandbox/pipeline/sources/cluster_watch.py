@@ -35,11 +35,14 @@ class Watch:
             overdue = {queue for queue, since_s in self._since_s.items() if now_s - since_s >= link.patience_s}
             for queue in sorted(overdue):
                 if (why := absent[queue]) is not None:
-                    raise ConnectFailed(f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: "
-                                        f"{why}") from why
+                    raise ConnectFailed(
+                        f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: {why}"
+                    ) from why
                 if self._strict:
-                    raise StoreError(f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
-                                     f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}")
+                    raise StoreError(
+                        f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
+                        f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}"
+                    )
             if not waits or absent.keys() <= overdue:
                 return found
             link.forget()

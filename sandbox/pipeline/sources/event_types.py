@@ -1,7 +1,7 @@
 """The columns of events, made from their classes: Arrow types, and their Spark names.
 
-    str → STRING · bool → BOOLEAN · int and Long → BIGINT · float → DOUBLE · `X | None` → X (every column may be null)
-    tuple[X, ...] → ARRAY<X> · tuple[X, Y] → STRUCT<_1: X, _2: Y> · dict → STRING (its JSON)
+str → STRING · bool → BOOLEAN · int and Long → BIGINT · float → DOUBLE · `X | None` → X (every column may be null)
+tuple[X, ...] → ARRAY<X> · tuple[X, Y] → STRUCT<_1: X, _2: Y> · dict → STRING (its JSON)
 """
 
 from collections.abc import Callable, Sequence
@@ -43,12 +43,17 @@ def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
                 continue
             owner, known = first.setdefault(name, (event, kind))
             if known != kind:
-                raise UnknownEvent(f"{owner} and {event} both have {name}, as {ddl(known)} and as {ddl(kind)}: "
-                                   "read them one after the other.")
+                raise UnknownEvent(
+                    f"{owner} and {event} both have {name}, as {ddl(known)} and as {ddl(kind)}: "
+                    "read them one after the other."
+                )
     if unknown := [name for name in fields if name not in first or name in HEAD.names]:
         raise UnknownEvent(f"No field of these events is {', '.join(unknown)}: {', '.join(events)}.")
-    return pa.schema([(name, first[name][1]) for name in (*HEAD.names, *fields)] if fields
-                     else [(name, kind) for name, (_, kind) in first.items()])
+    return pa.schema(
+        [(name, first[name][1]) for name in (*HEAD.names, *fields)]
+        if fields
+        else [(name, kind) for name, (_, kind) in first.items()]
+    )
 
 
 @cache

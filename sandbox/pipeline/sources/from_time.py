@@ -20,8 +20,9 @@ class FromTime(NamedTuple):
     def or_end(self, first: int | None, end: int, name: str) -> int:
         """Where a queue begins that ends at `end`; `name` begins a sentence.  Raises StoreError."""
         if first is None and self.is_strict:
-            raise StoreError(f"{name} has no message stored at {self.at_ms} or later. Set {STRATEGY} to latest to "
-                             "begin at its end.")
+            raise StoreError(
+                f"{name} has no message stored at {self.at_ms} or later. Set {STRATEGY} to latest to begin at its end."
+            )
         return end if first is None else first
 
 

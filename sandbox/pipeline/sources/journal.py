@@ -22,8 +22,17 @@ from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStr
 from sandbox.pipeline.sources.option_values import check_names
 from sandbox.pipeline.sources.travel import reduced
 
-NAMES = ("path", "journals", "events", "linesOf", "columns", "startingOffsets", "endingOffsets",
-         "maxBytesPerTrigger", "failOnDataLoss")
+NAMES = (
+    "path",
+    "journals",
+    "events",
+    "linesOf",
+    "columns",
+    "startingOffsets",
+    "endingOffsets",
+    "maxBytesPerTrigger",
+    "failOnDataLoss",
+)
 
 
 class JournalSource(DataSource):

@@ -149,7 +149,7 @@ def whole_lines(piece: Piece) -> list[bytes]:
             data = file.read(piece.end - piece.start)
     except FileNotFoundError:
         return []
-    return data[:max(0, data.rfind(b"\n"))].split(b"\n") if b"\n" in data else []
+    return data[: max(0, data.rfind(b"\n"))].split(b"\n") if b"\n" in data else []
 
 
 class _Builder:
@@ -159,8 +159,10 @@ class _Builder:
         events = chosen.events
         self._schema = schema_of(events, chosen.fields)
         self._lines_of = chosen.lines_of
-        self._order = {event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[4:]]
-                       for event in events}
+        self._order = {
+            event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[4:]]
+            for event in events
+        }
         self.rows: list[tuple[Any, ...]] = []
 
     def add(self, piece: Piece, seq: int, at_ms: int, event: str, line: bytes) -> None:

@@ -75,8 +75,10 @@ def _check(sandbox: str, found: Mapping[int, Path], start: Position, end: Positi
 
 
 def dropped(sandbox: str) -> StoreError:
-    return StoreError(f"The journal of {sandbox} has dropped segments that the stream had not read yet. Set "
-                      "failOnDataLoss to false to go on with what is left, or begin again without the checkpoint.")
+    return StoreError(
+        f"The journal of {sandbox} has dropped segments that the stream had not read yet. Set "
+        "failOnDataLoss to false to go on with what is left, or begin again without the checkpoint."
+    )
 
 
 def position_of(value: Mapping[str, Any]) -> Positions:
@@ -105,8 +107,7 @@ def _last_line_end(path: Path, begin: int, size: int) -> int:
 
 
 def _line_end_about(path: Path, begin: int, wished: int) -> int:
-    """After the last line that ends before `wished`, else after the first one later; `begin`: none is complete.
-    """
+    """After the last line that ends before `wished`, else after the first one later; `begin`: none is complete."""
     if (end := _last_line_end(path, begin, wished)) > begin:
         return end
     try:

@@ -122,4 +122,3 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ends(self) -> Positions:
         return {sandbox: positions.end_of(path) for sandbox, path in self.asked.journals.items()}
-

@@ -70,20 +70,26 @@ Bounds = Mapping[tuple[str, int], tuple[int, int]]
 
 def queues_of(root: Path, wanted: Wanted = EVERYTHING) -> list[tuple[str, int]]:
     """Topic and id of every queue that has a directory, sorted."""
-    return [(topic, queue_id) for topic, queue_id in queues_in(root)[0]
-            if (wanted.topics is None or topic in wanted.topics)
-            and (wanted.queue_ids is None or queue_id in wanted.queue_ids)]
+    return [
+        (topic, queue_id)
+        for topic, queue_id in queues_in(root)[0]
+        if (wanted.topics is None or topic in wanted.topics)
+        and (wanted.queue_ids is None or queue_id in wanted.queue_ids)
+    ]
 
 
 class QueueFiles:
     """The units of one queue, as on disk now."""
 
     def __init__(self, root: Path, topic: str, queue_id: int) -> None:
-        self._files = [(file.path, file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES)
-                       for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]]
+        self._files = [
+            (file.path, file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES)
+            for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]
+        ]
 
-    def within(self, from_physical: int, to_physical: int, from_offset: int, to_offset: int) -> Iterator[
-            tuple[Longs, NDArray[Any]]]:
+    def within(
+        self, from_physical: int, to_physical: int, from_offset: int, to_offset: int
+    ) -> Iterator[tuple[Longs, NDArray[Any]]]:
         """Real units in both ranges, with their queue offsets."""
         for first, units in self._mapped(from_offset, to_offset):
             low, high = max(0, from_offset - first), min(len(units), to_offset - first)
@@ -121,8 +127,9 @@ def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | No
     return sorted_places(queues, unit_parts(root, queues, start, end, bounds))
 
 
-def unit_parts(root: Path, queues: list[tuple[str, int]], start: int, end: int,
-               bounds: Bounds | None = None) -> list[Part]:
+def unit_parts(
+    root: Path, queues: list[tuple[str, int]], start: int, end: int, bounds: Bounds | None = None
+) -> list[Part]:
     """The same units as on disk, in the order of the queues and in each by offset."""
     parts: list[Part] = []
     for number, queue in enumerate(queues):
@@ -150,8 +157,9 @@ def sorted_places(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
     """These units by ascending physical offset."""
     if not parts:
         return Places(queues, *(np.empty(0, np.int64) for _ in range(5)))
-    columns = [np.concatenate([units[name] for _, _, units in parts]).astype(np.int64)
-               for name in ("physical", "size", "tags")]
+    columns = [
+        np.concatenate([units[name] for _, _, units in parts]).astype(np.int64) for name in ("physical", "size", "tags")
+    ]
     columns.append(np.repeat(np.array([number for number, _, _ in parts]), [len(units) for *_, units in parts]))
     columns.append(np.concatenate([at for _, at, _ in parts]))
     order = np.argsort(columns[0], kind="stable")

@@ -11,8 +11,10 @@ def behind(source: Mapping[str, Any]) -> int:
 
     Of `rocketmq` and `rocketmq-store`.  Offsets are JSON texts there; in the progress's own JSON they are objects.
     """
-    latest, end = (dict(_offsets(orjson.loads(text) if isinstance(text, str) else text))
-                   for text in (source["latestOffset"], source["endOffset"]))
+    latest, end = (
+        dict(_offsets(orjson.loads(text) if isinstance(text, str) else text))
+        for text in (source["latestOffset"], source["endOffset"])
+    )
     return sum(max(0, high - end.get(queue, 0)) for queue, high in latest.items())
 
 

@@ -69,8 +69,11 @@ class Properties:
         found = self._separators
         kinds = self._data[found]
         return len(found) % 2 == 0 and bool(
-            (kinds[::2] == _NAME_END).all() and (kinds[1::2] == _PAIR_END).all()
-            and (self._name_bytes > 0).all() and (self._ends > self._marks + 1).all())
+            (kinds[::2] == _NAME_END).all()
+            and (kinds[1::2] == _PAIR_END).all()
+            and (self._name_bytes > 0).all()
+            and (self._ends > self._marks + 1).all()
+        )
 
     @property
     def _marks(self) -> Longs:
@@ -103,11 +106,16 @@ class Properties:
     def _pieces(self) -> pa.Array:
         """The text of the batch in slots: name, separator, value, separator."""
         bounds = np.empty(_SLOTS * len(self._ends) + 1, np.int32)
-        bounds[0:-1:4], bounds[1::4], bounds[2::4], bounds[3::4] = (self._starts, self._marks, self._marks + 1,
-                                                                      self._ends)
+        bounds[0:-1:4], bounds[1::4], bounds[2::4], bounds[3::4] = (
+            self._starts,
+            self._marks,
+            self._marks + 1,
+            self._ends,
+        )
         bounds[-1] = len(self._data)
-        return pa.Array.from_buffers(pa.string(), len(bounds) - 1, [None, pa.py_buffer(bounds),
-                                                                    self._texts.buffers()[2]])
+        return pa.Array.from_buffers(
+            pa.string(), len(bounds) - 1, [None, pa.py_buffer(bounds), self._texts.buffers()[2]]
+        )
 
     def _slots(self, first: int) -> pa.Array:
         return self._pieces.take(pa.array(np.arange(first, _SLOTS * len(self._ends), _SLOTS, dtype=np.int64)))
@@ -129,8 +137,10 @@ class Properties:
         """Whether two pairs of a row have the same mark, or there are too many to check."""
         rows = self._row_of
         most = int(np.diff(self._first_pairs).max(initial=0))
-        return most > MAX_PAIRS or any(bool(((marks[apart:] == marks[:-apart]) & (rows[apart:] == rows[:-apart])).any())
-                   for apart in range(1, most))
+        return most > MAX_PAIRS or any(
+            bool(((marks[apart:] == marks[:-apart]) & (rows[apart:] == rows[:-apart])).any())
+            for apart in range(1, most)
+        )
 
     @cached_property
     def _rows(self) -> list[dict[str, str]]:

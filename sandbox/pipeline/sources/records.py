@@ -29,18 +29,47 @@ UNPACKED_BYTES = 16 << 20  # of the bodies of a batch where some are compressed;
 BODY = "body"
 STORE = "store"  # the first column when several stores are read: the name of the message's store
 HEAD_BYTES = 88  # up to and with BODYLEN
-_HEAD = np.dtype([
-    ("size", ">i4"), ("magic", ">i4"), ("crc", ">i4"), ("queue_id", ">i4"), ("flag", ">i4"), ("queue_offset", ">i8"),
-    ("physical", ">i8"), ("sys_flag", ">i4"), ("born_ms", ">i8"), ("born_host", "V8"), ("store_ms", ">i8"),
-    ("store_host", "V8"), ("reconsume_times", ">i4"), ("prepared_offset", ">i8"), ("body_bytes", ">i4")])
+_HEAD = np.dtype(
+    [
+        ("size", ">i4"),
+        ("magic", ">i4"),
+        ("crc", ">i4"),
+        ("queue_id", ">i4"),
+        ("flag", ">i4"),
+        ("queue_offset", ">i8"),
+        ("physical", ">i8"),
+        ("sys_flag", ">i4"),
+        ("born_ms", ">i8"),
+        ("born_host", "V8"),
+        ("store_ms", ">i8"),
+        ("store_host", "V8"),
+        ("reconsume_times", ">i4"),
+        ("prepared_offset", ">i8"),
+        ("body_bytes", ">i4"),
+    ]
+)
 assert _HEAD.itemsize == HEAD_BYTES
 _HEAD_AS_BYTES = np.dtype(f"V{HEAD_BYTES}")
 
-SCHEMA = pa.schema([
-    ("topic", pa.string()), ("queueId", pa.int32()), ("queueOffset", pa.int64()), ("physicalOffset", pa.int64()),
-    ("keys", pa.string()), ("tags", pa.string()), ("tagsCode", pa.int64()), ("body", pa.binary()),
-    ("properties", pa.map_(pa.string(), pa.string())), ("bornTimestamp", pa.int64()), ("storeTimestamp", pa.int64()),
-    ("bornHost", pa.string()), ("storeHost", pa.string()), ("reconsumeTimes", pa.int32()), ("sysFlag", pa.int32())])
+SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("queueId", pa.int32()),
+        ("queueOffset", pa.int64()),
+        ("physicalOffset", pa.int64()),
+        ("keys", pa.string()),
+        ("tags", pa.string()),
+        ("tagsCode", pa.int64()),
+        ("body", pa.binary()),
+        ("properties", pa.map_(pa.string(), pa.string())),
+        ("bornTimestamp", pa.int64()),
+        ("storeTimestamp", pa.int64()),
+        ("bornHost", pa.string()),
+        ("storeHost", pa.string()),
+        ("reconsumeTimes", pa.int32()),
+        ("sysFlag", pa.int32()),
+    ]
+)
 """One row per message; times in ms, `body` is the original one."""
 
 
@@ -78,8 +107,9 @@ def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     start = 0
     for part in bodies:
         count = len(piece.found) if part is None else len(part)
-        yield pa.RecordBatch.from_arrays([part if name == BODY else arrays[name].slice(start, count)
-                                          for name in columns], schema=schema)
+        yield pa.RecordBatch.from_arrays(
+            [part if name == BODY else arrays[name].slice(start, count) for name in columns], schema=schema
+        )
         start += count
 
 
@@ -108,8 +138,12 @@ class _Piece:
         everywhere = np.ndarray((max(0, length - HEAD_BYTES + 1),), _HEAD_AS_BYTES, buffer=data, strides=(1,))
         head = (everywhere[at] if len(at) else np.empty(0, _HEAD_AS_BYTES)).view(_HEAD)
         magic = head["magic"]
-        fits = (head["size"] == found.size) & (head["physical"] == found.physical) & (
-            (magic == MAGIC) | (magic == MAGIC_V2)) & (head["queue_offset"] == found.queue_offset)
+        fits = (
+            (head["size"] == found.size)
+            & (head["physical"] == found.physical)
+            & ((magic == MAGIC) | (magic == MAGIC_V2))
+            & (head["queue_offset"] == found.queue_offset)
+        )
         fits &= head["queue_id"] == np.array([queue_id for _, queue_id in found.queues], np.int64)[found.queue]
         if not fits.all():
             found, head, at = found.part(fits), head[fits], at[fits]
@@ -165,8 +199,18 @@ class _Piece:
             return
         before = np.flatnonzero(chosen)
         self.found = self.found.part(chosen)
-        for name in ("head", "at", "sys_flag", "store_ms", "body_at", "body_end", "topic_at", "topic_end",
-                     "properties_at", "properties_end"):
+        for name in (
+            "head",
+            "at",
+            "sys_flag",
+            "store_ms",
+            "body_at",
+            "body_end",
+            "topic_at",
+            "topic_end",
+            "properties_at",
+            "properties_end",
+        ):
             setattr(self, name, getattr(self, name)[chosen])
         self.long_hosts = np.flatnonzero(np.isin(before, self.long_hosts))
 
@@ -180,8 +224,11 @@ class _Piece:
         offsets = np.empty(2 * count + 1, np.int32 if small else np.int64)
         offsets[0:-1:2], offsets[1::2] = start, end
         offsets[-1] = end[-1] if count else 0
-        whole = pa.Array.from_buffers(pa.binary() if small else pa.large_binary(), 2 * count,
-                                      [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+        whole = pa.Array.from_buffers(
+            pa.binary() if small else pa.large_binary(),
+            2 * count,
+            [None, pa.py_buffer(offsets), pa.py_buffer(self.data)],
+        )
         taken = whole.take(pa.array(np.arange(0, 2 * count, 2)))
         return taken if small else taken.cast(pa.binary())
 

@@ -86,15 +86,25 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Raises ValueError, and StoreError where there is no store."""
     check_names(options, NAMES)
     no_pace(options)
-    starting, ending = (offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"),
-                                                                            ("endingOffsets", "latest")))
+    starting, ending = (
+        offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
+    )
     if starting == "latest" or ending == "earliest":
         raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
     roots = roots_of(options)
     offsets.check_queues("startingOffsets", starting, roots)
     offsets.check_queues("endingOffsets", ending, roots)
-    return Asked(roots, columns_in(schema, options), wanted_of(options), starting, ending, from_time_of(options),
-                 least_partitions(options), is_strict(options), skipped_of(options, roots))
+    return Asked(
+        roots,
+        columns_in(schema, options),
+        wanted_of(options),
+        starting,
+        ending,
+        from_time_of(options),
+        least_partitions(options),
+        is_strict(options),
+        skipped_of(options, roots),
+    )
 
 
 class Piece(NamedTuple):
@@ -127,8 +137,11 @@ class StoreReader(DataSourceReader):
         if least := min(self.asked.min_partitions, messages):
             share_bytes = max(1, sum(piece.end - piece.start for piece in pieces) // least)
             most_bytes, small_bytes = min(most_bytes, share_bytes), min(small_bytes, share_bytes)
-        cut = (piece._replace(start=start, end=min(start + most_bytes, piece.end))
-               for piece in pieces for start in range(piece.start, piece.end, most_bytes))
+        cut = (
+            piece._replace(start=start, end=min(start + most_bytes, piece.end))
+            for piece in pieces
+            for start in range(piece.start, piece.end, most_bytes)
+        )
         return [LogPartition(group) for group in packed(cut, small_bytes)]
 
     def _pieces(self) -> tuple[list[Piece], int]:
@@ -149,13 +162,16 @@ class StoreReader(DataSourceReader):
 
     def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Messages complete now: later ones are not included."""
-        offsets.check_asked(self.asked.starting, self.asked.ending, found,
-                            fail_on_data_loss=self.asked.fail_on_data_loss)
+        offsets.check_asked(
+            self.asked.starting, self.asked.ending, found, fail_on_data_loss=self.asked.fail_on_data_loss
+        )
         start = offsets.started(self.asked.starting, self.asked.from_time, found, [root])
         begins = offsets.begins(start, found, fail_on_data_loss=self.asked.fail_on_data_loss)
         end = offsets.resolved(self.asked.ending, found, start.stores, otherwise="latest")
-        return {(queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
-                for queue, extent in found.items()}
+        return {
+            (queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
+            for queue, extent in found.items()
+        }
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, LogPartition):  # Spark's own, for an empty plan
@@ -166,8 +182,10 @@ class StoreReader(DataSourceReader):
                     yield with_store(piece.root.name, batch, self.asked.columns)
             except FileNotFoundError:
                 if self.asked.fail_on_data_loss:
-                    raise StoreError(f"{piece.log.path} was deleted while it was read, by retention or by hand. Read "
-                                     "the store again.") from None
+                    raise StoreError(
+                        f"{piece.log.path} was deleted while it was read, by retention or by hand. Read "
+                        "the store again."
+                    ) from None
 
     def _batches(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """Raises FileNotFoundError when the file is deleted."""

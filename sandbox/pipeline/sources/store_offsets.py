@@ -72,7 +72,8 @@ def extents(roots: Iterable[Root], wanted: Wanted) -> dict[Queue, Extent]:
         with StoreReader(root.path) as reader:
             for topic, queue_id in reader.queues():
                 if (wanted.topics is None or topic in wanted.topics) and (
-                        wanted.queue_ids is None or queue_id in wanted.queue_ids):
+                    wanted.queue_ids is None or queue_id in wanted.queue_ids
+                ):
                     found[Queue(root.name or "", topic, queue_id)] = _extent(reader, topic, queue_id)
     return found
 
@@ -83,8 +84,13 @@ def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
     first = queue.first_there(end)
     before = queue.unit(first - 1) if first else None
     last = queue.unit(end - 1) if first < end else None
-    return Extent(first, end, queue.written_end(), first == 0 or (before is not None and is_filler(before)),
-                  0 if last is None else last.physical_offset + last.store_bytes)
+    return Extent(
+        first,
+        end,
+        queue.written_end(),
+        first == 0 or (before is not None and is_filler(before)),
+        0 if last is None else last.physical_offset + last.store_bytes,
+    )
 
 
 def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
@@ -97,8 +103,10 @@ def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_lo
         chosen[queue] = start
         if start > extent.written:
             if fail_on_data_loss:
-                raise StoreError(f"{_name(queue)} ends at {extent.end}, so there is no {start} to go on from: it "
-                                 f"was made anew.{WAY_ON}")
+                raise StoreError(
+                    f"{_name(queue)} ends at {extent.end}, so there is no {start} to go on from: it "
+                    f"was made anew.{WAY_ON}"
+                )
             chosen[queue] = extent.first
         elif start < extent.first:
             if fail_on_data_loss and not extent.began_there:
@@ -111,8 +119,10 @@ WAY_ON = " Set failOnDataLoss to false to go on with what is there."
 
 
 def lost(queue: Queue, start: int, end: int) -> StoreError:
-    return StoreError(f"{_name(queue)} no longer has the messages {start} to {end - 1}: retention removed them before "
-                      f"they were read.{WAY_ON}")
+    return StoreError(
+        f"{_name(queue)} no longer has the messages {start} to {end - 1}: retention removed them before "
+        f"they were read.{WAY_ON}"
+    )
 
 
 def _name(queue: Queue) -> str:
@@ -136,8 +146,11 @@ def shares(waiting: Mapping[Q, int], most: int) -> dict[Q, int]:
 
 def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
     """The slices between; none for queues whose files are deleted."""
-    return [Slice(queue, begin, end.offsets[queue]) for queue, begin in sorted(start.items())
-            if begin < end.offsets.get(queue, begin)]
+    return [
+        Slice(queue, begin, end.offsets[queue])
+        for queue, begin in sorted(start.items())
+        if begin < end.offsets.get(queue, begin)
+    ]
 
 
 def packed(found: Iterable[Slice], most: int) -> list[list[Slice]]:
@@ -200,16 +213,23 @@ def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> N
                 raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, and there is none.")
 
 
-def check_asked(starting: str | Position, ending: str | Position, found: Mapping[Queue, Extent], *,
-                fail_on_data_loss: bool) -> None:
+def check_asked(
+    starting: str | Position, ending: str | Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool
+) -> None:
     """Of one read, not of a stream.  Raises StoreError."""
     starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
-    check_range(starts, ends, {queue: extent.written for queue, extent in found.items()},
-                lambda queue: f"{_name(queue)[0].lower()}{_name(queue)[1:]}", fail_on_data_loss=fail_on_data_loss)
+    check_range(
+        starts,
+        ends,
+        {queue: extent.written for queue, extent in found.items()},
+        lambda queue: f"{_name(queue)[0].lower()}{_name(queue)[1:]}",
+        fail_on_data_loss=fail_on_data_loss,
+    )
 
 
-def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *,
-             otherwise: str) -> Position:
+def resolved(
+    asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *, otherwise: str
+) -> Position:
     """The requested position in numbers; queues it does not name get `otherwise`."""
 
     def at(queue: Queue, extent: Extent) -> int:
@@ -221,8 +241,9 @@ def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: froze
     return Position(stores, {queue: at(queue, extent) for queue, extent in found.items()})
 
 
-def started(asked: str | Position, from_time: FromTime | None, found: Mapping[Queue, Extent],
-            roots: Iterable[Root]) -> Position:
+def started(
+    asked: str | Position, from_time: FromTime | None, found: Mapping[Queue, Extent], roots: Iterable[Root]
+) -> Position:
     """Where reading begins for the first time.  Raises StoreError where there has to be a later message."""
     paths = {root.name or "": root.path for root in roots}
     if from_time is None:

@@ -18,8 +18,14 @@ from sandbox.store.reader import StoreReader
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
-       pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
+DDL = {
+    pa.string(): "STRING",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.binary(): "BINARY",
+    pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>",
+}
+
 
 class Root(NamedTuple):
     """A store directory; `name` is None for the only one, which has no column of its own."""
@@ -50,13 +56,26 @@ def store_at(path: Path) -> Path:
     try:
         StoreReader(path).close()
     except StoreError:
-        raise StoreError(f"{path} is no store: it has no directory commitlog. "
-                         "Name the directory a broker writes to.") from None
+        raise StoreError(
+            f"{path} is no store: it has no directory commitlog. Name the directory a broker writes to."
+        ) from None
     return path
 
 
-NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "endingOffsets", *FROM_TIME, *PACE,
-         MIN_PARTITIONS, "failOnDataLoss", "skippedLogs")
+NAMES = (
+    "path",
+    "stores",
+    "columns",
+    "topic",
+    "queueId",
+    "startingOffsets",
+    "endingOffsets",
+    *FROM_TIME,
+    *PACE,
+    MIN_PARTITIONS,
+    "failOnDataLoss",
+    "skippedLogs",
+)
 
 
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
@@ -73,8 +92,10 @@ def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | 
         if (kind := types.get(field.name)) is None:
             raise ValueError(f"There is no column {field.name}. Columns are: {', '.join(types)}.")
         if "".join(kind.split()).lower() != field.dataType.simpleString():
-            raise ValueError(f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}: read it as "
-                             "that, and cast it.")
+            raise ValueError(
+                f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}: read it as "
+                "that, and cast it."
+            )
     return [field.name for field in schema.fields]
 
 

@@ -51,8 +51,11 @@ class Asked(NamedTuple):
     def begins_late(self) -> bool:
         """Whether its start depends on the time of the call."""
         starting = self.starting
-        return self.from_time is not None or starting == "latest" or (
-            isinstance(starting, Position) and offsets.LATEST in starting.offsets.values())
+        return (
+            self.from_time is not None
+            or starting == "latest"
+            or (isinstance(starting, Position) and offsets.LATEST in starting.offsets.values())
+        )
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
@@ -62,9 +65,16 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
         raise ValueError("A stream has no end: option endingOffsets is for reading once.")
     if "skippedLogs" in options:
         raise ValueError("A stream skips nothing: option skippedLogs is for reading once.")
-    return Asked(roots_of(options), columns_in(schema, options), wanted_of(options),
-                 offsets.asked_of(options, "startingOffsets", "earliest"), from_time_of(options), pace_of(options),
-                 least_partitions(options), is_strict(options))
+    return Asked(
+        roots_of(options),
+        columns_in(schema, options),
+        wanted_of(options),
+        offsets.asked_of(options, "startingOffsets", "earliest"),
+        from_time_of(options),
+        pace_of(options),
+        least_partitions(options),
+        is_strict(options),
+    )
 
 
 class SlicePartition(InputPartition):
@@ -135,16 +145,18 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         paths = {root.name or "": root for root in self.asked.roots}
         for store, pieces in groupby(partition.pieces, lambda piece: piece.queue.store):
             root = paths[store]
-            for batch in rows(root.path, list(pieces), of_message(self.asked.columns),
-                              fail_on_data_loss=self.asked.fail_on_data_loss):
+            for batch in rows(
+                root.path, list(pieces), of_message(self.asked.columns), fail_on_data_loss=self.asked.fail_on_data_loss
+            ):
                 yield with_store(root.name, batch, self.asked.columns)
 
     def _plain(self, position: Position) -> dict[str, Any]:
         return offsets.plain(position, named=self.asked.is_named)
 
 
-def rows(root: Path, pieces: Sequence[Slice], columns: Sequence[str], *,
-         fail_on_data_loss: bool) -> Iterator[pa.RecordBatch]:
+def rows(
+    root: Path, pieces: Sequence[Slice], columns: Sequence[str], *, fail_on_data_loss: bool
+) -> Iterator[pa.RecordBatch]:
     """The messages of slices of one store, in the order of its log.
 
     Raises StoreError when some were removed since they were planned; else those are left out.

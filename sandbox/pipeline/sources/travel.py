@@ -11,6 +11,7 @@ from typing import Any
 
 def reduced(source: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """For `__reduce__` of a data source: it is created again from its options in any process."""
+
     def made(root: str, module: str, name: str, options: Any) -> Any:  # pickled by value: none of our names is needed
         import importlib
         import importlib.util

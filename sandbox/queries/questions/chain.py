@@ -47,21 +47,37 @@ def _copies(node: BrokerNode, message: StoredMessage, unique: str) -> list[Store
     store = node.running.store
     wanted = {origin_topic(message), message.topic, SCHEDULE_TOPIC, HALF_TOPIC}
     topics = sorted({name for name, _ in store.queues() if name in wanted or name.startswith(_COPIES)})
-    return [copy for topic in topics for copy in records_by_key(store, topic, unique)
-            if copy.properties.get(properties.UNIQ_KEY) == unique]
+    return [
+        copy
+        for topic in topics
+        for copy in records_by_key(store, topic, unique)
+        if copy.properties.get(properties.UNIQ_KEY) == unique
+    ]
 
 
 def _step(node: BrokerNode, message: StoredMessage) -> Row:
-    row = {**message_row(message, node.name), "what": "stored", "group": None, "delay_level": None, "due_ms": None,
-           "delivered": None, "to": None}
+    row = {
+        **message_row(message, node.name),
+        "what": "stored",
+        "group": None,
+        "delay_level": None,
+        "due_ms": None,
+        "delivered": None,
+        "to": None,
+    }
     topic, to = message.topic, message.properties.get(properties.REAL_TOPIC)
     if topic == SCHEDULE_TOPIC:
         level = message.queue_id + 1
         unit = node.running.store.unit(topic, message.queue_id, message.queue_offset)
-        return {**row, "what": "delayed", "to": to, "delay_level": level,
-                "group": to.removeprefix(RETRY_PREFIX) if to is not None and to.startswith(RETRY_PREFIX) else None,
-                "due_ms": None if unit is None else unit.tags_code,  # in place of a hash: when it is to be moved on
-                "delivered": node.running.delay.table.get(level, 0) > message.queue_offset}
+        return {
+            **row,
+            "what": "delayed",
+            "to": to,
+            "delay_level": level,
+            "group": to.removeprefix(RETRY_PREFIX) if to is not None and to.startswith(RETRY_PREFIX) else None,
+            "due_ms": None if unit is None else unit.tags_code,  # in place of a hash: when it is to be moved on
+            "delivered": node.running.delay.table.get(level, 0) > message.queue_offset,
+        }
     if topic == HALF_TOPIC:
         return {**row, "what": "half", "to": to}
     for prefix, what in zip(_COPIES, ("retry", "dead_letter"), strict=True):

@@ -19,14 +19,17 @@ Row = dict[str, Any]
 def route(cluster: Cluster, question: Route) -> Row:
     """What one name server answers a client that asks for the topic, or what all do: one that is down knows nothing."""
     if question.everywhere:
-        return {"topic": question.topic,
-                "servers": [{"name_server": node.name, "state": node.state, **_answer_of(node, question.topic)}
-                            for node in cluster.nodes.name_servers]}
+        return {
+            "topic": question.topic,
+            "servers": [
+                {"name_server": node.name, "state": node.state, **_answer_of(node, question.topic)}
+                for node in cluster.nodes.name_servers
+            ],
+        }
     for node in cluster.nodes.name_servers:
         if node.name == question.name_server and node.name_server is not None:
             return {"topic": question.topic, "name_server": node.name, **_answer_of(node, question.topic)}
-    raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
-                        name=question.name_server)
+    raise ActionRefused(404, "There is no running name server {name}.", field="name_server", name=question.name_server)
 
 
 def _answer_of(node: NameServerNode, topic: str) -> Row:
@@ -43,13 +46,22 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
     node = cluster.nodes.find(question.owner)
     if node is not None:
         content = node.running.consumer_offsets.to_json()
-        return {"owner": node.node, "file": "config/consumerOffset.json", "content": content,
-                "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),
-                "unsaved": node.running.consumer_offsets.changed}
+        return {
+            "owner": node.node,
+            "file": "config/consumerOffset.json",
+            "content": content,
+            "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),
+            "unsaved": node.running.consumer_offsets.changed,
+        }
     actor = cluster.actors.get(question.owner)
     if not isinstance(actor, ConsumerActor) or actor.settings.model != "BROADCASTING":
-        raise ActionRefused(404, "{owner} has no offset file.", "Only broadcasting members keep one.", field="owner",
-                            owner=question.owner)
+        raise ActionRefused(
+            404,
+            "{owner} has no offset file.",
+            "Only broadcasting members keep one.",
+            field="owner",
+            owner=question.owner,
+        )
     name = f"{actor.client_id}/{actor.group}/offsets.json"
     data = cluster.actors.files_of(actor).read(name)
     text = None if data is None else data.decode(errors="replace")
@@ -62,19 +74,40 @@ def start_offset(cluster: Cluster, question: StartOffset) -> Row:
     store, topic, queue_id = broker.store, question.topic, question.queue_id
     config = broker.topics.table.get(topic)
     if config is None or queue_id >= config.read_queues:
-        raise ActionRefused(404, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queue_id",
-                            topic=topic, queue=f"{question.broker}:{queue_id}")
+        raise ActionRefused(
+            404,
+            "{topic} has no queue {queue}.",
+            "Choose one of its queues.",
+            field="queue_id",
+            topic=topic,
+            queue=f"{question.broker}:{queue_id}",
+        )
     try:
         where = ConsumeFromWhere(question.from_where)
     except ValueError:
-        raise ActionRefused(422, "{value} is no place to start from.", "Places are: {known}.", field="from_where",
-                            value=question.from_where, known=", ".join(ConsumeFromWhere)) from None
+        raise ActionRefused(
+            422,
+            "{value} is no place to start from.",
+            "Places are: {known}.",
+            field="from_where",
+            value=question.from_where,
+            known=", ".join(ConsumeFromWhere),
+        ) from None
     since_ms = question.timestamp if question.timestamp is not None else cluster.clock.now_ms() - TIMESTAMP_BACK_MS
     mq = MessageQueue(topic, broker.config.name, queue_id)
     trace, offset = beginning(broker, question.group, mq, where, since_ms)
     stored = broker.consumer_offsets.get(question.group, topic, queue_id)
     low, high = max(0, store.min_offset(topic, queue_id)), store.max_offset(topic, queue_id)
-    return {"group": question.group, "topic": topic, "broker": question.broker, "queue_id": queue_id,
-            "from_where": question.from_where, "trace": trace, "offset": str(offset),
-            "stored": None if stored is None else str(stored), "min": str(low), "max": str(high),
-            "first_in_memory": low <= 0 and store.first_in_memory(topic, queue_id)}
+    return {
+        "group": question.group,
+        "topic": topic,
+        "broker": question.broker,
+        "queue_id": queue_id,
+        "from_where": question.from_where,
+        "trace": trace,
+        "offset": str(offset),
+        "stored": None if stored is None else str(stored),
+        "min": str(low),
+        "max": str(high),
+        "first_in_memory": low <= 0 and store.first_in_memory(topic, queue_id),
+    }

@@ -20,15 +20,28 @@ def plan(cluster: Cluster, question: PlanCrash) -> Row:
     actor = cluster.actors.get(question.actor)
     members = [member for member in cluster.actors.consumers() if member.lives and member.instance is actor.instance]
     rows = [row for member in members for row in _rows(cluster, member)]
-    notes = [note for member in members for note in notes_of(
-        GroupView(cluster, member.group), [(member, mq) for mq, _ in member.owned_queues()])]
-    return {"actor": actor.label, "again": sum(row["done"] + row["begun"] for row in rows), "queues": rows,
-            "notes": sorted(set(notes))}
+    notes = [
+        note
+        for member in members
+        for note in notes_of(GroupView(cluster, member.group), [(member, mq) for mq, _ in member.owned_queues()])
+    ]
+    return {
+        "actor": actor.label,
+        "again": sum(row["done"] + row["begun"] for row in rows),
+        "queues": rows,
+        "notes": sorted(set(notes)),
+    }
 
 
 def _rows(cluster: Cluster, member: ConsumerActor) -> list[Row]:
     view, now_ms = GroupView(cluster, member.group), cluster.clock.now_ms()
-    found = [(mq, *redelivered_of(view, member, mq, now_ms)) for mq, _ in member.owned_queues()
-             if not view.is_read_beside(member, mq)]
-    return [{"group": member.group, "topic": mq.topic, "queue": mq.row, "done": done, "begun": begun}
-            for mq, done, begun in sorted(found) if done + begun]
+    found = [
+        (mq, *redelivered_of(view, member, mq, now_ms))
+        for mq, _ in member.owned_queues()
+        if not view.is_read_beside(member, mq)
+    ]
+    return [
+        {"group": member.group, "topic": mq.topic, "queue": mq.row, "done": done, "begun": begun}
+        for mq, done, begun in sorted(found)
+        if done + begun
+    ]

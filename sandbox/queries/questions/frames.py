@@ -23,15 +23,26 @@ def frames(cluster: Cluster, question: Frames) -> Row:
     """All that are kept, or the one numbered `no` with every byte kept of it; asking keeps the recording on."""
     watched = cluster.frames.watch(question.link)
     if question.no is None:
-        return {"link": link_row(watched),
-                "frames": [_whole(frame, watched.link, frame.data[:BRIEF_BYTES]) for frame in watched.last]}
+        return {
+            "link": link_row(watched),
+            "frames": [_whole(frame, watched.link, frame.data[:BRIEF_BYTES]) for frame in watched.last],
+        }
     frame = watched.find(question.no)
     if frame is None:
-        raise ActionRefused(404, "Frame {no} is no longer kept.", "Only the last {count} of a link are.", field="no",
-                            no=question.no, count=cluster.limits.wire_frames)
+        raise ActionRefused(
+            404,
+            "Frame {no} is no longer kept.",
+            "Only the last {count} of a link are.",
+            field="no",
+            no=question.no,
+            count=cluster.limits.wire_frames,
+        )
     pair = watched.find(number) if (number := frame.asked_by or frame.answered_by) is not None else None
-    return {"link": link_row(watched), "frame": _whole(frame, watched.link, frame.data),
-            "pair": None if pair is None else {"no": pair.no, **frame_row(pair, watched.link)}}
+    return {
+        "link": link_row(watched),
+        "frame": _whole(frame, watched.link, frame.data),
+        "pair": None if pair is None else {"no": pair.no, **frame_row(pair, watched.link)},
+    }
 
 
 def _whole(frame: Frame, link: Link, shown: bytes) -> Row:
@@ -41,11 +52,18 @@ def _whole(frame: Frame, link: Link, shown: bytes) -> Row:
     body = next((part for part in parts if part.name == "body" and part.depth == 0), None)
     whole = frame.bytes == len(frame.data)
     return {
-        "no": frame.no, **frame_row(frame, link), "hex": shown.hex(), "kept": len(frame.data),
+        "no": frame.no,
+        **frame_row(frame, link),
+        "hex": shown.hex(),
+        "kept": len(frame.data),
         "fields": [_field(part, frame) for part in parts],
-        "body": None if body is None else {
-            "bytes": frame.bytes - body.start, "whole": whole,
-            **body_of(frame.request_code, frame.code if frame.answer else None, frame.data[body.start:], custom)},
+        "body": None
+        if body is None
+        else {
+            "bytes": frame.bytes - body.start,
+            "whole": whole,
+            **body_of(frame.request_code, frame.code if frame.answer else None, frame.data[body.start :], custom),
+        },
     }
 
 

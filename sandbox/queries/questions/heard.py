@@ -44,8 +44,14 @@ def heard_of(cluster: Cluster, places: Places) -> Heard:
     """What the journal's memory (10 000 entries) holds of them."""
     journal, history = cluster.journal, cache_of(cluster).queue_history
     history.read(journal)
-    found = Heard({}, {}, {}, journal.memory_from_ms, journal.first_in_memory,
-                  skipped=any(_covers(entry.event, places) for entry in history.skips))
+    found = Heard(
+        {},
+        {},
+        {},
+        journal.memory_from_ms,
+        journal.first_in_memory,
+        skipped=any(_covers(entry.event, places) for entry in history.skips),
+    )
     for entry in sorted((entry for key in places for entry in history.of(key)), key=lambda entry: entry.seq):
         event = entry.event
         assert isinstance(event, OfQueue)
@@ -59,17 +65,43 @@ def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]
         case MessagesConsumed():
             for offset in event.offsets:
                 if offset in steps:
-                    _add(found.deliveries, event.group, {
-                        "seq": str(seq), "step": steps[offset], "client_id": event.client_id,
-                        "actor": cluster.actors.names_of(event.client_id), "started_ms": event.started_ms,
-                        "ended_ms": at_ms, "outcome": event.outcome, "reconsume_times": event.reconsume_times,
-                        "thread": event.thread, "handler": event.handler, "batch": len(event.offsets), "once": False})
+                    _add(
+                        found.deliveries,
+                        event.group,
+                        {
+                            "seq": str(seq),
+                            "step": steps[offset],
+                            "client_id": event.client_id,
+                            "actor": cluster.actors.names_of(event.client_id),
+                            "started_ms": event.started_ms,
+                            "ended_ms": at_ms,
+                            "outcome": event.outcome,
+                            "reconsume_times": event.reconsume_times,
+                            "thread": event.thread,
+                            "handler": event.handler,
+                            "batch": len(event.offsets),
+                            "once": False,
+                        },
+                    )
         case MessageConsumedOnce() if event.offset in steps:
-            _add(found.deliveries, event.group, {
-                "seq": str(seq), "step": steps[event.offset], "client_id": event.client_id,
-                "actor": cluster.actors.names_of(event.client_id), "started_ms": at_ms - event.took_ms,
-                "ended_ms": at_ms, "outcome": event.result, "reconsume_times": None, "thread": None, "handler": None,
-                "batch": 1, "once": True})
+            _add(
+                found.deliveries,
+                event.group,
+                {
+                    "seq": str(seq),
+                    "step": steps[event.offset],
+                    "client_id": event.client_id,
+                    "actor": cluster.actors.names_of(event.client_id),
+                    "started_ms": at_ms - event.took_ms,
+                    "ended_ms": at_ms,
+                    "outcome": event.result,
+                    "reconsume_times": None,
+                    "thread": None,
+                    "handler": None,
+                    "batch": 1,
+                    "once": True,
+                },
+            )
         case MessagesFiltered():
             for offset in event.offsets:
                 if offset in steps:
@@ -84,10 +116,15 @@ def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]
                     found.stored[step] = str(seq)
 
 
-def _pull(cluster: Cluster, seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int,
-          what: str) -> Row:
-    return {"seq": str(seq), "step": step, "client_id": event.client_id,
-            "actor": cluster.actors.names_of(event.client_id), "at_ms": at_ms, "what": what}
+def _pull(cluster: Cluster, seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int, what: str) -> Row:
+    return {
+        "seq": str(seq),
+        "step": step,
+        "client_id": event.client_id,
+        "actor": cluster.actors.names_of(event.client_id),
+        "at_ms": at_ms,
+        "what": what,
+    }
 
 
 def _add(table: dict[str, list[Row]], group: str, row: Row) -> None:

@@ -17,16 +17,25 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
     nodes = cluster.nodes.masters() if question.broker is None else [cluster.nodes.broker(question.broker)]
     if not nodes:
         raise ActionRefused(409, "No broker is running.", "Start one first.")
-    walks = [(node, node.running.store.index.walk(question.topic, question.key, question.from_ms, question.to_ms))
-             for node in nodes]
+    walks = [
+        (node, node.running.store.index.walk(question.topic, question.key, question.from_ms, question.to_ms))
+        for node in nodes
+    ]
     node, found = next(((node, found) for node, found in walks if _matches(found.files)), walks[0])
     store = node.running.store
     files = [_file(store, file) for file in found.files]
     messages = [row for physical in sorted(_matches(found.files)) if (row := _message(store, physical)) is not None]
     return {
-        "broker": node.name, "topic": question.topic, "key": question.key, "text": found.text,
-        "hash_signed": found.hash_signed, "hash": found.hash, "from_ms": question.from_ms, "to_ms": question.to_ms,
-        "files": files, "found": messages,
+        "broker": node.name,
+        "topic": question.topic,
+        "key": question.key,
+        "text": found.text,
+        "hash_signed": found.hash_signed,
+        "hash": found.hash,
+        "from_ms": question.from_ms,
+        "to_ms": question.to_ms,
+        "files": files,
+        "found": messages,
         "ended": {"code": _ended(store, found.files, found=bool(messages)), "values": _values(found.files)},
         "scanned_instead": _messages_of(store, question.topic),
     }
@@ -34,8 +43,11 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
 
 def _messages_of(store: MessageStore, topic: str) -> int:
     """How many messages a search without an index would have to look at."""
-    return sum(store.max_offset(name, queue_id) - max(0, store.min_offset(name, queue_id))
-               for name, queue_id in store.queues() if name == topic)
+    return sum(
+        store.max_offset(name, queue_id) - max(0, store.min_offset(name, queue_id))
+        for name, queue_id in store.queues()
+        if name == topic
+    )
 
 
 def _matches(files: tuple[FileWalk, ...]) -> list[int]:
@@ -43,15 +55,32 @@ def _matches(files: tuple[FileWalk, ...]) -> list[int]:
 
 
 def _file(store: MessageStore, file: FileWalk) -> Row:
-    return {"name": file.name, "begin_ms": file.begin_ms, "end_ms": file.end_ms, "searched": file.searched,
-            "why": file.why, "slots": file.slots, "slot": file.slot, "slot_position": file.slot_position,
-            "slot_value": file.slot_value, "chain": [_step(store, step) for step in file.chain]}
+    return {
+        "name": file.name,
+        "begin_ms": file.begin_ms,
+        "end_ms": file.end_ms,
+        "searched": file.searched,
+        "why": file.why,
+        "slots": file.slots,
+        "slot": file.slot,
+        "slot_position": file.slot_position,
+        "slot_value": file.slot_value,
+        "chain": [_step(store, step) for step in file.chain],
+    }
 
 
 def _step(store: MessageStore, step: EntryStep) -> Row:
-    return {"no": step.no, "position": step.position, "hash": step.hash, "physical": str(step.physical_offset),
-            "time_diff_s": step.time_diff_s, "at_ms": step.at_ms, "previous": step.previous, "verdict": step.verdict,
-            "message": _message(store, step.physical_offset)}
+    return {
+        "no": step.no,
+        "position": step.position,
+        "hash": step.hash,
+        "physical": str(step.physical_offset),
+        "time_diff_s": step.time_diff_s,
+        "at_ms": step.at_ms,
+        "previous": step.previous,
+        "verdict": step.verdict,
+        "message": _message(store, step.physical_offset),
+    }
 
 
 def _message(store: MessageStore, physical: int) -> Row | None:
@@ -82,5 +111,8 @@ def _ended(store: MessageStore, files: tuple[FileWalk, ...], *, found: bool) -> 
 
 def _values(files: tuple[FileWalk, ...]) -> Row:
     searched = [file for file in files if file.searched]
-    return {"slot": searched[0].slot if searched else None, "entries": sum(len(file.chain) for file in searched),
-            "files": len(searched)}
+    return {
+        "slot": searched[0].slot if searched else None,
+        "entries": sum(len(file.chain) for file in searched),
+        "files": len(searched),
+    }

@@ -9,8 +9,9 @@ FOUND_BY_KEY = 64  # of one topic: what a broker gives at most (spec store-forma
 FOREVER_MS = 2**62
 
 
-def records_by_key(store: MessageStore, topic: str, key: str, begin_ms: int = 0,
-                   end_ms: int = FOREVER_MS) -> list[StoredMessage]:
+def records_by_key(
+    store: MessageStore, topic: str, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS
+) -> list[StoredMessage]:
     """Of that topic, in the order of the log; other keys of the same hash come along, as from a broker."""
     found: list[StoredMessage] = []
     for raw in store.query(topic, key, FOUND_BY_KEY, begin_ms, end_ms).records:

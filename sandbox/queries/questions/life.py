@@ -56,11 +56,15 @@ def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
     topic = origin_topic(message)
     first_ms = min(step["store_ms"] for step in chain)
     names = _groups(cluster, topic, chain, heard)
-    return {"chain": chain, "linked": message.properties.get("UNIQ_KEY") is not None,
-            "groups": [_group(cluster, name, topic, message, chain, heard) for name in names],
-            "known_from_ms": heard.from_ms, "known_from_seq": str(heard.from_seq),
-            "complete": heard.from_seq == 0 or (heard.from_ms is not None and heard.from_ms <= first_ms),
-            "skipped": heard.skipped}
+    return {
+        "chain": chain,
+        "linked": message.properties.get("UNIQ_KEY") is not None,
+        "groups": [_group(cluster, name, topic, message, chain, heard) for name in names],
+        "known_from_ms": heard.from_ms,
+        "known_from_seq": str(heard.from_seq),
+        "complete": heard.from_seq == 0 or (heard.from_ms is not None and heard.from_ms <= first_ms),
+        "skipped": heard.skipped,
+    }
 
 
 def _groups(cluster: Cluster, topic: str, chain: list[Row], heard: Heard) -> list[str]:
@@ -69,8 +73,11 @@ def _groups(cluster: Cluster, topic: str, chain: list[Row], heard: Heard) -> lis
     for node in cluster.nodes.masters():
         found |= set(node.running.consumer_offsets.groups_of(topic))
         found |= {name for name, group in node.running.consumers.groups.items() if topic in group.subscriptions}
-    found |= {actor.group for actor in cluster.actors.consumers()
-              if any(sub.topic == topic for sub in actor.settings.subscriptions)}
+    found |= {
+        actor.group
+        for actor in cluster.actors.consumers()
+        if any(sub.topic == topic for sub in actor.settings.subscriptions)
+    }
     return sorted(found - {TRANSACTION_GROUP})[:GROUPS]
 
 
@@ -80,11 +87,17 @@ def _group(cluster: Cluster, name: str, topic: str, message: StoredMessage, chai
     own = [number for number, step in enumerate(chain) if _reads(name, topic, step)]
     places = [place for number in own for place in _places(view, number, chain[number])]
     deliveries = [*heard.deliveries.get(name, ()), *(row for place in places for row in _working(view, place, chain))]
-    return {"group": name, "model": view.model, "expression": None if wanted is None else wanted.sub_string,
-            "subscribed": None if wanted is None else _wants(wanted, message), "state": _state_of(name, chain, places),
-            "given": _given(cluster, view, chain, own), "places": places,
-            "deliveries": sorted(deliveries, key=lambda row: (row["started_ms"], row["ended_ms"] is None)),
-            "pulls": heard.pulls.get(name, [])}
+    return {
+        "group": name,
+        "model": view.model,
+        "expression": None if wanted is None else wanted.sub_string,
+        "subscribed": None if wanted is None else _wants(wanted, message),
+        "state": _state_of(name, chain, places),
+        "given": _given(cluster, view, chain, own),
+        "places": places,
+        "deliveries": sorted(deliveries, key=lambda row: (row["started_ms"], row["ended_ms"] is None)),
+        "pulls": heard.pulls.get(name, []),
+    }
 
 
 def _reads(group: str, topic: str, step: Row) -> bool:
@@ -123,20 +136,36 @@ def _places(view: GroupView, number: int, step: Row) -> list[Row]:
     mq, offset = MessageQueue(step["topic"], step["broker"], step["queue_id"]), int(step["queue_offset"])
     broker = view.masters.get(mq.broker)
     if view.model == "BROADCASTING" and step["what"] == "stored":
-        return [_place(number, key, actor, mq, offset, actor.consumer.offset_store.read_memory(mq), None)
-                for key, actor in view.by_row.items() if actor.consumer is not None and actor.lives
-                and mq in actor.consumer.process_queues]
+        return [
+            _place(number, key, actor, mq, offset, actor.consumer.offset_store.read_memory(mq), None)
+            for key, actor in view.by_row.items()
+            if actor.consumer is not None and actor.lives and mq in actor.consumer.process_queues
+        ]
     if broker is None:
         return [_row(number, None, "unknown")]
     holder = view.holder(mq)
     pull = broker.pulls.get(view.group, mq)
-    row = _place(number, None, None if holder is None else holder[0], mq, offset, view.committed(mq),
-                 None if pull is None else pull.next_offset)
+    row = _place(
+        number,
+        None,
+        None if holder is None else holder[0],
+        mq,
+        offset,
+        view.committed(mq),
+        None if pull is None else pull.next_offset,
+    )
     return [{**row, "owner": view.owner(mq)}]
 
 
-def _place(number: int, member: str | None, actor: ConsumerActor | None, mq: MessageQueue, offset: int,
-           committed: int | None, pulled_to: int | None) -> Row:
+def _place(
+    number: int,
+    member: str | None,
+    actor: ConsumerActor | None,
+    mq: MessageQueue,
+    offset: int,
+    committed: int | None,
+    pulled_to: int | None,
+) -> Row:
     in_memory, mark, since_ms = None, None, None
     held = actor is not None and actor.consumer is not None
     if actor is not None and actor.consumer is not None:
@@ -144,12 +173,21 @@ def _place(number: int, member: str | None, actor: ConsumerActor | None, mq: Mes
         in_memory, pulled_to = actor.consumer.offset_store.read_memory(mq), pq.next_offset
         mark, since_ms = pq.mark_of(offset), pq.started_ms(offset)
     state = _state(offset, committed, in_memory, pulled_to, mark, held=held)
-    return _row(number, member, state, committed=committed, in_memory=in_memory, next_pull=pulled_to,
-                owner=member, since_ms=since_ms)
+    return _row(
+        number,
+        member,
+        state,
+        committed=committed,
+        in_memory=in_memory,
+        next_pull=pulled_to,
+        owner=member,
+        since_ms=since_ms,
+    )
 
 
-def _state(offset: int, committed: int | None, in_memory: int | None, pulled_to: int | None, mark: str | None, *,
-           held: bool) -> str:
+def _state(
+    offset: int, committed: int | None, in_memory: int | None, pulled_to: int | None, mark: str | None, *, held: bool
+) -> str:
     if mark == "p":
         return "processing"
     if committed is not None and committed > offset:
@@ -163,10 +201,27 @@ def _state(offset: int, committed: int | None, in_memory: int | None, pulled_to:
     return "no_offset" if committed is None and pulled_to is None else "waiting"
 
 
-def _row(number: int, member: str | None, state: str, *, committed: int | None = None, in_memory: int | None = None,
-         next_pull: int | None = None, owner: str | None = None, since_ms: int | None = None) -> Row:
-    return {"step": number, "member": member, "state": state, "committed": _text(committed),
-            "in_memory": _text(in_memory), "next_pull": _text(next_pull), "owner": owner, "since_ms": since_ms}
+def _row(
+    number: int,
+    member: str | None,
+    state: str,
+    *,
+    committed: int | None = None,
+    in_memory: int | None = None,
+    next_pull: int | None = None,
+    owner: str | None = None,
+    since_ms: int | None = None,
+) -> Row:
+    return {
+        "step": number,
+        "member": member,
+        "state": state,
+        "committed": _text(committed),
+        "in_memory": _text(in_memory),
+        "next_pull": _text(next_pull),
+        "owner": owner,
+        "since_ms": since_ms,
+    }
 
 
 def _text(number: int | None) -> str | None:
@@ -178,11 +233,22 @@ def _working(view: GroupView, place: Row, chain: list[Row]) -> list[Row]:
     if place["state"] != "processing" or place["since_ms"] is None:
         return []
     actor = view.by_row.get(place["owner"])
-    return [{"seq": None, "step": place["step"], "client_id": place["owner"],
-             "actor": None if actor is None else actor.label, "started_ms": place["since_ms"], "ended_ms": None,
-             "outcome": None, "reconsume_times": chain[place["step"]]["reconsume_times"], "thread": None,
-             "handler": None if actor is None else actor.handler, "batch": None,
-             "once": False}]
+    return [
+        {
+            "seq": None,
+            "step": place["step"],
+            "client_id": place["owner"],
+            "actor": None if actor is None else actor.label,
+            "started_ms": place["since_ms"],
+            "ended_ms": None,
+            "outcome": None,
+            "reconsume_times": chain[place["step"]]["reconsume_times"],
+            "thread": None,
+            "handler": None if actor is None else actor.handler,
+            "batch": None,
+            "once": False,
+        }
+    ]
 
 
 def _given(cluster: Cluster, view: GroupView, chain: list[Row], own: list[int]) -> bool | None:

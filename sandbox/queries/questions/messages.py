@@ -36,15 +36,28 @@ def read_record(cluster: Cluster, question: ReadRecord) -> Row:
     raw = store.read(question.physical_offset)
     message = store.read_message(question.physical_offset)
     if raw is None or message is None:
-        raise ActionRefused(404, "No record begins at {offset}.", "Choose a position from a queue entry.",
-                            field="physical_offset", offset=question.physical_offset)
+        raise ActionRefused(
+            404,
+            "No record begins at {offset}.",
+            "Choose a position from a queue entry.",
+            field="physical_offset",
+            offset=question.physical_offset,
+        )
     unit = store.unit(message.topic, message.queue_id, message.queue_offset)
     own = unit is not None and unit.physical_offset == message.physical_offset
-    return {"broker": question.broker, "physical_offset": str(question.physical_offset), "bytes": len(raw),
-            "hex": raw.hex(), "message": full_row(message, question.broker), "fields": record_fields(message),
-            "parts": record_parts(raw), "position": _position(store, question.physical_offset),
-            "entry": _entry(store, message, unit) if unit is not None and own else None,
-            "index": _index_entries(store, message), "life": life_of(cluster, question.broker, message)}
+    return {
+        "broker": question.broker,
+        "physical_offset": str(question.physical_offset),
+        "bytes": len(raw),
+        "hex": raw.hex(),
+        "message": full_row(message, question.broker),
+        "fields": record_fields(message),
+        "parts": record_parts(raw),
+        "position": _position(store, question.physical_offset),
+        "entry": _entry(store, message, unit) if unit is not None and own else None,
+        "index": _index_entries(store, message),
+        "life": life_of(cluster, question.broker, message),
+    }
 
 
 def read_entry(cluster: Cluster, question: ReadEntry) -> Row:
@@ -52,43 +65,71 @@ def read_entry(cluster: Cluster, question: ReadEntry) -> Row:
     store = cluster.nodes.broker(question.broker).running.store
     unit = entry_of(store, question.topic, question.broker, question.queue_id, question.offset)
     message = store.read_message(unit.physical_offset)
-    return {"topic": question.topic, "broker": question.broker, "queue_id": question.queue_id,
-            "offset": str(question.offset), **_unit(unit),
-            "message": None if message is None else message_row(message, question.broker)}
+    return {
+        "topic": question.topic,
+        "broker": question.broker,
+        "queue_id": question.queue_id,
+        "offset": str(question.offset),
+        **_unit(unit),
+        "message": None if message is None else message_row(message, question.broker),
+    }
 
 
-def entry_of(store: MessageStore, topic: str, broker: str, queue_id: int, offset: int, *,
-             queue_field: str = "queue_id") -> QueueUnit:
+def entry_of(
+    store: MessageStore, topic: str, broker: str, queue_id: int, offset: int, *, queue_field: str = "queue_id"
+) -> QueueUnit:
     """Raises ActionRefused (404): an empty queue, or an offset it does not hold."""
     unit = store.unit(topic, queue_id, offset)
     if unit is None and store.max_offset(topic, queue_id) == 0:
-        raise ActionRefused(404, "Queue {queue} of {topic} holds nothing.", "Choose a queue with messages.",
-                            field=queue_field, queue=f"{broker}:{queue_id}", topic=topic)
+        raise ActionRefused(
+            404,
+            "Queue {queue} of {topic} holds nothing.",
+            "Choose a queue with messages.",
+            field=queue_field,
+            queue=f"{broker}:{queue_id}",
+            topic=topic,
+        )
     if unit is None:
-        raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.", field="offset",
-                            queue=f"{broker}:{queue_id}", offset=offset, low=store.min_offset(topic, queue_id),
-                            high=store.max_offset(topic, queue_id) - 1)
+        raise ActionRefused(
+            404,
+            "{queue} has no entry {offset}.",
+            "It has entries {low} to {high}.",
+            field="offset",
+            queue=f"{broker}:{queue_id}",
+            offset=offset,
+            low=store.min_offset(topic, queue_id),
+            high=store.max_offset(topic, queue_id) - 1,
+        )
     return unit
 
 
-def message_at(cluster: Cluster, topic: str, broker: str, queue_id: int, offset: int, *,
-               queue_field: str = "queue_id") -> tuple[BrokerNode, StoredMessage]:
+def message_at(
+    cluster: Cluster, topic: str, broker: str, queue_id: int, offset: int, *, queue_field: str = "queue_id"
+) -> tuple[BrokerNode, StoredMessage]:
     """The message of a queue's entry, and who keeps it.  Raises ActionRefused (404; 409 for a broker that is down)."""
     node = cluster.nodes.broker(broker)
     unit = entry_of(node.running.store, topic, broker, queue_id, offset, queue_field=queue_field)
     message = node.running.store.read_message(unit.physical_offset)
     if message is None:
-        raise ActionRefused(404, "The record of {queue} at {offset} is no longer in the commit log.",
-                            "Its file was deleted; the entry outlives it for a while.", field="offset",
-                            queue=f"{broker}:{queue_id}", offset=offset)
+        raise ActionRefused(
+            404,
+            "The record of {queue} at {offset} is no longer in the commit log.",
+            "Its file was deleted; the entry outlives it for a while.",
+            field="offset",
+            queue=f"{broker}:{queue_id}",
+            offset=offset,
+        )
     return node, message
 
 
 def locate(cluster: Cluster, question: Locate) -> Row:
     """Which file holds the position (spec store-format 1).  Files of another size do not exist."""
     store = cluster.nodes.broker(question.broker).running.store
-    return {"broker": question.broker, "physical_offset": str(question.physical_offset),
-            **_position(store, question.physical_offset, question.file_bytes)}
+    return {
+        "broker": question.broker,
+        "physical_offset": str(question.physical_offset),
+        **_position(store, question.physical_offset, question.file_bytes),
+    }
 
 
 def _position(store: MessageStore, physical: int, file_bytes: int | None = None) -> Row:
@@ -97,15 +138,28 @@ def _position(store: MessageStore, physical: int, file_bytes: int | None = None)
     size = file_bytes or own
     base = physical - physical % size
     exists = store.min_physical_offset <= physical < store.max_physical_offset if size == own else None
-    return {"file": f"{base:020}", "file_number": str(base // size + 1), "file_begin": str(base),
-            "file_bytes": str(size), "position": str(physical - base), "exists": exists}
+    return {
+        "file": f"{base:020}",
+        "file_number": str(base // size + 1),
+        "file_begin": str(base),
+        "file_bytes": str(size),
+        "position": str(physical - base),
+        "exists": exists,
+    }
 
 
 def _unit(unit: QueueUnit) -> Row:
-    raw = unit.physical_offset.to_bytes(8, "big") + unit.store_bytes.to_bytes(4, "big") + unit.tags_code.to_bytes(
-        8, "big", signed=True)
-    return {"hex": raw.hex(), "physical_offset": str(unit.physical_offset), "bytes": unit.store_bytes,
-            "tags_code": str(unit.tags_code)}
+    raw = (
+        unit.physical_offset.to_bytes(8, "big")
+        + unit.store_bytes.to_bytes(4, "big")
+        + unit.tags_code.to_bytes(8, "big", signed=True)
+    )
+    return {
+        "hex": raw.hex(),
+        "physical_offset": str(unit.physical_offset),
+        "bytes": unit.store_bytes,
+        "tags_code": str(unit.tags_code),
+    }
 
 
 def _entry(store: MessageStore, message: StoredMessage, unit: QueueUnit) -> Row:
@@ -121,7 +175,17 @@ def _index_entries(store: MessageStore, message: StoredMessage) -> list[Row]:
     rows: list[Row] = []
     for key, is_unique in named[:KEYS_SHOWN]:
         walk = store.index.walk(message.topic, key, message.store_ms - AROUND_MS, message.store_ms + AROUND_MS)
-        rows += [{"key": key, "unique": is_unique, "file": file.name, "no": step.no, "slot": file.slot,
-                  "position": step.position} for file in walk.files for step in file.chain
-                 if step.physical_offset == message.physical_offset and step.hash == walk.hash][:1]
+        rows += [
+            {
+                "key": key,
+                "unique": is_unique,
+                "file": file.name,
+                "no": step.no,
+                "slot": file.slot,
+                "position": step.position,
+            }
+            for file in walk.files
+            for step in file.chain
+            if step.physical_offset == message.physical_offset and step.hash == walk.hash
+        ][:1]
     return rows

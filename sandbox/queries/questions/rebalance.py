@@ -51,12 +51,19 @@ def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, Any]:
     before = shares_of(group_strategy(cluster, view), question.group, now, members)
     after = shares_of(strategy, question.group, then, after_members)
     return {
-        "group": question.group, "topic": question.topic, "strategy": strategy.name, "before": rows_of(before),
-        "after": rows_of(after), "moves": moves_between(before, after), "of": len(then),
+        "group": question.group,
+        "topic": question.topic,
+        "strategy": strategy.name,
+        "before": rows_of(before),
+        "after": rows_of(after),
+        "moves": moves_between(before, after),
+        "of": len(then),
         "idle": [new.get(member) or cluster.label_of(member) for member, mqs in after.items() if not mqs],
         "labels": {member: new.get(member) or cluster.label_of(member) for member in sorted({*before, *after})},
         "colours": _colours(view, sorted({*before, *after})),
-        "members": after_members, "queues": [mq.row for mq in then], "ring": ring_of(strategy, then, after_members),
+        "members": after_members,
+        "queues": [mq.row for mq in then],
+        "ring": ring_of(strategy, then, after_members),
         "rooms": _rooms(cluster, view, question, strategy.name, then, after_members),
         "compared": compared(strategy, question, before, Divided(now, members), Divided(then, after_members)),
     }
@@ -75,7 +82,7 @@ def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> t
         if actor.client_id in stay:  # another process with its client id stays
             stay.remove(actor.client_id)
     if question.members is not None:
-        stay, add = stay[:question.members], max(0, question.members - len(stay))
+        stay, add = stay[: question.members], max(0, question.members - len(stay))
     new = dict(zip(cluster.actors.next_client_ids(add), cluster.actors.next_labels(add), strict=True))
     return new, sorted([*stay, *new])
 
@@ -84,8 +91,11 @@ def made_up_queues(topic: str, wanted: int, now: list[MessageQueue]) -> list[Mes
     """So many queues, spread over the brokers that have the topic."""
     brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
     share, odd = divmod(wanted, len(brokers))
-    return [MessageQueue(topic, broker, number) for place, broker in enumerate(brokers)
-            for number in range(share + (place < odd))]
+    return [
+        MessageQueue(topic, broker, number)
+        for place, broker in enumerate(brokers)
+        for number in range(share + (place < odd))
+    ]
 
 
 def _strategy(cluster: Cluster, view: GroupView, question: PlanRebalance) -> AllocateMessageQueueStrategy:
@@ -95,18 +105,26 @@ def _strategy(cluster: Cluster, view: GroupView, question: PlanRebalance) -> All
     return make_strategy(chosen, cluster.actors)
 
 
-def shares_of(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue],
-            members: list[str]) -> Shares:
+def shares_of(
+    strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue], members: list[str]
+) -> Shares:
     """Every member's share.  Raises ActionRefused (422) when the strategy cannot divide these."""
     if not mqs or not members:
         return {member: [] for member in members}
     try:
         wanted = set(mqs)
-        return {member: [mq for mq in strategy.allocate(group, member, mqs, members) if mq in wanted]
-                for member in members}
+        return {
+            member: [mq for mq in strategy.allocate(group, member, mqs, members) if mq in wanted] for member in members
+        }
     except ClientError as why:
-        raise ActionRefused(422, "{strategy} cannot divide these queues: {why}.", "Choose another strategy.",
-                            field="strategy", strategy=strategy.name, why=str(why)) from why
+        raise ActionRefused(
+            422,
+            "{strategy} cannot divide these queues: {why}.",
+            "Choose another strategy.",
+            field="strategy",
+            strategy=strategy.name,
+            why=str(why),
+        ) from why
 
 
 def moves_between(before: Shares, after: Shares) -> int:
@@ -116,23 +134,31 @@ def moves_between(before: Shares, after: Shares) -> int:
     return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
 
 
-def compared(planned: AllocateMessageQueueStrategy, question: PlanRebalance, before: Shares, now: Divided,
-             then: Divided) -> list[dict[str, Any]]:
+def compared(
+    planned: AllocateMessageQueueStrategy, question: PlanRebalance, before: Shares, now: Divided, then: Divided
+) -> list[dict[str, Any]]:
     """`before`: what members have now, by whatever they divide by; the planned strategy keeps its own settings."""
-    by_name = {name: make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere())
-               for name in COMPARED}
+    by_name = {
+        name: make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere()) for name in COMPARED
+    }
     by_name |= {planned.name: planned} if planned.name in COMPARED else {}
     return [compared_with_itself(by_name[name], question.group, before, now, then) for name in COMPARED]
 
 
-def compared_with_itself(strategy: AllocateMessageQueueStrategy, group: str, before: Shares, now: Divided,
-                         then: Divided) -> dict[str, Any]:
+def compared_with_itself(
+    strategy: AllocateMessageQueueStrategy, group: str, before: Shares, now: Divided, then: Divided
+) -> dict[str, Any]:
     own_before = shares_of(strategy, group, *now)
     own_after = shares_of(strategy, group, *then)
     counts = [len(mine) for mine in own_after.values()]
-    return {"strategy": strategy.name, "moves": moves_between(own_before, own_after),
-            "switching": moves_between(before, own_before), "most": max(counts, default=0),
-            "least": min(counts, default=0), "idle": counts.count(0)}
+    return {
+        "strategy": strategy.name,
+        "moves": moves_between(own_before, own_after),
+        "switching": moves_between(before, own_before),
+        "most": max(counts, default=0),
+        "least": min(counts, default=0),
+        "idle": counts.count(0),
+    }
 
 
 class Nowhere:
@@ -145,27 +171,38 @@ class Nowhere:
         return None
 
 
-def ring_of(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue],
-          members: Sequence[str]) -> dict[str, Any] | None:
+def ring_of(
+    strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue], members: Sequence[str]
+) -> dict[str, Any] | None:
     if not isinstance(strategy, AllocateMessageQueueConsistentHash):
         return None
     places = strategy.places(members)
     if len(places) > PLACES_SHOWN:
         return None
-    return {"places": [[position, places[position]] for position in sorted(places)],
-            "queues": {mq.row: ring_position(queue_text(mq)) for mq in mqs}}
+    return {
+        "places": [[position, places[position]] for position in sorted(places)],
+        "queues": {mq.row: ring_position(queue_text(mq)) for mq in mqs},
+    }
 
 
-def _rooms(cluster: Cluster, view: GroupView, question: PlanRebalance, strategy: str, mqs: list[MessageQueue],
-           members: list[str]) -> dict[str, Any] | None:
+def _rooms(
+    cluster: Cluster,
+    view: GroupView,
+    question: PlanRebalance,
+    strategy: str,
+    mqs: list[MessageQueue],
+    members: list[str],
+) -> dict[str, Any] | None:
     if not strategy.startswith(MACHINE_ROOM):
         return None
     remembered = cluster.actors.strategies.get(view.group) or {}
     rooms = Rooms(question.rooms if question.strategy is not None else remembered.get("rooms", ()))
     nearby = strategy.startswith(NEARBY)
-    return {"brokers": {broker: rooms.room_of(broker) for broker in sorted({mq.broker for mq in mqs})},
-            "members": {member: cluster.actors.room_of(member) for member in members} if nearby else {},
-            "wanted": sorted(rooms.wanted)}
+    return {
+        "brokers": {broker: rooms.room_of(broker) for broker in sorted({mq.broker for mq in mqs})},
+        "members": {member: cluster.actors.room_of(member) for member in members} if nearby else {},
+        "wanted": sorted(rooms.wanted),
+    }
 
 
 def rows_of(shares: Shares) -> dict[str, list[str]]:

@@ -31,7 +31,8 @@ def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
 def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
     return reset_plan.draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), wish, plan) | {
         "catch_up_ms": _catch_up_ms(cluster, wish, sum(row.lag_after for row in plan.rows)),
-        "histogram": _histogram(cluster, plan)}
+        "histogram": _histogram(cluster, plan),
+    }
 
 
 class SandboxOffsets:
@@ -43,8 +44,9 @@ class SandboxOffsets:
             raise ActionRefused(409, "No broker is running.", "Start one first.")
         self.queues = self._view.read_queues(topic)
         if not self.queues:
-            raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
-                                topic=topic)
+            raise ActionRefused(
+                404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic
+            )
         self.online_members = tuple(self._view.online_members())
         self.members = len(set(self.online_members) | self._view.known_members())
 
@@ -65,9 +67,12 @@ class SandboxOffsets:
     def holding(self, mq: MessageQueue) -> Holding:
         held = self._view.process_queue(mq)
         lock = self._view.masters[mq.broker].locks.holder(self._view.group, mq)
-        return Holding(self._view.owner(mq), self._view.in_memory(mq),
-                       held.count if held is not None and held.has_unfinished else 0,
-                       None if lock is None else self._cluster.label_of(lock.client_id))
+        return Holding(
+            self._view.owner(mq),
+            self._view.in_memory(mq),
+            held.count if held is not None and held.has_unfinished else 0,
+            None if lock is None else self._cluster.label_of(lock.client_id),
+        )
 
     def notes(self, mq: MessageQueue, target: int, method: str) -> list[Note]:
         notes: list[Note] = []
@@ -89,8 +94,10 @@ class SandboxOffsets:
     def obstacle(self, method: str) -> Refusal | None:
         if self._view.model != "BROADCASTING":
             return None
-        return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
-                       "Stop a member and edit its own file.")
+        return Refusal(
+            "A broadcasting group keeps its offsets with each member; the broker has none.",
+            "Stop a member and edit its own file.",
+        )
 
     def without_offset(self, selected: list[MessageQueue]) -> list[str]:
         missing = [mq for mq in self._view.write_queues(self._topic) if self._view.committed(mq) is None]
@@ -124,8 +131,11 @@ def _histogram(cluster: Cluster, plan: ResetPlan) -> list[dict[str, int]]:
     times: list[int] = []
     for row in plan.rows:
         store = cluster.nodes.broker(row.mq.broker).running.store
-        times += [at_ms for offset in range(row.min_offset, row.max_offset, stride)
-                  if (at_ms := store.store_time(row.mq.topic, row.mq.queue_id, offset)) is not None]
+        times += [
+            at_ms
+            for offset in range(row.min_offset, row.max_offset, stride)
+            if (at_ms := store.store_time(row.mq.topic, row.mq.queue_id, offset)) is not None
+        ]
     if not times:
         return []
     first_ms, last_ms = min(times), max(times)

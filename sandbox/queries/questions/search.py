@@ -105,8 +105,12 @@ def why_not(cluster: Cluster, text: str) -> Row:
     if node.broker is None:
         return {"code": "broker_down", "broker": node.node}
     store, physical = node.running.store, place.physical_offset
-    values = {"broker": node.node, "physical_offset": str(physical), "low": str(store.min_physical_offset),
-              "high": str(store.max_physical_offset)}
+    values = {
+        "broker": node.node,
+        "physical_offset": str(physical),
+        "low": str(store.min_physical_offset),
+        "high": str(store.max_physical_offset),
+    }
     if physical < store.min_physical_offset:
         return {"code": "deleted", **values}
     return {"code": "beyond_end" if physical >= store.max_physical_offset else "no_record", **values}
@@ -120,8 +124,16 @@ def _place(text: str) -> msg_id.OffsetId | None:
 
 
 def _all(by: str, rows: list[Row], *, more: bool = False) -> Row:
-    return {"by": by, "rows": rows[:ROWS], "scanned": len(rows), "scanned_in_all": len(rows),
-            "found_in_all": len(rows[:ROWS]), "of": len(rows), "cursor": None, "more": more or len(rows) > ROWS}
+    return {
+        "by": by,
+        "rows": rows[:ROWS],
+        "scanned": len(rows),
+        "scanned_in_all": len(rows),
+        "found_in_all": len(rows[:ROWS]),
+        "of": len(rows),
+        "cursor": None,
+        "more": more or len(rows) > ROWS,
+    }
 
 
 def _by_key(cluster: Cluster, question: FindMessages) -> Row:
@@ -134,8 +146,10 @@ def _by_key(cluster: Cluster, question: FindMessages) -> Row:
 
 
 def _has_key(message: StoredMessage, key: str) -> bool:
-    return (key in message.properties.get(properties.KEYS, "").split(properties.KEY_SEPARATOR)
-            or message.properties.get(properties.UNIQ_KEY) == key)
+    return (
+        key in message.properties.get(properties.KEYS, "").split(properties.KEY_SEPARATOR)
+        or message.properties.get(properties.UNIQ_KEY) == key
+    )
 
 
 def _query(cluster: Cluster, topic: str | None, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> list[Found]:
@@ -152,8 +166,9 @@ def _by_place(cluster: Cluster, question: FindMessages) -> Row:
     assert question.topic is not None
     assert question.offset is not None
     if question.queue is None:
-        raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
-                            field="queue")
+        raise ActionRefused(
+            422, "Which queue?", "An offset counts within one queue: choose broker and number.", field="queue"
+        )
     broker, queue_id = row_parts("queue", question.queue)
     _, message = message_at(cluster, question.topic, broker, queue_id, question.offset, queue_field="queue")
     return _all("place", [full_row(message, broker)])
@@ -164,8 +179,10 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
     queues = _queues(cluster, question)
     cursor = Cursor.of(question.cursor)
     begins = [_first(store, mq, question.from_ms) for store, mq in queues]
-    of = sum(max(0, store.max_offset(mq.topic, mq.queue_id) - first)
-             for (store, mq), first in zip(queues, begins, strict=True))
+    of = sum(
+        max(0, store.max_offset(mq.topic, mq.queue_id) - first)
+        for (store, mq), first in zip(queues, begins, strict=True)
+    )
     rows: list[Row] = []
     scanned, wall = 0, cluster.environment.outside
     until_s = wall.monotonic() + cluster.limits.scan_ms / 1000
@@ -173,9 +190,16 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
     wanted_code = tags_code(question.tag or "") if by_hash else None
 
     def answer(going_on: Cursor | None) -> Row:
-        return {"by": "time", "rows": rows, "scanned": scanned, "scanned_in_all": cursor.scanned + scanned,
-                "found_in_all": cursor.found + len(rows), "of": of, "more": False,
-                "cursor": None if going_on is None else str(going_on)}
+        return {
+            "by": "time",
+            "rows": rows,
+            "scanned": scanned,
+            "scanned_in_all": cursor.scanned + scanned,
+            "found_in_all": cursor.found + len(rows),
+            "of": of,
+            "more": False,
+            "cursor": None if going_on is None else str(going_on),
+        }
 
     for place in range(cursor.place, len(queues)):
         store, mq = queues[place]
@@ -201,15 +225,25 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
 
 def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore, MessageQueue]]:
     """Those of the topic, or the one that is named.  Raises ActionRefused where there is none."""
-    found = [(node.running.store, MessageQueue(topic, node.name, queue_id)) for node in cluster.nodes.masters()
-             for topic, queue_id in node.running.store.queues() if topic == question.topic]
+    found = [
+        (node.running.store, MessageQueue(topic, node.name, queue_id))
+        for node in cluster.nodes.masters()
+        for topic, queue_id in node.running.store.queues()
+        if topic == question.topic
+    ]
     if question.queue is None:
         return found
     row_parts("queue", question.queue)
     chosen = [pair for pair in found if pair[1].row == question.queue]
     if not chosen:
-        raise ActionRefused(404, "Queue {queue} of {topic} holds nothing.", "Choose a queue with messages.",
-                            field="queue", queue=question.queue, topic=question.topic)
+        raise ActionRefused(
+            404,
+            "Queue {queue} of {topic} holds nothing.",
+            "Choose a queue with messages.",
+            field="queue",
+            queue=question.queue,
+            topic=question.topic,
+        )
     return chosen
 
 

@@ -15,9 +15,20 @@ def find(cluster: Cluster, question: Transactions) -> Row:
     """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
     found, now_ms = open_transactions(cluster), cluster.clock.now_ms()
     return {
-        "rows": [{"transaction_id": half.transaction_id, "producer_group": half.producer_group, "broker": node.name,
-                  "topic": half.topic, "queue_id": half.queue_id, "half_offset": str(half.half_offset),
-                  "physical_offset": str(half.physical_offset), "checks": half.checks, "born_ms": half.born_ms,
-                  "age_ms": max(0, now_ms - half.born_ms)} for node, half in found[:ROWS]],
+        "rows": [
+            {
+                "transaction_id": half.transaction_id,
+                "producer_group": half.producer_group,
+                "broker": node.name,
+                "topic": half.topic,
+                "queue_id": half.queue_id,
+                "half_offset": str(half.half_offset),
+                "physical_offset": str(half.physical_offset),
+                "checks": half.checks,
+                "born_ms": half.born_ms,
+                "age_ms": max(0, now_ms - half.born_ms),
+            }
+            for node, half in found[:ROWS]
+        ],
         "count": len(found),
     }

@@ -70,16 +70,21 @@ class GroupView:
         """It has a member, a rule, or a stored offset."""
         if self.actors or self.registered() or any(self.group in known.groups for known in self.down.values()):
             return True
-        return any(self.group in broker.subscription_groups.table or broker.consumer_offsets.topics_of(self.group)
-                   for broker in self.masters.values())
+        return any(
+            self.group in broker.subscription_groups.table or broker.consumer_offsets.topics_of(self.group)
+            for broker in self.masters.values()
+        )
 
     # Queues.
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
         """What consumers see: sorted as they sort."""
-        return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
-                if (config := broker.topics.table.get(topic)) is not None and config.permission & PERM_READ
-                for queue_id in range(config.read_queues)]
+        return [
+            MessageQueue(topic, name, queue_id)
+            for name, broker in self.masters.items()
+            if (config := broker.topics.table.get(topic)) is not None and config.permission & PERM_READ
+            for queue_id in range(config.read_queues)
+        ]
 
     def routed_queues(self, topic: str) -> list[MessageQueue]:
         """What members divide once they know the routes: a slave keeps its dead master's queues in them."""
@@ -90,13 +95,19 @@ class GroupView:
         return sorted([*self.read_queues(topic), *self._down_queues(topic, self.down)])
 
     def _down_queues(self, topic: str, names: Iterable[str]) -> list[MessageQueue]:
-        return [MessageQueue(topic, name, queue_id) for name in names
-                for queue_id in range(self.down[name].read_queues(topic))]
+        return [
+            MessageQueue(topic, name, queue_id)
+            for name in names
+            for queue_id in range(self.down[name].read_queues(topic))
+        ]
 
     def write_queues(self, topic: str) -> list[MessageQueue]:
-        return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
-                if (config := broker.topics.table.get(topic)) is not None
-                for queue_id in range(config.write_queues)]
+        return [
+            MessageQueue(topic, name, queue_id)
+            for name, broker in self.masters.items()
+            if (config := broker.topics.table.get(topic)) is not None
+            for queue_id in range(config.write_queues)
+        ]
 
     def reads(self, topic: str) -> bool:
         """A member subscribes to it, or did when it was stopped, or an offset of the group is stored somewhere.
@@ -164,16 +175,29 @@ class GroupView:
 
     def is_read_beside(self, actor: ConsumerActor, mq: MessageQueue) -> bool:
         """Whether another living member with its client id holds the queue, too."""
-        return any(other is not actor and other.client_id == actor.client_id and other.lives
-                   and other.consumer is not None and mq in other.consumer.process_queues for other in self.actors)
+        return any(
+            other is not actor
+            and other.client_id == actor.client_id
+            and other.lives
+            and other.consumer is not None
+            and mq in other.consumer.process_queues
+            for other in self.actors
+        )
 
     def connection_of(self, actor: ConsumerActor) -> MemberInfo | None:
         """Its member row at a broker; of several connections with its client id, its own."""
         infos = self.at_one_broker().get(actor.client_id, ())
         if len(infos) < 2 and not actor.is_copy:
             return self.registered().get(actor.client_id)
-        return next((info for info in infos if self._cluster.node_names.name_of(info.channel.remote)
-                     == self._cluster.node_names.node("actor", actor.label)), None)
+        return next(
+            (
+                info
+                for info in infos
+                if self._cluster.node_names.name_of(info.channel.remote)
+                == self._cluster.node_names.node("actor", actor.label)
+            ),
+            None,
+        )
 
     def registered(self) -> dict[str, MemberInfo]:
         """Members as brokers know them, by client id; sorted."""
@@ -182,10 +206,18 @@ class GroupView:
             for name, broker in self.answering.items():
                 group = broker.consumers.groups.get(self.group)
                 if group is not None:
-                    found |= group.members if not self._skews[name] else {
-                        client_id: replace(info, since_ms=self.rightly_ms(name, info.since_ms),
-                                           last_update_ms=self.rightly_ms(name, info.last_update_ms))
-                        for client_id, info in group.members.items()}
+                    found |= (
+                        group.members
+                        if not self._skews[name]
+                        else {
+                            client_id: replace(
+                                info,
+                                since_ms=self.rightly_ms(name, info.since_ms),
+                                last_update_ms=self.rightly_ms(name, info.last_update_ms),
+                            )
+                            for client_id, info in group.members.items()
+                        }
+                    )
             self._registered = dict(sorted(found.items()))
         return self._registered
 
@@ -258,8 +290,12 @@ class GroupView:
 
     def pulled_by(self, client_id: str) -> list[MessageQueue]:
         """Queues a wire member pulled last."""
-        topics = {topic for broker in self.masters.values()
-                  if (group := broker.consumers.groups.get(self.group)) is not None for topic in group.subscriptions}
+        topics = {
+            topic
+            for broker in self.masters.values()
+            if (group := broker.consumers.groups.get(self.group)) is not None
+            for topic in group.subscriptions
+        }
         return [mq for topic in sorted(topics) for mq in self.read_queues(topic) if self.wire_owner(mq) == client_id]
 
 

@@ -44,8 +44,11 @@ def differences(members: Iterable[MemberWords]) -> list[str]:
     What a member does not report differs from nothing.
     """
     words = list(members)
-    wanted = [{sub["topic"]: (sub["expression"], sub["kind"]) for sub in one["subscriptions"]}
-              for one in words if one["subscriptions"] is not None]
+    wanted = [
+        {sub["topic"]: (sub["expression"], sub["kind"]) for sub in one["subscriptions"]}
+        for one in words
+        if one["subscriptions"] is not None
+    ]
     of_topic: dict[str, set[tuple[str | None, str | None]]] = {}
     for topics in wanted:
         for topic, expression in topics.items():
@@ -58,6 +61,15 @@ def differences(members: Iterable[MemberWords]) -> list[str]:
 
 def named(members: Mapping[str, MemberWords], labels: Mapping[str, str | None]) -> list[NamedWords]:
     """The first `MOST_WORDS` members, by client id."""
-    return [{"client_id": client_id, "actor": labels.get(client_id), "subscriptions": words["subscriptions"],
-             "model": words["model"], "listener": words["listener"], "dropped": words["dropped"],
-             "passed_over": words["passed_over"]} for client_id, words in list(members.items())[:MOST_WORDS]]
+    return [
+        {
+            "client_id": client_id,
+            "actor": labels.get(client_id),
+            "subscriptions": words["subscriptions"],
+            "model": words["model"],
+            "listener": words["listener"],
+            "dropped": words["dropped"],
+            "passed_over": words["passed_over"],
+        }
+        for client_id, words in list(members.items())[:MOST_WORDS]
+    ]

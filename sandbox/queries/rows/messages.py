@@ -24,12 +24,23 @@ LOOKED_AT_BYTES = 512  # of a body, packed or not, for its first line
 AT_ONCE_BYTES = 64 * 1024  # of a packed body, unpacked while the engine waits; the rest is for a worker
 PACKED = "packed"  # in a row that is not finished: its PackedBody
 
-_FLAGS = ((bits.COMPRESSED, "compressed"), (bits.MULTI_TAGS, "multi_tags"), (bits.BORN_HOST_V6, "born_host_v6"),
-          (bits.STORE_HOST_V6, "store_host_v6"))
-_TRANSACTION = {bits.TRANSACTION_PREPARED: "half", bits.TRANSACTION_COMMIT: "committed",
-                bits.TRANSACTION_ROLLBACK: "rolled_back"}
-_COMPRESSION = {bits.COMPRESSION_LEGACY: "zlib", bits.COMPRESSION_ZLIB: "zlib", bits.COMPRESSION_LZ4: "LZ4",
-                bits.COMPRESSION_ZSTD: "ZSTD"}
+_FLAGS = (
+    (bits.COMPRESSED, "compressed"),
+    (bits.MULTI_TAGS, "multi_tags"),
+    (bits.BORN_HOST_V6, "born_host_v6"),
+    (bits.STORE_HOST_V6, "store_host_v6"),
+)
+_TRANSACTION = {
+    bits.TRANSACTION_PREPARED: "half",
+    bits.TRANSACTION_COMMIT: "committed",
+    bits.TRANSACTION_ROLLBACK: "rolled_back",
+}
+_COMPRESSION = {
+    bits.COMPRESSION_LEGACY: "zlib",
+    bits.COMPRESSION_ZLIB: "zlib",
+    bits.COMPRESSION_LZ4: "LZ4",
+    bits.COMPRESSION_ZSTD: "ZSTD",
+}
 
 
 def message_row(message: StoredMessage, broker: str | None = None) -> Row:
@@ -39,13 +50,23 @@ def message_row(message: StoredMessage, broker: str | None = None) -> Row:
     the record), "keys", "tags", "msg_id" (the offset id), "unique_key", "born_ms", "store_ms", "reconsume_times",
     "line" (`first_line`), "stored_body_bytes"}; None where the message has no such property.
     """
-    return {"topic": message.topic, "broker": broker, "queue_id": message.queue_id,
-            "queue_offset": str(message.queue_offset), "physical_offset": str(message.physical_offset),
-            "bytes": message.store_bytes, "keys": message.properties.get(properties.KEYS),
-            "tags": message.properties.get(properties.TAGS), "msg_id": offset_msg_id(message),
-            "unique_key": message.properties.get(properties.UNIQ_KEY), "born_ms": message.born_ms,
-            "store_ms": message.store_ms, "reconsume_times": message.reconsume_times,
-            "line": first_line(message), "stored_body_bytes": len(message.body)}
+    return {
+        "topic": message.topic,
+        "broker": broker,
+        "queue_id": message.queue_id,
+        "queue_offset": str(message.queue_offset),
+        "physical_offset": str(message.physical_offset),
+        "bytes": message.store_bytes,
+        "keys": message.properties.get(properties.KEYS),
+        "tags": message.properties.get(properties.TAGS),
+        "msg_id": offset_msg_id(message),
+        "unique_key": message.properties.get(properties.UNIQ_KEY),
+        "born_ms": message.born_ms,
+        "store_ms": message.store_ms,
+        "reconsume_times": message.reconsume_times,
+        "line": first_line(message),
+        "stored_body_bytes": len(message.body),
+    }
 
 
 def first_line(message: StoredMessage) -> str | None:
@@ -73,10 +94,17 @@ def full_row(message: StoredMessage, broker: str | None = None) -> Row:
     body = PackedBody(message.body, message.sys_flag)
     shown = body.row(AT_ONCE_BYTES)
     rest = {} if shown["body_over"] is None else {PACKED: body}
-    return {**message_row(message, broker), "properties": message.properties, **shown, **rest,
-            "compression": _COMPRESSION.get(message.sys_flag & bits.COMPRESSION_MASK, "?") if packed else None,
-            "flags": flags_of(message.sys_flag), "flag": message.flag, "born_host": message.born_host,
-            "store_host": message.store_host}
+    return {
+        **message_row(message, broker),
+        "properties": message.properties,
+        **shown,
+        **rest,
+        "compression": _COMPRESSION.get(message.sys_flag & bits.COMPRESSION_MASK, "?") if packed else None,
+        "flags": flags_of(message.sys_flag),
+        "flag": message.flag,
+        "born_host": message.born_host,
+        "store_host": message.store_host,
+    }
 
 
 class PackedBody(NamedTuple):
@@ -92,15 +120,22 @@ class PackedBody(NamedTuple):
             over = most if found.size is None else None
         except CorruptRecord:
             found, over = Unpacked(self.body[:BODY_BYTES], None), None
-        return {"body_bytes": found.size, "body_over": over, "body": found.start.decode("utf-8", "replace"),
-                "body_hex": found.start.hex()}
+        return {
+            "body_bytes": found.size,
+            "body_over": over,
+            "body": found.start.decode("utf-8", "replace"),
+            "body_hex": found.start.hex(),
+        }
 
 
 def unfinished(answer: Mapping[str, Any]) -> list[Row]:
     """Of an answer or a board: the rows of messages whose bodies are still to be unpacked."""
     record, rows = answer.get("record"), answer.get("rows")
-    messages = [answer.get("message"), record.get("message") if isinstance(record, dict) else None,
-                *(rows if isinstance(rows, list) else ())]
+    messages = [
+        answer.get("message"),
+        record.get("message") if isinstance(record, dict) else None,
+        *(rows if isinstance(rows, list) else ()),
+    ]
     return [row for row in messages if isinstance(row, dict) and PACKED in row]
 
 
@@ -121,8 +156,10 @@ def record_fields(message: StoredMessage) -> Row:
     """Every fixed field of the record by its name (spec store-format 2.1)."""
     fields = message._asdict()
     del fields["body"], fields["properties"]
-    return {name: str(value) if name in ("queue_offset", "physical_offset", "prepared_offset") else value
-            for name, value in fields.items()}
+    return {
+        name: str(value) if name in ("queue_offset", "physical_offset", "prepared_offset") else value
+        for name, value in fields.items()
+    }
 
 
 def record_parts(raw: bytes) -> list[Row]:
@@ -134,10 +171,17 @@ def record_parts(raw: bytes) -> list[Row]:
     message = record.decode(raw)
     parts: list[Row] = []
     for name, at, length in record.fields(raw):
-        parts.append({"name": name, "start": at, "end": at + length, "depth": 0,
-                      "value": _value(name, raw[at:at + length], message)})
+        parts.append(
+            {
+                "name": name,
+                "start": at,
+                "end": at + length,
+                "depth": 0,
+                "value": _value(name, raw[at : at + length], message),
+            }
+        )
         if name == "PROPERTIES":
-            parts += _pairs(raw[at:at + length], at)
+            parts += _pairs(raw[at : at + length], at)
     return parts
 
 
@@ -166,7 +210,14 @@ def _pairs(text: bytes, at: int) -> list[Row]:
     for pair in text.split(b"\x02"):
         name, mark, value = pair.partition(b"\x01")
         if mark:
-            parts.append({"name": name.decode("utf-8", "replace"), "start": at, "end": at + len(pair), "depth": 1,
-                          "value": value.decode("utf-8", "replace")[:VALUE_CHARS]})
+            parts.append(
+                {
+                    "name": name.decode("utf-8", "replace"),
+                    "start": at,
+                    "end": at + len(pair),
+                    "depth": 1,
+                    "value": value.decode("utf-8", "replace")[:VALUE_CHARS],
+                }
+            )
         at += len(pair) + 1
     return parts

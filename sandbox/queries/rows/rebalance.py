@@ -157,18 +157,21 @@ class RoundRow(TypedDict):
     behind_ms: int | None  # after what it is because of
 
 
-MoveRow = TypedDict("MoveRow", {
-    "seq": str,
-    "queue": str,
-    "from": str | None,  # client id; None: no one had it
-    "to": str,  # client id
-    "left_ms": int | None,  # None: `from` has it still; later than `taken_ms`: both had it for a while
-    "left_why": str | None,  # a reason of QueueDropped, or crashed
-    "taken_ms": int,
-    "start_offset": str,
-    "because": Happening | None,
-    "round": str | None,  # seq
-})
+MoveRow = TypedDict(
+    "MoveRow",
+    {
+        "seq": str,
+        "queue": str,
+        "from": str | None,  # client id; None: no one had it
+        "to": str,  # client id
+        "left_ms": int | None,  # None: `from` has it still; later than `taken_ms`: both had it for a while
+        "left_why": str | None,  # a reason of QueueDropped, or crashed
+        "taken_ms": int,
+        "start_offset": str,
+        "because": Happening | None,
+        "round": str | None,  # seq
+    },
+)
 """One queue that changed hands."""
 
 

@@ -27,15 +27,23 @@ def summary_row(store: StoreReader) -> Row:
         "path": str(store.root),
         "abort": store.aborted,
         "lock": {"present": lock.present, "holder": lock.holder},
-        "commitLog": {"files": len(files), "fileBytes": files[0].size_bytes if files else 0,
-                      "minOffset": store.min_physical_offset, "maxOffset": store.max_physical_offset()},
+        "commitLog": {
+            "files": len(files),
+            "fileBytes": files[0].size_bytes if files else 0,
+            "minOffset": store.min_physical_offset,
+            "maxOffset": store.max_physical_offset(),
+        },
         "queues": len(queues),
         "topics": sorted({row["topic"] for row in queues}),
         "messages": sum(row["maxOffset"] - row["minOffset"] for row in queues),
         "index": [index_row(file) for file in store.index_files()],
-        "checkpoint": None if checkpoint is None else {
-            "physicMsgTimestamp": checkpoint.log_ms, "logicsMsgTimestamp": checkpoint.queues_ms,
-            "indexMsgTimestamp": checkpoint.index_ms},
+        "checkpoint": None
+        if checkpoint is None
+        else {
+            "physicMsgTimestamp": checkpoint.log_ms,
+            "logicsMsgTimestamp": checkpoint.queues_ms,
+            "indexMsgTimestamp": checkpoint.index_ms,
+        },
         "configuredTopics": sorted(store.topics()),
         "subscriptionGroups": sorted((store.config("subscriptionGroup") or {}).get("subscriptionGroupTable", {})),
         "consumerOffsets": {f"{topic}@{group}": offsets for (topic, group), offsets in consumed},
@@ -47,8 +55,13 @@ def queue_row(store: StoreReader, topic: str, queue_id: int) -> Row:
     """Where a queue begins and ends, and when its first message was stored; -1 for none, as a broker answers."""
     min_offset, max_offset = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
     first = next(store.read(topic, queue_id, min_offset, min(min_offset + 1, max_offset)), None)
-    return {"topic": topic, "queueId": queue_id, "minOffset": min_offset, "maxOffset": max_offset,
-            "earliestStoreTime": first.store_ms if first else -1}
+    return {
+        "topic": topic,
+        "queueId": queue_id,
+        "minOffset": min_offset,
+        "maxOffset": max_offset,
+        "earliestStoreTime": first.store_ms if first else -1,
+    }
 
 
 def message_row(message: StoredMessage) -> Row:
@@ -58,15 +71,26 @@ def message_row(message: StoredMessage) -> Row:
     """
     unique, offset_id, body = message.properties.get(UNIQ_KEY), offset_msg_id(message), readable_body(message)
     row: Row = {
-        "topic": message.topic, "queueId": message.queue_id, "queueOffset": message.queue_offset,
-        "commitLogOffset": message.physical_offset, "storeSize": message.store_bytes,
-        "msgId": unique or offset_id, "offsetMsgId": offset_id, "uniqKey": unique,
-        "keys": message.properties.get(KEYS), "tags": message.properties.get(TAGS),
+        "topic": message.topic,
+        "queueId": message.queue_id,
+        "queueOffset": message.queue_offset,
+        "commitLogOffset": message.physical_offset,
+        "storeSize": message.store_bytes,
+        "msgId": unique or offset_id,
+        "offsetMsgId": offset_id,
+        "uniqKey": unique,
+        "keys": message.properties.get(KEYS),
+        "tags": message.properties.get(TAGS),
         "tagsCode": tags_code(message.properties.get(TAGS, "")),
-        "bornTimestamp": message.born_ms, "storeTimestamp": message.store_ms,
-        "bornHost": message.born_host, "storeHost": message.store_host,
-        "bodyCRC": message.body_crc, "sysFlag": message.sys_flag, "flag": message.flag,
-        "reconsumeTimes": message.reconsume_times, "preparedTransactionOffset": message.prepared_offset,
+        "bornTimestamp": message.born_ms,
+        "storeTimestamp": message.store_ms,
+        "bornHost": message.born_host,
+        "storeHost": message.store_host,
+        "bodyCRC": message.body_crc,
+        "sysFlag": message.sys_flag,
+        "flag": message.flag,
+        "reconsumeTimes": message.reconsume_times,
+        "preparedTransactionOffset": message.prepared_offset,
         "properties": dict(sorted(message.properties.items())),
         "bodyLength": None if body is None else len(body),
     }
@@ -92,15 +116,26 @@ def offset_msg_id(message: StoredMessage) -> str:
 
 def index_row(file: IndexFileReader) -> Row:
     header = file.header()
-    return {"file": file.name, "slots": file.slots, "slotsUsed": header.slots_used, "room": file.entries,
-            "entries": header.index_count - 1, "beginTimestamp": header.begin_ms, "endTimestamp": header.end_ms,
-            "beginPhyOffset": header.begin_physical, "endPhyOffset": header.end_physical}
+    return {
+        "file": file.name,
+        "slots": file.slots,
+        "slotsUsed": header.slots_used,
+        "room": file.entries,
+        "entries": header.index_count - 1,
+        "beginTimestamp": header.begin_ms,
+        "endTimestamp": header.end_ms,
+        "beginPhyOffset": header.begin_physical,
+        "endPhyOffset": header.end_physical,
+    }
 
 
 def query_row(result: KeyQueryResult) -> Row:
     """What QUERY_MESSAGE answers for a key."""
-    return {"indexLastUpdateTimestamp": result.last_update_ms, "indexLastUpdatePhyoffset": result.last_update_physical,
-            "messages": [message_row(message) for message in result.messages]}
+    return {
+        "indexLastUpdateTimestamp": result.last_update_ms,
+        "indexLastUpdatePhyoffset": result.last_update_physical,
+        "messages": [message_row(message) for message in result.messages],
+    }
 
 
 def verify_row(report: VerifyReport) -> Row:

@@ -46,10 +46,21 @@ def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
     for client_id, member in members.items():
         calm_member(member, client_id, figures)
     header = _header(cluster, view, topic, queues, figures) | {
-        "members_differ": members_differ(members), "shared_ids": view.shared_ids()}
+        "members_differ": members_differ(members),
+        "shared_ids": view.shared_ids(),
+    }
     if not group:
-        header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None,
-                   "redelivered_notes": [], "out_per_s": None, "delivered_per_s": None, "retrying": None, "like": None}
+        header |= {
+            "group": None,
+            "model": None,
+            "strategy": None,
+            "redelivered_on_crash": None,
+            "redelivered_notes": [],
+            "out_per_s": None,
+            "delivered_per_s": None,
+            "retrying": None,
+            "like": None,
+        }
     return {"header": header, "queues": queues, "members": members}
 
 
@@ -57,17 +68,20 @@ def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`."""
     mqs = view.all_queues(topic)
     if view.model == "BROADCASTING":
-        return {f"{mq.row}@{view.row_of(actor)}": broadcast_row(cluster, view, mq, actor, pq)
-                for actor in view.actors if actor.consumer is not None and actor.lives
-                for mq in mqs if (pq := actor.consumer.process_queues.get(mq)) is not None or mq.broker in view.down}
+        return {
+            f"{mq.row}@{view.row_of(actor)}": broadcast_row(cluster, view, mq, actor, pq)
+            for actor in view.actors
+            if actor.consumer is not None and actor.lives
+            for mq in mqs
+            if (pq := actor.consumer.process_queues.get(mq)) is not None or mq.broker in view.down
+        }
     assigned = assignment(cluster, view, topic, view.routed_queues(topic))
     return {mq.row: queue_row(cluster, view, mq, assigned.get(mq)) for mq in mqs}
 
 
 def assignment(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
     """Who each queue belongs to, with the members brokers know now; of two who would claim it, the last."""
-    return {mq: view.row_of_client(member) for member, mine in shares(cluster, view, topic, mqs).items()
-            for mq in mine}
+    return {mq: view.row_of_client(member) for member, mine in shares(cluster, view, topic, mqs).items() for mq in mine}
 
 
 def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
@@ -77,8 +91,12 @@ def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue
     """
     members = view.online_members()
     own = {member: view.by_client[member].settings for member in members if member in view.by_client}
-    inputs = (members, mqs, {member: (settings.strategy, settings.room) for member, settings in own.items()},
-              str(cluster.actors.strategies.get(view.group)))
+    inputs = (
+        members,
+        mqs,
+        {member: (settings.strategy, settings.room) for member, settings in own.items()},
+        str(cluster.actors.strategies.get(view.group)),
+    )
     known = cache_of(cluster).assigned.get((view.group, topic))
     if known is not None and known[0] == inputs:
         return known[1]
@@ -109,17 +127,28 @@ def _header(cluster: Cluster, view: GroupView, topic: str, queues: Queues, figur
     again = 0 if topic == retry_topic(view.group) else retrying(cluster, view)
     stored_ms = [row["oldest_stored_ms"] for row in queues.values() if row["oldest_stored_ms"] is not None]
     return {
-        "group": view.group, "topic": topic, "model": view.model,
+        "group": view.group,
+        "topic": topic,
+        "model": view.model,
         "listener": settings.listener if settings is not None else None,
-        "strategy": group_strategy(cluster, view).name, "lag": with_retries(lag_of(queues), again),
-        "retrying": str(again), **known_queues(queues),
+        "strategy": group_strategy(cluster, view).name,
+        "lag": with_retries(lag_of(queues), again),
+        "retrying": str(again),
+        **known_queues(queues),
         "oldest_since_ms": min(stored_ms, default=None),
         "redelivered_on_crash": redelivered_on_crash(view, topic, cluster.clock.now_ms()),
         "redelivered_notes": redelivered_notes(view, topic),
-        "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
-        "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
-        "delivered_again": None if stats is None else stats.delivered_again, "rate": cluster.clock.rate,
-        "members_differ": [], "shared_ids": [], "next_actor": cluster.actors.next_label(),
+        "in_per_s": in_per_s,
+        "out_per_s": flow.consumed,
+        "delivered_per_s": flow.delivered,
+        "differs": flow.differs,
+        "e2e_p50_ms": p50_ms,
+        "e2e_p99_ms": p99_ms,
+        "delivered_again": None if stats is None else stats.delivered_again,
+        "rate": cluster.clock.rate,
+        "members_differ": [],
+        "shared_ids": [],
+        "next_actor": cluster.actors.next_label(),
         "like": _like(cluster, view.group),
     }
 
@@ -129,9 +158,17 @@ def _like(cluster: Cluster, group: str) -> NewMember | None:
     if newest is None:
         return None
     wishes = newest.settings
-    return {"kind": wishes.kind, "model": wishes.model, "listener": wishes.listener, "strategy": wishes.strategy,
-            "from_where": wishes.from_where, "threads": wishes.threads, "batch": wishes.batch,
-            "work_ms": list(wishes.work_ms), "offset_store": wishes.offset_store}
+    return {
+        "kind": wishes.kind,
+        "model": wishes.model,
+        "listener": wishes.listener,
+        "strategy": wishes.strategy,
+        "from_where": wishes.from_where,
+        "threads": wishes.threads,
+        "batch": wishes.batch,
+        "work_ms": list(wishes.work_ms),
+        "offset_store": wishes.offset_store,
+    }
 
 
 def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
@@ -170,5 +207,8 @@ def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
     down = [row["down"] for row in queues.values() if row["down"] is not None]
     lags = [row_lag(row) for row in queues.values() if row["down"] is None]
     unknown = lags.count(None) if any(lag is not None for lag in lags) else 0
-    return {"queues_known": len(queues) - len(down) - unknown, "queues_all": len(queues),
-            "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down))}
+    return {
+        "queues_known": len(queues) - len(down) - unknown,
+        "queues_all": len(queues),
+        "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down)),
+    }

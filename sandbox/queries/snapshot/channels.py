@@ -39,8 +39,14 @@ OF_CLUSTER = dict(_readers())
 def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     """Everything in one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
     data = _read(cluster, kind, rest)
-    return Reading(cluster.journal.next_seq - 1, cluster.clock.now_ms(), cluster.clock.rate, cluster.epoch, data,
-                   cluster.reached_rate)
+    return Reading(
+        cluster.journal.next_seq - 1,
+        cluster.clock.now_ms(),
+        cluster.clock.rate,
+        cluster.epoch,
+        data,
+        cluster.reached_rate,
+    )
 
 
 def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
@@ -81,8 +87,11 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
 def _has_topic(cluster: Cluster, topic: str) -> bool:
     """Unknown while every broker is down: the board stays."""
     masters = cluster.nodes.masters()
-    return not masters or any(topic in node.running.topics.table for node in masters) or any(
-        topic in known.topics for known in cluster.nodes.down_masters().values())
+    return (
+        not masters
+        or any(topic in node.running.topics.table for node in masters)
+        or any(topic in known.topics for known in cluster.nodes.down_masters().values())
+    )
 
 
 def _running(cluster: Cluster, name: str) -> BrokerNode:

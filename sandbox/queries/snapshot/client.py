@@ -61,18 +61,25 @@ def read_client(cluster: Cluster, who: str) -> Client | None:
     names = _names(cluster)
     pending, more = _pending(found.instance, names)
     return {
-        "client": {**_identity(cluster, found, life, info), **_settings(found, info, names),
-                   "connections": _connections(found, names),
-                   "expires_at_ms": view.expires_at_ms(row, member) if view is not None else None},
+        "client": {
+            **_identity(cluster, found, life, info),
+            **_settings(found, info, names),
+            "connections": _connections(found, names),
+            "expires_at_ms": view.expires_at_ms(row, member) if view is not None else None,
+        },
         "steps": {} if life is None else {f"{row['group']}/{row['phase']}/{row['step']}": row for row in life.steps},
         "states": [] if life is None else list(life.states),
         "marks": {} if life is None else {row["seq"]: row for row in life.marks},
         "unfinished": {} if life is None or found.instance is not None else life.unfinished,
-        "waits": waits_of_producer(found.producer) if found.producer is not None and found.instance is not None
+        "waits": waits_of_producer(found.producer)
+        if found.producer is not None and found.instance is not None
         else waits(cluster, view, found.consumer),
-        "timers": _timers(found), "pending": pending, "pending_more": more,
+        "timers": _timers(found),
+        "pending": pending,
+        "pending_more": more,
         "queues": queue_rows(view, found.consumer, found.client_id),
-        "offsets": None if found.consumer is None
+        "offsets": None
+        if found.consumer is None
         else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
         "subscriptions": subscription_rows(view, found.consumer, found.client_id),
         "producer": producer_row(cluster, found.actor, found.producer),
@@ -86,21 +93,49 @@ def _find(cluster: Cluster, who: str) -> Found | None:
     producer = cluster.console.producer
     if producer is not None and who in (console.LABEL, producer.instance.client_id):
         alive = producer.state in ("starting", "running", "hung", "stopping")
-        return Found(producer.instance.client_id, console.LABEL, "producer", producer.state, None,
-                     producer.instance if alive else None, None, producer, None, producer.group)
+        return Found(
+            producer.instance.client_id,
+            console.LABEL,
+            "producer",
+            producer.state,
+            None,
+            producer.instance if alive else None,
+            None,
+            producer,
+            None,
+            producer.group,
+        )
     names = [who, who.rpartition(" ")[0]]  # one of several connections with an id goes by `<client id> <address>`
-    return next((found for name in names if name
-                 if (found := _on_the_wire(cluster, name) or _former(cluster, name)) is not None), None)
+    return next(
+        (
+            found
+            for name in names
+            if name
+            if (found := _on_the_wire(cluster, name) or _former(cluster, name)) is not None
+        ),
+        None,
+    )
 
 
 def _of_actor(actor: Actor) -> Found:
     instance = actor.instance if actor.lives else None
     if isinstance(actor, ConsumerActor):
         consumer = actor.consumer if actor.lives else None
-        return Found(actor.client_id, actor.label, "consumer", actor.state, actor, instance, consumer, None, None,
-                     actor.group)
-    return Found(actor.client_id, actor.label, "producer", actor.state, actor, instance, None, actor.producer, None,
-                 producer_group(actor.label))
+        return Found(
+            actor.client_id, actor.label, "consumer", actor.state, actor, instance, consumer, None, None, actor.group
+        )
+    return Found(
+        actor.client_id,
+        actor.label,
+        "producer",
+        actor.state,
+        actor,
+        instance,
+        None,
+        actor.producer,
+        None,
+        producer_group(actor.label),
+    )
 
 
 def _on_the_wire(cluster: Cluster, client_id: str) -> Found | None:
@@ -127,20 +162,28 @@ def _former(cluster: Cluster, client_id: str) -> Found | None:
     return Found(client_id, label, "former", state, group=group)
 
 
-def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
-              info: MemberInfo | ProducerInfo | None) -> ClientIdentity:
+def _identity(
+    cluster: Cluster, found: Found, life: ClientLife | None, info: MemberInfo | ProducerInfo | None
+) -> ClientIdentity:
     now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
     entered = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
     # the journal's states are those of all processes with the client id, and none is older than the last restart
     since = getattr(found.actor, "state_since_ms", None) or (entered[-1] if entered else None)
     return {
-        "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
-        "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,
+        "client_id": found.client_id or None,
+        "actor": found.label,
+        "kind": found.kind,
+        "state": found.state,
+        "state_since_ms": since,
+        "began_ms": life.began_ms if life is not None else None,
         "lives": found.instance is not None or found.kind == "wire",
         "now_client_id": now_actor.client_id if found.kind == "former" and now_actor is not None else None,
-        "reason": getattr(found.actor, "refused", "") or None, "group": found.group,
-        "colour": getattr(found.actor, "colour", None), "transport": "tcp" if found.kind == "wire" else "loopback",
-        "language": None if info is None else info.language, "version": None if info is None else info.version,
+        "reason": getattr(found.actor, "refused", "") or None,
+        "group": found.group,
+        "colour": getattr(found.actor, "colour", None),
+        "transport": "tcp" if found.kind == "wire" else "loopback",
+        "language": None if info is None else info.language,
+        "version": None if info is None else info.version,
         "heard_ms": None if info is None else info.last_update_ms,
         "since_ms": getattr(found.actor, "since_ms", 0) or getattr(info, "since_ms", None),
     }
@@ -153,12 +196,20 @@ def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[
     row: ClientSettings = {
         "name_server": None if chosen is None else names.get(chosen, chosen),
         "hosts": [] if instance is None else [*instance.consumers, *instance.producers],
-        "address": info.channel.remote if info is not None and found.kind == "wire" else None}
+        "address": info.channel.remote if info is not None and found.kind == "wire" else None,
+    }
     if isinstance(found.actor, ConsumerActor):
         settings = found.actor.settings
-        row |= {"pulls": settings.kind, "model": settings.model, "listener": settings.listener,
-                "from_where": settings.from_where, "strategy": settings.strategy, "threads": found.actor.threads,
-                "batch": settings.batch, "offset_store": settings.offset_store}
+        row |= {
+            "pulls": settings.kind,
+            "model": settings.model,
+            "listener": settings.listener,
+            "from_where": settings.from_where,
+            "strategy": settings.strategy,
+            "threads": found.actor.threads,
+            "batch": settings.batch,
+            "offset_store": settings.offset_store,
+        }
     if found.consumer is not None:
         row["strategy"] = found.consumer.strategy.name
         row["busy"] = getattr(found.actor, "busy", None)
@@ -168,15 +219,20 @@ def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[
 def _names(cluster: Cluster) -> dict[str, str]:
     """Addresses of servers to their names."""
     nodes = cluster.nodes
-    return {**{node.record.address: node.name for node in nodes.name_servers},
-            **{node.record.address: node.node for node in nodes.brokers}}
+    return {
+        **{node.record.address: node.name for node in nodes.name_servers},
+        **{node.record.address: node.node for node in nodes.brokers},
+    }
 
 
 def _sender(cluster: Cluster, found: Found) -> ProducerInfo | None:
     """What a broker knows of a producer's connection: of several, the one that heard of it last."""
-    known = [info for node in cluster.nodes.masters()
-             for info in node.running.producers.groups.get(found.group or "", {}).values()
-             if info.client_id == found.client_id]
+    known = [
+        info
+        for node in cluster.nodes.masters()
+        for info in node.running.producers.groups.get(found.group or "", {}).values()
+        if info.client_id == found.client_id
+    ]
     return max(known, key=lambda info: info.last_update_ms, default=None)
 
 
@@ -191,10 +247,19 @@ def _timers(found: Found) -> dict[str, TimerLine]:
         return {}
     own = found.consumer.timer_rows() if isinstance(found.consumer, PushConsumer) else found.instance.timer_rows()
     rows: dict[str, TimerLine] = {
-        name: {"due_ms": row.due_ms, "first_ms": row.first_ms, "period_ms": row.period_ms, "runs": row.runs,
-               "how": "empty" if name == "adjust pool" else "runs"} for name, row in own.items()}
-    for name, (first_ms, period_ms), how in (("fetch name servers", FETCH_NAME_SERVERS_MS, "off"),
-                                             ("response scan", RESPONSE_SCAN_MS, "each")):
+        name: {
+            "due_ms": row.due_ms,
+            "first_ms": row.first_ms,
+            "period_ms": row.period_ms,
+            "runs": row.runs,
+            "how": "empty" if name == "adjust pool" else "runs",
+        }
+        for name, row in own.items()
+    }
+    for name, (first_ms, period_ms), how in (
+        ("fetch name servers", FETCH_NAME_SERVERS_MS, "off"),
+        ("response scan", RESPONSE_SCAN_MS, "each"),
+    ):
         rows[name] = {"due_ms": None, "first_ms": first_ms, "period_ms": period_ms, "runs": None, "how": how}
     return rows
 
@@ -205,8 +270,15 @@ def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[di
         return {}, 0
     waiting = instance.connections.pending
     rows: dict[str, PendingRequest] = {
-        str(one.opaque): {"code": int(one.code), "name": request_name(one.code), "address": one.address,
-                          "to": names.get(one.address, one.address), "since_ms": one.since_ms,
-                          "timeout_ms": one.timeout_ms, "until_ms": one.since_ms + one.timeout_ms}
-        for one in waiting[:PENDING_SHOWN]}
+        str(one.opaque): {
+            "code": int(one.code),
+            "name": request_name(one.code),
+            "address": one.address,
+            "to": names.get(one.address, one.address),
+            "since_ms": one.since_ms,
+            "timeout_ms": one.timeout_ms,
+            "until_ms": one.since_ms + one.timeout_ms,
+        }
+        for one in waiting[:PENDING_SHOWN]
+    }
     return rows, max(0, len(waiting) - PENDING_SHOWN)

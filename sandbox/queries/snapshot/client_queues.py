@@ -16,8 +16,10 @@ def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: 
         return {}
     if consumer is None:
         return {mq.key: _place(view, mq) for mq in view.pulled_by(client_id)}
-    return {mq.key: _row(view, consumer, mq, pq)
-            for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0])}
+    return {
+        mq.key: _row(view, consumer, mq, pq)
+        for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0])
+    }
 
 
 def _row(view: GroupView, consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQueueRow:
@@ -28,8 +30,13 @@ def _place(view: GroupView, mq: MessageQueue) -> ClientQueuePlace:
     committed = view.committed(mq)
     broker = view.masters.get(mq.broker)
     high = broker.store.max_offset(mq.topic, mq.queue_id) if broker is not None else None
-    return {"topic": mq.topic, "broker": mq.broker, "queue_id": mq.queue_id, "committed": _text(committed),
-            "max": _text(high)}
+    return {
+        "topic": mq.topic,
+        "broker": mq.broker,
+        "queue_id": mq.queue_id,
+        "committed": _text(committed),
+        "max": _text(high),
+    }
 
 
 def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQueueHeld:
@@ -38,35 +45,57 @@ def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQu
     oldest = pq.oldest()
     orderly = isinstance(consumer, PushConsumer) and consumer.config.orderly
     return {
-        "in_memory": _text(consumer.offset_store.read_memory(mq)), "next_pull": str(pq.next_offset),
-        "cached": pq.cached, "taken": pq.count - pq.cached, "bytes": pq.bytes, "span": pq.span,
+        "in_memory": _text(consumer.offset_store.read_memory(mq)),
+        "next_pull": str(pq.next_offset),
+        "cached": pq.cached,
+        "taken": pq.count - pq.cached,
+        "bytes": pq.bytes,
+        "span": pq.span,
         "runs": [[str(first), str(last)] for first, last in runs[:RUNS_SHOWN]],
         "runs_more": max(0, len(runs) - RUNS_SHOWN),
-        "processing": pq.processing, "done_ahead": pq.done_ahead,
+        "processing": pq.processing,
+        "done_ahead": pq.done_ahead,
         "oldest": None if oldest is None else {"offset": str(oldest[0]), "key": oldest[1], "since_ms": oldest[2]},
         "locked": pq.locked if orderly else None,
         "trusted_until_ms": pq.last_lock_ms + consumer.instance.config.lock_max_live_ms
-        if orderly and pq.locked else None,
-        "flow_control": pq.flow_control, "pause": pq.pause, "last_pull_ms": pq.last_pull_ms,
-        "last_consume_ms": pq.last_consume_ms, "taken_at_ms": pq.taken_at_ms, "dropped": pq.dropped,
+        if orderly and pq.locked
+        else None,
+        "flow_control": pq.flow_control,
+        "pause": pq.pause,
+        "last_pull_ms": pq.last_pull_ms,
+        "last_consume_ms": pq.last_consume_ms,
+        "taken_at_ms": pq.taken_at_ms,
+        "dropped": pq.dropped,
     }
 
 
-def subscription_rows(view: GroupView | None, consumer: GroupMember | None,
-                      client_id: str) -> dict[str, SubscribedTopic]:
+def subscription_rows(
+    view: GroupView | None, consumer: GroupMember | None, client_id: str
+) -> dict[str, SubscribedTopic]:
     """What the process asks for: of a wire client, by its heartbeats; else what brokers hold for its group."""
     if consumer is not None:
         wanted = [subscription.data() for subscription in consumer.subscriptions.values()]
     elif view is not None and (heard := [info.words for info in view.connections().get(client_id, ()) if info.words]):
         wanted = list(heard[-1].subscriptions)
     elif view is not None:
-        wanted = [data for broker in view.masters.values()
-                  if (group := broker.consumers.groups.get(view.group)) is not None
-                  for data in group.subscriptions.values()]
+        wanted = [
+            data
+            for broker in view.masters.values()
+            if (group := broker.consumers.groups.get(view.group)) is not None
+            for data in group.subscriptions.values()
+        ]
     else:
         return {}
-    return {data.topic: {"expression": data.sub_string, "type": data.expression_type, "tags": list(data.tags),
-                         "codes": list(data.codes), "version": str(data.sub_version)} for data in wanted}
+    return {
+        data.topic: {
+            "expression": data.sub_string,
+            "type": data.expression_type,
+            "tags": list(data.tags),
+            "codes": list(data.codes),
+            "version": str(data.sub_version),
+        }
+        for data in wanted
+    }
 
 
 def _text(offset: int | None) -> str | None:

@@ -48,12 +48,14 @@ def waits_of_producer(producer: Producer) -> dict[str, Wait]:
 def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Wait]:
     table = instance.timer_rows()
     again_ms = table["route"].due_ms if "route" in table else None
-    return {topic: _row("route", topic=topic, again_ms=again_ms) for topic in topics
-            if not instance.routes.knows(topic)}
+    return {
+        topic: _row("route", topic=topic, again_ms=again_ms) for topic in topics if not instance.routes.knows(topic)
+    }
 
 
-def _not_taken(cluster: Cluster, view: GroupView, consumer: PushConsumer, mq: MessageQueue,
-               again_ms: int | None) -> Wait:
+def _not_taken(
+    cluster: Cluster, view: GroupView, consumer: PushConsumer, mq: MessageQueue, again_ms: int | None
+) -> Wait:
     broker = view.masters.get(mq.broker)
     if broker is None:
         return _row("master", queue=mq.key, again_ms=again_ms)
@@ -61,8 +63,12 @@ def _not_taken(cluster: Cluster, view: GroupView, consumer: PushConsumer, mq: Me
         lock = broker.locks.table.get(view.group, {}).get(mq)
         if lock is not None and lock.client_id != consumer.client_id:
             until_ms = lock.last_update_ms + broker.locks.max_live_ms
-            return {**_row("lock", queue=mq.key, again_ms=again_ms, until_ms=until_ms), "holder": lock.client_id,
-                    "holder_state": _state(cluster, lock.client_id), "held_since_ms": lock.last_update_ms}
+            return {
+                **_row("lock", queue=mq.key, again_ms=again_ms, until_ms=until_ms),
+                "holder": lock.client_id,
+                "holder_state": _state(cluster, lock.client_id),
+                "held_since_ms": lock.last_update_ms,
+            }
     return _row("offset", queue=mq.key, again_ms=again_ms)
 
 
@@ -75,6 +81,12 @@ def _state(cluster: Cluster, client_id: str) -> str:
     return str(life.states[-1]["state"]) if life is not None and life.states else "unknown"
 
 
-def _row(why: str, *, topic: str | None = None, queue: str | None = None, until_ms: int | None = None,
-         again_ms: int | None = None) -> Wait:
+def _row(
+    why: str,
+    *,
+    topic: str | None = None,
+    queue: str | None = None,
+    until_ms: int | None = None,
+    again_ms: int | None = None,
+) -> Wait:
     return {"why": why, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms}

@@ -20,19 +20,31 @@ def read_connect(cluster: Cluster) -> Connect:
     listeners = cluster.listeners
     found = [*listeners.connections.ended, *listeners.connections.open.values()]
     return {
-        "listener": {"open": listeners.is_open, "state": _state(listeners.is_open),
-                     "name_servers": list(listeners.name_servers), "shared": listeners.shared is not None,
-                     "beyond": listeners.is_beyond_loopback,
-                     "access_key": listeners.access.keys.access_key if listeners.access.keys else None,
-                     "repeatable": cluster.environment.repeatable,
-                     "rate": cluster.clock.rate, "connections": listeners.guard.connections},
+        "listener": {
+            "open": listeners.is_open,
+            "state": _state(listeners.is_open),
+            "name_servers": list(listeners.name_servers),
+            "shared": listeners.shared is not None,
+            "beyond": listeners.is_beyond_loopback,
+            "access_key": listeners.access.keys.access_key if listeners.access.keys else None,
+            "repeatable": cluster.environment.repeatable,
+            "rate": cluster.clock.rate,
+            "connections": listeners.guard.connections,
+        },
         "ports": {address: _port(cluster, port) for address, port in listeners.ports.items()},
         "connections": {str(row.no): _connection(cluster, row) for row in found},
         "clients": _clients(cluster),
-        "refused": {str(number): {"at_ms": at_ms, "address": event.address, "reason": event.reason,
-                                  "request_code": event.request_code, "request": request_name(event.request_code),
-                                  "remark": event.remark}
-                    for number, (at_ms, event) in enumerate(listeners.connections.refused)},
+        "refused": {
+            str(number): {
+                "at_ms": at_ms,
+                "address": event.address,
+                "reason": event.reason,
+                "request_code": event.request_code,
+                "request": request_name(event.request_code),
+                "remark": event.remark,
+            }
+            for number, (at_ms, event) in enumerate(listeners.connections.refused)
+        },
         "counts": _counts(cluster),
     }
 
@@ -42,19 +54,34 @@ def _state(is_open: bool) -> str:
 
 
 def _port(cluster: Cluster, port: Port) -> PortRow:
-    return {"node": cluster.nodes.name_at(port.address), "state": _state(port.server is not None),
-            "trouble": port.trouble}
+    return {
+        "node": cluster.nodes.name_at(port.address),
+        "state": _state(port.server is not None),
+        "trouble": port.trouble,
+    }
 
 
 def _connection(cluster: Cluster, row: WireConnection) -> ConnectionRow:
-    return {"no": row.no, "node": cluster.nodes.name_at(row.port), "address": row.address, "client_id": row.client_id,
-            "opened_ms": row.opened_ms, "heard_ms": row.heard_ms, "first_code": row.first_code,
-            "first": request_name(row.first_code), "first_ms": row.codes.get(row.first_code or 0),
-            "route": _reached(row, "route"), "heartbeat": _reached(row, "heartbeat"), "send": _reached(row, "send"),
-            "pull": _reached(row, "pull"),
-            "denied": row.denied, "denial": _denial(row.denial),
-            "unserved": [f"{code} {request_name(code)}" for code in row.unserved],
-            "ended_ms": row.ended_ms, "why": row.why}
+    return {
+        "no": row.no,
+        "node": cluster.nodes.name_at(row.port),
+        "address": row.address,
+        "client_id": row.client_id,
+        "opened_ms": row.opened_ms,
+        "heard_ms": row.heard_ms,
+        "first_code": row.first_code,
+        "first": request_name(row.first_code),
+        "first_ms": row.codes.get(row.first_code or 0),
+        "route": _reached(row, "route"),
+        "heartbeat": _reached(row, "heartbeat"),
+        "send": _reached(row, "send"),
+        "pull": _reached(row, "pull"),
+        "denied": row.denied,
+        "denial": _denial(row.denial),
+        "unserved": [f"{code} {request_name(code)}" for code in row.unserved],
+        "ended_ms": row.ended_ms,
+        "why": row.why,
+    }
 
 
 def _reached(row: WireConnection, station: str) -> int | None:
@@ -79,11 +106,14 @@ def _clients(cluster: Cluster) -> dict[str, ConnectedClient]:
             continue
         before = rows.get(row.client_id)
         rows[row.client_id] = {
-            "language": row.language, "version": row.version, "release": release_name(row.version),
+            "language": row.language,
+            "version": row.version,
+            "release": release_name(row.version),
             "groups": _groups(cluster, row.client_id),
             "addresses": [*(before["addresses"] if before else []), row.address],
             "since_ms": min(row.opened_ms, before["since_ms"]) if before else row.opened_ms,
-            "heard_ms": max(row.heard_ms, before["heard_ms"]) if before else row.heard_ms}
+            "heard_ms": max(row.heard_ms, before["heard_ms"]) if before else row.heard_ms,
+        }
     return dict(sorted(rows.items()))
 
 
@@ -93,8 +123,11 @@ def _groups(cluster: Cluster, client_id: str) -> list[str]:
     for node in cluster.nodes.brokers:
         if node.broker is not None:
             found |= {name for name, group in node.broker.consumers.groups.items() if client_id in group.members}
-            found |= {name for name, channels in node.broker.producers.groups.items()
-                      if any(info.client_id == client_id for info in channels.values())}
+            found |= {
+                name
+                for name, channels in node.broker.producers.groups.items()
+                if any(info.client_id == client_id for info in channels.values())
+            }
     return sorted(name for name in found if name != "CLIENT_INNER_PRODUCER")
 
 
@@ -102,12 +135,18 @@ def _counts(cluster: Cluster) -> dict[str, LimitCount]:
     """By reason, as ConnectionRefused names them."""
     guard, limits = cluster.listeners.guard, cluster.listeners.limits
     used: dict[str, tuple[int | None, int | None]] = {
-        "connections": (guard.connections, limits.connections), "pending_requests": (None, limits.pending_requests),
+        "connections": (guard.connections, limits.connections),
+        "pending_requests": (None, limits.pending_requests),
         "unread": (guard.unread_bytes, limits.unread_total_bytes),
-        "unfinished": (guard.unfinished_bytes, limits.unfinished_bytes), "frame_bytes": (None, limits.frame_bytes),
-        "idle": (None, None), "protocol": (None, None), "tls": (None, None)}
+        "unfinished": (guard.unfinished_bytes, limits.unfinished_bytes),
+        "frame_bytes": (None, limits.frame_bytes),
+        "idle": (None, None),
+        "protocol": (None, None),
+        "tls": (None, None),
+    }
     rows: dict[str, LimitCount] = {
-        name: {"now": now, "allowed": allowed, "refused": 0} for name, (now, allowed) in used.items()}
+        name: {"now": now, "allowed": allowed, "refused": 0} for name, (now, allowed) in used.items()
+    }
     for reason, count in guard.refused.items():
         rows.setdefault(reason, {"now": None, "allowed": None, "refused": 0})["refused"] = count
     return rows

@@ -16,22 +16,41 @@ def read_disk(cluster: Cluster, node: BrokerNode) -> Disk:
     replicated = store.replicated_offset if node.is_master else None
     log = store.max_physical_offset
     return {
-        "node": {"node": node.node, "broker": node.name, "broker_id": node.record.broker_id,
-                 "role": "master" if node.is_master else "slave", "state": node.state, "flush": cluster.preset.flush,
-                 "replication": node.replication, "disk": store.disk_state,
-                 "used_percent": round(store.cleaning.used_ratio() * 100)},
-        "log": {**log_row(store), "replicated": None if replicated is None else str(replicated),
-                "memory": str(max(store.min_physical_offset, log - store.config.in_memory_bytes))},
-        "commitlog": {file.name: {"bytes": str(file.size), "wrote": str(file.wrote), "flushed": str(file.flushed)}
-                      for file in store.log.files.files},
-        "queues": _queues(store), "index": {file.name: {"bytes": str(store.disk.size_of(f"index/{file.name}") or 0),
-                                                        "count": file.index_count} for file in store.index.files},
-        "config": {name: {"bytes": str(store.disk.size_of(f"{CONFIG}/{name}") or 0)}
-                   for name in store.disk.names(CONFIG)},
-        "offsets": broker_offsets(node.running), "offset_file": {"due_ms": node.running.offsets_due_ms},
-        "checkpoint": {"physic_ms": store.checkpoint.physic_ms or None,
-                       "logics_ms": store.checkpoint.logics_ms or None,
-                       "index_ms": store.checkpoint.index_ms or None},
+        "node": {
+            "node": node.node,
+            "broker": node.name,
+            "broker_id": node.record.broker_id,
+            "role": "master" if node.is_master else "slave",
+            "state": node.state,
+            "flush": cluster.preset.flush,
+            "replication": node.replication,
+            "disk": store.disk_state,
+            "used_percent": round(store.cleaning.used_ratio() * 100),
+        },
+        "log": {
+            **log_row(store),
+            "replicated": None if replicated is None else str(replicated),
+            "memory": str(max(store.min_physical_offset, log - store.config.in_memory_bytes)),
+        },
+        "commitlog": {
+            file.name: {"bytes": str(file.size), "wrote": str(file.wrote), "flushed": str(file.flushed)}
+            for file in store.log.files.files
+        },
+        "queues": _queues(store),
+        "index": {
+            file.name: {"bytes": str(store.disk.size_of(f"index/{file.name}") or 0), "count": file.index_count}
+            for file in store.index.files
+        },
+        "config": {
+            name: {"bytes": str(store.disk.size_of(f"{CONFIG}/{name}") or 0)} for name in store.disk.names(CONFIG)
+        },
+        "offsets": broker_offsets(node.running),
+        "offset_file": {"due_ms": node.running.offsets_due_ms},
+        "checkpoint": {
+            "physic_ms": store.checkpoint.physic_ms or None,
+            "logics_ms": store.checkpoint.logics_ms or None,
+            "index_ms": store.checkpoint.index_ms or None,
+        },
         "marks": {name: store.disk.size_of(name) is not None for name in (ABORT_FILE, LOCK_FILE)},
     }
 
@@ -41,6 +60,9 @@ def _queues(store: MessageStore) -> dict[str, QueueFiles]:
     for topic, queue_id in list(store.queues())[:QUEUES_SHOWN]:
         queue = store.queue(topic, queue_id)
         found[f"{topic}/{queue_id}"] = {
-            "files": len(queue.files.files), "bytes": str(sum(file.wrote for file in queue.files.files)),
-            "min": str(queue.min_offset), "max": str(queue.max_offset)}
+            "files": len(queue.files.files),
+            "bytes": str(sum(file.wrote for file in queue.files.files)),
+            "min": str(queue.min_offset),
+            "max": str(queue.max_offset),
+        }
     return found

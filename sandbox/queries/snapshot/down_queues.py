@@ -25,21 +25,36 @@ def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> AtBroker:
             committed = at_slave
             stored_ms = cache_of(cluster).stored_ms(mq, at_slave, known.ends(mq)[1], slave.running.store.store_time)
     held = view.holder(mq)
-    return {**_ends(known, mq), "committed": _text(committed),
-            "from_zero": committed is None and view.reads(mq.topic), "oldest_stored_ms": stored_ms,
-            "next_pull": None if pull is None or held is not None else str(pull.next_offset),
-            "held_until_ms": None if pull is None else pull.held_until_ms,
-            "owner": _owner(view, mq, pull), "lock": None, "cause": cache_of(cluster).cause(view.group, mq),
-            "down": down_mark(view, mq, 0 if committed is None and view.reads(mq.topic) else committed, pull)}
+    return {
+        **_ends(known, mq),
+        "committed": _text(committed),
+        "from_zero": committed is None and view.reads(mq.topic),
+        "oldest_stored_ms": stored_ms,
+        "next_pull": None if pull is None or held is not None else str(pull.next_offset),
+        "held_until_ms": None if pull is None else pull.held_until_ms,
+        "owner": _owner(view, mq, pull),
+        "lock": None,
+        "cause": cache_of(cluster).cause(view.group, mq),
+        "down": down_mark(view, mq, 0 if committed is None and view.reads(mq.topic) else committed, pull),
+    }
 
 
 def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> AtBroker:
     """Its offset is the member's own."""
     committed = actor.consumer.offset_store.read_memory(mq) if actor.consumer is not None else None
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
-    return {**_ends(known, mq), "committed": _text(committed), "from_zero": False, "oldest_stored_ms": None,
-            "next_pull": None, "held_until_ms": None, "owner": actor.client_id, "lock": None,
-            "cause": cache_of(cluster).cause(view.group, mq), "down": down_mark(view, mq, committed, pull)}
+    return {
+        **_ends(known, mq),
+        "committed": _text(committed),
+        "from_zero": False,
+        "oldest_stored_ms": None,
+        "next_pull": None,
+        "held_until_ms": None,
+        "owner": actor.client_id,
+        "lock": None,
+        "cause": cache_of(cluster).cause(view.group, mq),
+        "down": down_mark(view, mq, committed, pull),
+    }
 
 
 def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullState | None) -> DownMark:
@@ -67,8 +82,9 @@ def _slave_pull(view: GroupView, mq: MessageQueue) -> PullState | None:
     if slave is None or pull is None:
         return None
     skew_ms = slave.clock.skew_ms
-    pull = pull._replace(at_ms=pull.at_ms - skew_ms,
-                         held_until_ms=None if pull.held_until_ms is None else pull.held_until_ms - skew_ms)
+    pull = pull._replace(
+        at_ms=pull.at_ms - skew_ms, held_until_ms=None if pull.held_until_ms is None else pull.held_until_ms - skew_ms
+    )
     return pull if pull.at_ms >= view.down[mq.broker].at_ms else None
 
 

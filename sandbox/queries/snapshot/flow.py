@@ -1,6 +1,5 @@
 """What a group consumes and what it is handed out, in messages a second."""
 
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.group_state import Flow
 from sandbox.queries.rows.groups import GroupView, topics_of
@@ -11,7 +10,8 @@ from sandbox.remoting.channel import LOOPBACK
 def members_there(view: GroupView) -> int:
     """Processes of ours, and whom brokers know of others."""
     return sum(actor.lives for actor in view.actors) + sum(
-        len(view.at_one_broker()[client_id]) for client_id in _wire_members(view))
+        len(view.at_one_broker()[client_id]) for client_id in _wire_members(view)
+    )
 
 
 def flow_of(cluster: Cluster, view: GroupView) -> Flow:

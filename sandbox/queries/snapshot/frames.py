@@ -14,13 +14,21 @@ def read_wire(cluster: Cluster, link: str | None) -> Row:
     if link is None:
         return {"links": cluster.frames.links(), "link": None, "frames": {}}
     watched = cluster.frames.watch(link)
-    return {"links": cluster.frames.links(), "link": link_row(watched),
-            "frames": {str(frame.no): frame_row(frame, watched.link) for frame in watched.shown}}
+    return {
+        "links": cluster.frames.links(),
+        "link": link_row(watched),
+        "frames": {str(frame.no): frame_row(frame, watched.link) for frame in watched.shown},
+    }
 
 
 def link_row(watched: Watched) -> Row:
-    return {"name": watched.link.name, "a": watched.link.a, "b": watched.link.b, "seen": watched.seen,
-            "rest": watched.rest}
+    return {
+        "name": watched.link.name,
+        "a": watched.link.a,
+        "b": watched.link.b,
+        "seen": watched.seen,
+        "rest": watched.rest,
+    }
 
 
 def frame_row(frame: Frame, link: Link) -> Row:
@@ -30,9 +38,18 @@ def frame_row(frame: Frame, link: Link) -> Row:
     """
     sender, receiver = link if frame.there else reversed(link)
     return {
-        "at_ms": frame.at_ms, "from": sender, "to": receiver, "there": frame.there,
+        "at_ms": frame.at_ms,
+        "from": sender,
+        "to": receiver,
+        "there": frame.there,
         "kind": "answer" if frame.answer else "oneway" if frame.oneway else "request",
-        "request_code": frame.request_code, "name": request_name(frame.request_code), "opaque": frame.opaque,
-        "bytes": frame.bytes, "code": frame.code, "status": response_name(frame.code), "remark": frame.remark,
-        "took_ms": frame.took_ms, "pair": frame.asked_by if frame.answer else frame.answered_by,
+        "request_code": frame.request_code,
+        "name": request_name(frame.request_code),
+        "opaque": frame.opaque,
+        "bytes": frame.bytes,
+        "code": frame.code,
+        "status": response_name(frame.code),
+        "remark": frame.remark,
+        "took_ms": frame.took_ms,
+        "pair": frame.asked_by if frame.answer else frame.answered_by,
     }

@@ -36,8 +36,11 @@ def topics_read(view: GroupView) -> list[str]:
     for broker in view.masters.values():
         if view.group in broker.consumers.groups:
             continue
-        topics += [topic for topic in broker.consumer_offsets.topics_of(view.group)
-                   if topic not in topics and not topic.startswith("%")]
+        topics += [
+            topic
+            for topic in broker.consumer_offsets.topics_of(view.group)
+            if topic not in topics and not topic.startswith("%")
+        ]
     return topics
 
 
@@ -46,24 +49,39 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
     again = retrying(cluster, view)
     lag = with_retries(lag_of(every), again)
-    stored_ms = min((row["oldest_stored_ms"] for row in every.values() if row["oldest_stored_ms"] is not None),
-                    default=None)
+    stored_ms = min(
+        (row["oldest_stored_ms"] for row in every.values() if row["oldest_stored_ms"] is not None), default=None
+    )
     flow, members = flow_of(cluster, view), members_there(view)
     age_ms = None if stored_ms is None else cluster.clock.now_ms() - stored_ms
     known = known_queues(every)
     there = {client_id: row for client_id, row in member_rows(cluster, view, None).items() if row["state"] in THERE}
     differ = members_differ(there)
-    standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms,
-                        unknown_queues=known["queues_all"] - known["queues_known"], members_differ=bool(differ))
+    standing = Standing(
+        None if lag is None else int(lag),
+        again,
+        members,
+        flow,
+        age_ms,
+        unknown_queues=known["queues_all"] - known["queues_known"],
+        members_differ=bool(differ),
+    )
     return {
-        "members_differ": differ, "shared_ids": view.shared_ids(),
+        "members_differ": differ,
+        "shared_ids": view.shared_ids(),
         "member_words": named(there, {client_id: row["actor"] for client_id, row in there.items()}) if differ else [],
-        "state": standing.state, "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
-        "topics": list(queues), "lag": lag, "retrying": str(again),
-        **known, "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
-        "oldest_after_ms": None, "members": members,
+        "state": standing.state,
+        "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
+        "topics": list(queues),
+        "lag": lag,
+        "retrying": str(again),
+        **known,
+        "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
+        "oldest_after_ms": None,
+        "members": members,
         "consumed_per_s": None if flow.consumed is None else whole(flow.consumed),
-        "delivered_per_s": None if flow.delivered is None else whole(flow.delivered), "differs": flow.differs,
+        "delivered_per_s": None if flow.delivered is None else whole(flow.delivered),
+        "differs": flow.differs,
     }
 
 

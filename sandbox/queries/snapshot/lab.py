@@ -31,15 +31,23 @@ COUNTED_MS = 2_000  # what comes sooner is not counted down: it is there
 def read_lab(cluster: Cluster) -> LabView:
     progress = cluster.companion(LabProgress)
     progress.catch_up()
-    return {"lab": None if progress.attempt is None else lab_row(progress.attempt, cluster.clock.now_ms()),
-            "hold": _hold(cluster)}
+    return {
+        "lab": None if progress.attempt is None else lab_row(progress.attempt, cluster.clock.now_ms()),
+        "hold": _hold(cluster),
+    }
 
 
 def _hold(cluster: Cluster) -> HoldRow:
     held, now_ms = cluster.companion(TeacherHold), cluster.environment.outside.now_ms()
-    return {"frozen": held.is_frozen, "acts": held.acts,
-            "coming": [{"kind": one.kind, "in_s": max(0, -(-(one.at_wall_ms - now_ms) // 1000))} for one in held.coming
-                       if one.at_wall_ms - now_ms > COUNTED_MS]}
+    return {
+        "frozen": held.is_frozen,
+        "acts": held.acts,
+        "coming": [
+            {"kind": one.kind, "in_s": max(0, -(-(one.at_wall_ms - now_ms) // 1000))}
+            for one in held.coming
+            if one.at_wall_ms - now_ms > COUNTED_MS
+        ],
+    }
 
 
 def lab_row(attempt: Attempt, now_ms: int) -> LabRow:
@@ -47,15 +55,34 @@ def lab_row(attempt: Attempt, now_ms: int) -> LabRow:
     met = {one.step: one for one in attempt.met}
     now = _open(attempt, now_ms)
     return {
-        "lab": lab.slug, "number": lab.number, "title": lab.title, "goal": lab.goal, "minutes": lab.minutes,
-        "attempt": attempt.attempt, "exam": attempt.exam, "score": attempt.score, "finished": attempt.finished,
-        "numbers": _named(_texts(attempt, now), attempt.evidence.numbers, NAMES), "allowed": sorted(lab.allowed),
-        "steps": [_step(step.title, number, attempt.step, met.get(number), attempt.hints.get(number, 0))
-                  for number, step in enumerate(lab.steps, start=1)],
+        "lab": lab.slug,
+        "number": lab.number,
+        "title": lab.title,
+        "goal": lab.goal,
+        "minutes": lab.minutes,
+        "attempt": attempt.attempt,
+        "exam": attempt.exam,
+        "score": attempt.score,
+        "finished": attempt.finished,
+        "numbers": _named(_texts(attempt, now), attempt.evidence.numbers, NAMES),
+        "allowed": sorted(lab.allowed),
+        "steps": [
+            _step(step.title, number, attempt.step, met.get(number), attempt.hints.get(number, 0))
+            for number, step in enumerate(lab.steps, start=1)
+        ],
         "open": now,
-        "receipts": [{"step": receipt.step, "part": receipt.part, "seq": str(receipt.seq), "at_ms": receipt.at_ms,
-                      "digest": receipt.digest, "key": receipt.key} for receipt in attempt.receipts.kept],
-    }  # fmt: skip
+        "receipts": [
+            {
+                "step": receipt.step,
+                "part": receipt.part,
+                "seq": str(receipt.seq),
+                "at_ms": receipt.at_ms,
+                "digest": receipt.digest,
+                "key": receipt.key,
+            }
+            for receipt in attempt.receipts.kept
+        ],
+    }
 
 
 def _texts(attempt: Attempt, now: OpenStepRow | None) -> Iterator[str]:
@@ -86,10 +113,16 @@ def _met(met: Met) -> MetRow:
     given, truth = met.given, met.truth
     if isinstance(truth, float):
         truth = round(truth, 1)  # a share, a second: read from the Board, not computed
-    return {"seq": str(met.seq), "text": met.text, "values": _named([met.text], met.values),
-            "rests_on": list(map(str, met.rests_on)),
-            "given": None if given is None else shown(given), "truth": None if truth is None else shown(truth),
-            "accurate": met.accurate, "at_ms": met.at_ms}
+    return {
+        "seq": str(met.seq),
+        "text": met.text,
+        "values": _named([met.text], met.values),
+        "rests_on": list(map(str, met.rests_on)),
+        "given": None if given is None else shown(given),
+        "truth": None if truth is None else shown(truth),
+        "accurate": met.accurate,
+        "at_ms": met.at_ms,
+    }
 
 
 def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
@@ -98,13 +131,20 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
         return None
     taken = attempt.hints.get(number, 0)
     return {
-        "step": number, "phase": attempt.phase, "do": step.do, "watch": step.watch,
-        "mark": step.mark.format(**attempt.evidence.numbers), "rate": step.rate,
-        "predict": _asked(step.predict), "say": _asked(step.say), "why": _asked(step.why),
+        "step": number,
+        "phase": attempt.phase,
+        "do": step.do,
+        "watch": step.watch,
+        "mark": step.mark.format(**attempt.evidence.numbers),
+        "rate": step.rate,
+        "predict": _asked(step.predict),
+        "say": _asked(step.say),
+        "why": _asked(step.why),
         "prediction": None if attempt.prediction is None else shown(attempt.prediction),
-        "hints": list(step.hints[:taken]), "hints_left": 0 if attempt.exam else len(step.hints) - taken,
+        "hints": list(step.hints[:taken]),
+        "hints_left": 0 if attempt.exam else len(step.hints) - taken,
         "verdict": _verdict(attempt.verdict_at(now_ms)),
-    }  # fmt: skip
+    }
 
 
 def _asked(question: Question | None) -> AskedRow | None:
@@ -113,10 +153,18 @@ def _asked(question: Question | None) -> AskedRow | None:
     kind = question.kind
     options = kind.options if isinstance(kind, Choice) else kind.items if isinstance(kind, Order) else ()
     name = {Number: "number", Choice: "choice", Order: "order"}.get(type(kind), "event")
-    return {"text": question.text, "kind": name, "unit": kind.unit if isinstance(kind, Number) else "",
-            "options": [list(option) for option in options]}
+    return {
+        "text": question.text,
+        "kind": name,
+        "unit": kind.unit if isinstance(kind, Number) else "",
+        "options": [list(option) for option in options],
+    }
 
 
 def _verdict(verdict: Verdict) -> VerdictRow:
-    return {"state": verdict.state, "text": verdict.text, "values": _named([verdict.text], verdict.values),
-            "rests_on": list(map(str, verdict.rests_on))}
+    return {
+        "state": verdict.state,
+        "text": verdict.text,
+        "values": _named([verdict.text], verdict.values),
+        "rests_on": list(map(str, verdict.rests_on)),
+    }

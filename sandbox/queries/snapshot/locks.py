@@ -21,7 +21,8 @@ def read_locks(cluster: Cluster, group: str) -> Locks:
     queues = _queue_rows(cluster, view)
     return {
         "lives": _lives(cluster, view),
-        "queues": queues, "members": member_rows(cluster, view, None),
+        "queues": queues,
+        "members": member_rows(cluster, view, None),
         "attempts": _attempts(cluster, view),
         "brokers": {node.node: node.state for node in cluster.nodes.brokers},
         "known": known_queues(queues),
@@ -35,8 +36,11 @@ def _lives(cluster: Cluster, view: GroupView) -> LockLives:
     if running is not None:
         return {"broker_ms": broker_ms, "client_ms": running.lock_max_live_ms, "renew_ms": running.lock_renew_ms}
     preset = cluster.preset
-    return {"broker_ms": broker_ms, "client_ms": preset.client_lock_max_live_ms,
-            "renew_ms": preset.client_lock_interval_ms}
+    return {
+        "broker_ms": broker_ms,
+        "client_ms": preset.client_lock_max_live_ms,
+        "renew_ms": preset.client_lock_interval_ms,
+    }
 
 
 def _queue_rows(cluster: Cluster, view: GroupView) -> dict[str, LockedQueue]:
@@ -58,8 +62,9 @@ def row_key(mq: MessageQueue, topics: list[str]) -> str:
     return mq.row if mq.topic in topics[:1] else f"{mq.topic}/{mq.row}"
 
 
-def _queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None,
-               waiting: list[str]) -> LockedQueue:
+def _queue_row(
+    cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None, waiting: list[str]
+) -> LockedQueue:
     consuming: Consuming | None = None
     suspended_until_ms: int | None = None
     held = view.holder(mq)
@@ -67,15 +72,25 @@ def _queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: st
         actor, pq = held
         working = actor.listener.working.get(mq) if actor.listener is not None else None
         if working is not None:
-            consuming = {"client_id": view.row_of(actor), "thread": working.thread, "offset": str(working.offset),
-                         "key": working.key}
+            consuming = {
+                "client_id": view.row_of(actor),
+                "thread": working.thread,
+                "offset": str(working.offset),
+                "key": working.key,
+            }
         service = held[0].consumer.service if isinstance(held[0].consumer, PushConsumer) else None
         if isinstance(service, ConsumeMessageOrderlyService):
             suspended_until_ms = service.suspended_until_ms.get(pq)
     down = down_row(cluster, view, mq)["down"] if mq.broker in view.down else None
-    return {"topic": mq.topic, "assigned": assigned, "waiting": waiting, "consuming": consuming, "down": down,
-            "lock": None if down is not None else lock_row(view, view.masters[mq.broker], mq),
-            "suspended_until_ms": suspended_until_ms}
+    return {
+        "topic": mq.topic,
+        "assigned": assigned,
+        "waiting": waiting,
+        "consuming": consuming,
+        "down": down,
+        "lock": None if down is not None else lock_row(view, view.masters[mq.broker], mq),
+        "suspended_until_ms": suspended_until_ms,
+    }
 
 
 def _waiting(cluster: Cluster, view: GroupView) -> dict[MessageQueue, list[str]]:
@@ -96,15 +111,23 @@ def _waiting(cluster: Cluster, view: GroupView) -> dict[MessageQueue, list[str]]
 
 def _attempts(cluster: Cluster, view: GroupView) -> dict[str, LockAttempt]:
     """The newest attempts of all brokers, by a number that rises with time."""
-    mine = [attempt for broker in view.masters.values() for attempt in broker.locks.attempts
-            if attempt.group == view.group]
-    found = sorted(((view.rightly_ms(attempt.mq.broker, attempt.at_ms), attempt) for attempt in mine),
-                   key=lambda item: item[0])[-ATTEMPTS:]
+    mine = [
+        attempt for broker in view.masters.values() for attempt in broker.locks.attempts if attempt.group == view.group
+    ]
+    found = sorted(
+        ((view.rightly_ms(attempt.mq.broker, attempt.at_ms), attempt) for attempt in mine), key=lambda item: item[0]
+    )[-ATTEMPTS:]
     topics = topics_of(view)
     rows: dict[str, LockAttempt] = {}
     for at_ms, attempt in found:
         queue = row_key(attempt.mq, topics)
         rows[f"{at_ms}/{queue}/{attempt.client_id}"] = {
-            "at_ms": at_ms, "client_id": attempt.client_id, "queue": queue, "topic": attempt.mq.topic,
-            "granted": attempt.granted, "holder": attempt.holder, "left_ms": attempt.left_ms}
+            "at_ms": at_ms,
+            "client_id": attempt.client_id,
+            "queue": queue,
+            "topic": attempt.mq.topic,
+            "granted": attempt.granted,
+            "holder": attempt.holder,
+            "left_ms": attempt.left_ms,
+        }
     return rows

@@ -16,15 +16,27 @@ THERE = ("starting", "running", "hung", "stopping")
 def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> MemberWords:
     """Of its process; without one, of the next.  `topic`: count only its messages."""
     consumer, instance = actor.consumer, actor.instance
-    wanted: list[SubscriptionRow] = [{"topic": sub.topic, "expression": sub.expression, "kind": sub.kind}
-                                     for sub in actor.settings.subscriptions]
+    wanted: list[SubscriptionRow] = [
+        {"topic": sub.topic, "expression": sub.expression, "kind": sub.kind} for sub in actor.settings.subscriptions
+    ]
     if consumer is not None and actor.lives and consumer.subscriptions:
         wanted = _rows(view, (subscription.data() for subscription in consumer.subscriptions.values()))
-    dropped = None if instance is None else sum(
-        count for (group, of_topic), count in instance.dropped.items()
-        if group == view.group and topic in (None, of_topic))
-    return {"subscriptions": wanted, "model": actor.settings.model, "listener": actor.settings.listener,
-            "dropped": dropped, "passed_over": _passed_over(view.connections().get(actor.client_id, []), topic)}
+    dropped = (
+        None
+        if instance is None
+        else sum(
+            count
+            for (group, of_topic), count in instance.dropped.items()
+            if group == view.group and topic in (None, of_topic)
+        )
+    )
+    return {
+        "subscriptions": wanted,
+        "model": actor.settings.model,
+        "listener": actor.settings.listener,
+        "dropped": dropped,
+        "passed_over": _passed_over(view.connections().get(actor.client_id, []), topic),
+    }
 
 
 def words_of_wire(view: GroupView, client_id: str, topic: str | None) -> MemberWords:
@@ -33,12 +45,22 @@ def words_of_wire(view: GroupView, client_id: str, topic: str | None) -> MemberW
     newest = max((info for info in infos if info.words is not None), key=lambda info: info.last_update_ms, default=None)
     words = None if newest is None else newest.words
     if words is None:
-        return {"subscriptions": None, "model": None, "listener": None, "dropped": None,
-                "passed_over": _passed_over(infos, topic)}
-    return {"subscriptions": _rows(view, words.subscriptions), "model": words.model, "listener": None,
-            "dropped": sum(count for info in infos for of_topic, count in info.sifted.dropped.items()
-                           if topic in (None, of_topic)),
-            "passed_over": _passed_over(infos, topic)}
+        return {
+            "subscriptions": None,
+            "model": None,
+            "listener": None,
+            "dropped": None,
+            "passed_over": _passed_over(infos, topic),
+        }
+    return {
+        "subscriptions": _rows(view, words.subscriptions),
+        "model": words.model,
+        "listener": None,
+        "dropped": sum(
+            count for info in infos for of_topic, count in info.sifted.dropped.items() if topic in (None, of_topic)
+        ),
+        "passed_over": _passed_over(infos, topic),
+    }
 
 
 def members_differ(members: dict[str, ActorRow]) -> list[str]:
@@ -47,10 +69,18 @@ def members_differ(members: dict[str, ActorRow]) -> list[str]:
 
 
 def _passed_over(infos: list[MemberInfo], topic: str | None) -> int | None:
-    return None if not infos else sum(count for info in infos for of_topic, count in info.sifted.passed_over.items()
-                                      if topic in (None, of_topic))
+    return (
+        None
+        if not infos
+        else sum(
+            count for info in infos for of_topic, count in info.sifted.passed_over.items() if topic in (None, of_topic)
+        )
+    )
 
 
 def _rows(view: GroupView, wanted: Iterable[SubscriptionData]) -> list[SubscriptionRow]:
-    return [{"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
-            for sub in sorted(wanted) if sub.topic != retry_topic(view.group)]
+    return [
+        {"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
+        for sub in sorted(wanted)
+        if sub.topic != retry_topic(view.group)
+    ]

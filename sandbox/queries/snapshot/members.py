@@ -16,8 +16,9 @@ def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[st
     """By client id: in-process members by label (`view.row_of`), then wire members, of which each connection is one
     (`view.twins`).  `topic`: count only its queues."""
     registered = view.registered()
-    rows = {key: _actor_row(cluster, view, actor, view.connection_of(actor), topic)
-            for key, actor in view.by_row.items()}
+    rows = {
+        key: _actor_row(cluster, view, actor, view.connection_of(actor), topic) for key, actor in view.by_row.items()
+    }
     for client_id, info in registered.items():
         if client_id not in view.by_client and not view.is_leftover(client_id):
             rows[client_id] = _wire_row(view, info, len(rows), topic)
@@ -26,8 +27,9 @@ def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[st
     return rows
 
 
-def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
-               topic: str | None) -> ActorRow:
+def _actor_row(
+    cluster: Cluster, view: GroupView, actor: ConsumerActor, info: MemberInfo | None, topic: str | None
+) -> ActorRow:
     consumer, settings = actor.consumer, actor.settings
     held: list[ProcessQueue] = []
     if consumer is not None and actor.lives:
@@ -35,21 +37,36 @@ def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: Me
     words = words_of_actor(view, actor, topic)
     counts, sizes = [pq.count for pq in held], [pq.bytes for pq in held]
     return {
-        "actor": actor.label, "kind": settings.kind, "letter": actor.label[:1].upper(), "colour": actor.colour,
-        "state": actor.state, "transport": "loopback",
-        "language": "JAVA" if info is None else info.language, "version": None if info is None else info.version,
+        "actor": actor.label,
+        "kind": settings.kind,
+        "letter": actor.label[:1].upper(),
+        "colour": actor.colour,
+        "state": actor.state,
+        "transport": "loopback",
+        "language": "JAVA" if info is None else info.language,
+        "version": None if info is None else info.version,
         "queues": len(held),
-        "buffered": sum(counts), "buffered_bytes": sum(sizes),
-        "fullest": max(counts, default=0), "fullest_bytes": max(sizes, default=0),
+        "buffered": sum(counts),
+        "buffered_bytes": sum(sizes),
+        "fullest": max(counts, default=0),
+        "fullest_bytes": max(sizes, default=0),
         "span": max([pq.span for pq in held], default=0),
-        "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
-        "state_since_ms": actor.state_since_ms, "timers": actor.timers,
+        "busy": actor.busy,
+        "threads": actor.threads,
+        "since_ms": actor.since_ms,
+        "state_since_ms": actor.state_since_ms,
+        "timers": actor.timers,
         "limits": _limits(actor, cluster.preset),
-        "work_ms": list(actor.work_ms), "slow": _slow(actor),
+        "work_ms": list(actor.work_ms),
+        "slow": _slow(actor),
         "same_id": len(view.at_one_broker().get(actor.client_id, ())),
-        "expires_at_ms": view.expires_at_ms(view.row_of(actor), info), "reason": actor.refused or None,
-        "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
-        "dropped": words["dropped"], "passed_over": words["passed_over"],
+        "expires_at_ms": view.expires_at_ms(view.row_of(actor), info),
+        "reason": actor.refused or None,
+        "subscriptions": words["subscriptions"],
+        "model": words["model"],
+        "listener": words["listener"],
+        "dropped": words["dropped"],
+        "passed_over": words["passed_over"],
     }
 
 
@@ -70,24 +87,51 @@ def _limits(actor: ConsumerActor, preset: Preset) -> PullLimits | None:
         return None
     if actor.consumer is not None and actor.lives and not isinstance(actor.consumer, PullConsumer):
         consumer = actor.consumer
-        return {"count": consumer.threshold_for_queue, "bytes": consumer.threshold_bytes_for_queue,
-                "span": consumer.config.max_span}
-    return {"count": preset.pull_threshold_for_queue, "bytes": preset.pull_threshold_size_mib * MIB,
-            "span": preset.consume_concurrently_max_span}
+        return {
+            "count": consumer.threshold_for_queue,
+            "bytes": consumer.threshold_bytes_for_queue,
+            "span": consumer.config.max_span,
+        }
+    return {
+        "count": preset.pull_threshold_for_queue,
+        "bytes": preset.pull_threshold_size_mib * MIB,
+        "span": preset.consume_concurrently_max_span,
+    }
 
 
 def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> ActorRow:
     words = words_of_wire(view, info.client_id, topic)
     queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
     return {
-        "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",
-        "transport": "tcp", "language": info.language, "version": info.version,
-        "release": release_name(info.version), "queues": queues, "buffered": None,
-        "buffered_bytes": None, "fullest": None, "fullest_bytes": None, "span": None, "busy": None, "threads": None,
+        "actor": None,
+        "kind": None,
+        "letter": str(number + 1),
+        "colour": number % 6,
+        "state": "running",
+        "transport": "tcp",
+        "language": info.language,
+        "version": info.version,
+        "release": release_name(info.version),
+        "queues": queues,
+        "buffered": None,
+        "buffered_bytes": None,
+        "fullest": None,
+        "fullest_bytes": None,
+        "span": None,
+        "busy": None,
+        "threads": None,
         "since_ms": info.since_ms,
-        "state_since_ms": None, "timers": {}, "limits": None, "work_ms": None, "slow": None,
+        "state_since_ms": None,
+        "timers": {},
+        "limits": None,
+        "work_ms": None,
+        "slow": None,
         "same_id": len(view.at_one_broker().get(info.client_id, ())),
-        "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
-        "subscriptions": words["subscriptions"], "model": words["model"], "listener": words["listener"],
-        "dropped": words["dropped"], "passed_over": words["passed_over"],
+        "expires_at_ms": view.expires_at_ms(info.client_id, info),
+        "reason": None,
+        "subscriptions": words["subscriptions"],
+        "model": words["model"],
+        "listener": words["listener"],
+        "dropped": words["dropped"],
+        "passed_over": words["passed_over"],
     }

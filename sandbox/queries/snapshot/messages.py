@@ -34,8 +34,13 @@ def read_messages(cluster: Cluster, query: str) -> Row:
         return _one(cluster, asked[0].strip()[:ID_CHARS])
     tail = cache_of(cluster).tails.of(Wanted.of(query))
     tail.read(cluster)
-    return {"wanted": tail.wanted._asdict(), "seen": tail.seen, "rest": tail.rest, "unseen": tail.unseen,
-            "rows": {str(number): row for number, row in tail.rows}}
+    return {
+        "wanted": tail.wanted._asdict(),
+        "seen": tail.seen,
+        "rest": tail.rest,
+        "unseen": tail.unseen,
+        "rows": {str(number): row for number, row in tail.rows},
+    }
 
 
 def _one(cluster: Cluster, asked: str) -> Row:
@@ -45,5 +50,9 @@ def _one(cluster: Cluster, asked: str) -> Row:
         return {"id": asked, "record": None, "others": [], "why": why_not(cluster, asked)}
     first = found[0]
     record = read_record(cluster, ReadRecord(broker=first.broker, physical_offset=first.message.physical_offset))
-    return {"id": asked, "record": record, "others": [message_row(other.message, other.broker) for other in
-                                                      found[1:OTHERS + 1]], "why": None}
+    return {
+        "id": asked,
+        "record": record,
+        "others": [message_row(other.message, other.broker) for other in found[1 : OTHERS + 1]],
+        "why": None,
+    }

@@ -51,5 +51,11 @@ def _beside(written: Mapping[str, str] | None, now: Mapping[str, str]) -> dict[s
     if written is None:
         return {key: {"file": None, "now": now[key], "state": "unknown"} for key in sorted(now)[:ROWS_SHOWN]}
     keys = sorted({*written, *now})[:ROWS_SHOWN]
-    return {key: {"file": written.get(key), "now": now.get(key),
-                  "state": "same" if written.get(key) == now.get(key) else "waits"} for key in keys}
+    return {
+        key: {
+            "file": written.get(key),
+            "now": now.get(key),
+            "state": "same" if written.get(key) == now.get(key) else "waits",
+        }
+        for key in keys
+    }

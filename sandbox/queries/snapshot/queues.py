@@ -25,13 +25,22 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
     cache, high = cache_of(cluster), broker.store.max_offset(mq.topic, mq.queue_id)
     begin = 0 if committed is None and view.reads(mq.topic) else committed
-    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, begin, high),
-            **_held(actor, pq, mq), **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
-            "lock": lock_row(view, broker, mq), "cause": cache.cause(view.group, mq), "down": None}
+    return {
+        **_ends(cache, broker, mq, high),
+        **_position(cache, broker, mq, committed, begin, high),
+        **_held(actor, pq, mq),
+        **_pulling(view, broker, mq, pq),
+        "owner": owner,
+        "assigned": assigned,
+        "lock": lock_row(view, broker, mq),
+        "cause": cache.cause(view.group, mq),
+        "down": None,
+    }
 
 
-def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor,
-                  pq: ProcessQueue | None) -> QueueRow:
+def broadcast_row(
+    cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor, pq: ProcessQueue | None
+) -> QueueRow:
     """Broadcasting: one per queue and member; the offset is the member's own."""
     if mq.broker in view.down:
         return {**_held(actor, pq, mq), **down_broadcast_row(cluster, view, mq, actor), "assigned": actor.client_id}
@@ -39,9 +48,17 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
     assert actor.consumer is not None
     committed, cache = actor.consumer.offset_store.read_memory(mq), cache_of(cluster)
     high = broker.store.max_offset(mq.topic, mq.queue_id)
-    return {**_ends(cache, broker, mq, high), **_position(cache, broker, mq, committed, committed, high),
-            **_held(actor, pq, mq), **_pulling(view, broker, mq, pq), "owner": actor.client_id,
-            "assigned": actor.client_id, "lock": None, "cause": cache.cause(view.group, mq), "down": None}
+    return {
+        **_ends(cache, broker, mq, high),
+        **_position(cache, broker, mq, committed, committed, high),
+        **_held(actor, pq, mq),
+        **_pulling(view, broker, mq, pq),
+        "owner": actor.client_id,
+        "assigned": actor.client_id,
+        "lock": None,
+        "cause": cache.cause(view.group, mq),
+        "down": None,
+    }
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
@@ -62,25 +79,35 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | Non
         config, pq = holder[0].instance.config, holder[1]
         trusted_ms = pq.last_lock_ms + config.lock_max_live_ms if pq.locked else None
         again_ms = renewed_ms + config.lock_renew_ms
-    return {"holder": view.row_of_client(entry.client_id),
-            "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
-            "expires_at_ms": renewed_ms + broker.locks.max_live_ms, "trusted_until_ms": trusted_ms,
-            "renew_at_ms": again_ms}
+    return {
+        "holder": view.row_of_client(entry.client_id),
+        "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
+        "expires_at_ms": renewed_ms + broker.locks.max_live_ms,
+        "trusted_until_ms": trusted_ms,
+        "renew_at_ms": again_ms,
+    }
 
 
 def _ends(cache: SnapshotCache, broker: Broker, mq: MessageQueue, high: int) -> QueueEnds:
-    return {"min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))), "max": str(high),
-            "rate_per_s": cache.rate(mq, high)}
+    return {
+        "min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))),
+        "max": str(high),
+        "rate_per_s": cache.rate(mq, high),
+    }
 
 
-def _position(cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None, begin: int | None,
-              high: int) -> QueuePosition:
+def _position(
+    cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None, begin: int | None, high: int
+) -> QueuePosition:
     """`begin`: where the lag counts from.  The oldest message that waits is there, or the first not deleted yet."""
     if begin is None:
         return {"committed": None, "from_zero": False, "oldest_stored_ms": None}
     oldest = max(begin, broker.store.min_offset(mq.topic, mq.queue_id))
-    return {"committed": None if committed is None else str(committed), "from_zero": committed is None,
-            "oldest_stored_ms": cache.stored_ms(mq, oldest, high, broker.store.store_time)}
+    return {
+        "committed": None if committed is None else str(committed),
+        "from_zero": committed is None,
+        "oldest_stored_ms": cache.stored_ms(mq, oldest, high, broker.store.store_time),
+    }
 
 
 def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Held:
@@ -91,7 +118,8 @@ def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue
     cells_from, cells = pq.cells()
     oldest = pq.oldest()
     return {
-        "in_memory": None if in_memory is None else str(in_memory), "cells": cells,
+        "in_memory": None if in_memory is None else str(in_memory),
+        "cells": cells,
         "cells_from": str(cells_from) if cells else None,
         "oldest": None if oldest is None else {"offset": str(oldest[0]), "key": oldest[1], "since_ms": oldest[2]},
         "flow_control": pq.flow_control,
@@ -104,8 +132,10 @@ def _pulling(view: GroupView, broker: Broker, mq: MessageQueue, pq: ProcessQueue
         next_pull: int | None = pq.next_offset
     else:
         next_pull = pull.next_offset if pull is not None else None
-    return {"next_pull": None if next_pull is None else str(next_pull),
-            "held_until_ms": _held_until(view, mq.broker, pull.held_until_ms if pull is not None else None)}
+    return {
+        "next_pull": None if next_pull is None else str(next_pull),
+        "held_until_ms": _held_until(view, mq.broker, pull.held_until_ms if pull is not None else None),
+    }
 
 
 def _held_until(view: GroupView, broker: str, until_ms: int | None) -> int | None:

@@ -45,14 +45,21 @@ def read_rebalance(cluster: Cluster, group: str) -> Rebalance:
     topics = {topic: view.routed_queues(topic) for topic in topics_of(view)[:TOPICS_SHOWN]}
     members = _members(cluster, view)
     return {
-        "group": _group(cluster, view, members), "lives": _lives(view),
-        "brokers": {node.name: {"state": node.state, "members": _known(view, node.name)}
-                    for node in cluster.nodes.brokers if node.is_master},
-        "topics": {topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")}
-                   for topic, mqs in topics.items()},
-        "members": members, "beliefs": _beliefs(view, members, topics),
-        "queues": {mq.key: row for topic, mqs in topics.items()
-                   for mq, row in _queues(cluster, view, history, topic, mqs)},
+        "group": _group(cluster, view, members),
+        "lives": _lives(view),
+        "brokers": {
+            node.name: {"state": node.state, "members": _known(view, node.name)}
+            for node in cluster.nodes.brokers
+            if node.is_master
+        },
+        "topics": {
+            topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")} for topic, mqs in topics.items()
+        },
+        "members": members,
+        "beliefs": _beliefs(view, members, topics),
+        "queues": {
+            mq.key: row for topic, mqs in topics.items() for mq, row in _queues(cluster, view, history, topic, mqs)
+        },
         "waits": _waits(cluster, view),
         "rounds": {row["seq"]: row.copy() for row in history.rounds},
         "moves": {row["seq"]: row.copy() for row in history.moves},
@@ -64,8 +71,11 @@ def _labels(cluster: Cluster, history: GroupHistory, members: dict[str, Rebalanc
     named: set[str | None] = {row["client_id"] for row in history.rounds}
     named |= {row["from"] for row in history.moves} | {row["to"] for row in history.moves}
     named |= {row["who"] for row in history.happenings}
-    return {client_id: label for client_id in sorted(filter(None, named - members.keys()))
-            if (label := cluster.actors.label_of(client_id)) is not None}
+    return {
+        client_id: label
+        for client_id in sorted(filter(None, named - members.keys()))
+        if (label := cluster.actors.label_of(client_id)) is not None
+    }
 
 
 def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember]) -> RebalanceGroup:
@@ -75,9 +85,14 @@ def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember
     apart = ["strategy"] if len(set(strategies.values())) > 1 else []
     apart += ["subscription"] if any(one != wanted[0] for one in wanted) else []
     orderly = next((actor.settings.listener == "orderly" and not broadcasting for actor in view.actors), None)
-    return {"group": view.group, "model": view.model, "orderly": orderly,
-            "strategy": None if broadcasting else group_strategy(cluster, view).name, "strategies": strategies,
-            "apart": [] if broadcasting else apart}
+    return {
+        "group": view.group,
+        "model": view.model,
+        "orderly": orderly,
+        "strategy": None if broadcasting else group_strategy(cluster, view).name,
+        "strategies": strategies,
+        "apart": [] if broadcasting else apart,
+    }
 
 
 def _lives(view: GroupView) -> RebalanceLives:
@@ -119,9 +134,18 @@ def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
 
 
 def member_card(row: MemberRow) -> MemberCard:
-    return {"actor": row["actor"], "letter": row["letter"], "colour": row["colour"], "state": row["state"],
-            "transport": row["transport"], "kind": row["kind"], "language": row["language"],
-            "release": row.get("release"), "since_ms": row["since_ms"], "expires_at_ms": row["expires_at_ms"]}
+    return {
+        "actor": row["actor"],
+        "letter": row["letter"],
+        "colour": row["colour"],
+        "state": row["state"],
+        "transport": row["transport"],
+        "kind": row["kind"],
+        "language": row["language"],
+        "release": row.get("release"),
+        "since_ms": row["since_ms"],
+        "expires_at_ms": row["expires_at_ms"],
+    }
 
 
 def subscription_of(row: MemberRow) -> dict[str, str] | None:
@@ -138,10 +162,13 @@ def _own(actor: ConsumerActor | None) -> MemberMind:
     consumer = actor.consumer
     table = consumer.instance.timer_rows()
     route = table.get("route")
-    return {"strategy": None if actor.settings.model == "BROADCASTING" else consumer.strategy.name,
-            "subscription": None,
-            "due_ms": table["rebalance"].due_ms, "route_due_ms": None if route is None else route.due_ms,
-            "rounds": table["rebalance"].runs}
+    return {
+        "strategy": None if actor.settings.model == "BROADCASTING" else consumer.strategy.name,
+        "subscription": None,
+        "due_ms": table["rebalance"].due_ms,
+        "route_due_ms": None if route is None else route.due_ms,
+        "rounds": table["rebalance"].runs,
+    }
 
 
 def _beliefs(view: GroupView, members: Iterable[str], topics: dict[str, list[MessageQueue]]) -> dict[str, Belief]:
@@ -158,8 +185,12 @@ def _beliefs(view: GroupView, members: Iterable[str], topics: dict[str, list[Mes
             known = consumer.rebalancer.rounds.get(topic) if consumer is not None else None
             route = consumer.instance.routes.subscribe_queues(topic) if consumer is not None else None
             sent = [client_id] if view.model == "BROADCASTING" else truth
-            rows[f"{key}|{topic}"] = {"client_id": key, "topic": topic, "route": _counted(route),
-                                      **_belief(known, client_id, sent, mqs)}
+            rows[f"{key}|{topic}"] = {
+                "client_id": key,
+                "topic": topic,
+                "route": _counted(route),
+                **_belief(known, client_id, sent, mqs),
+            }
     return rows
 
 
@@ -168,52 +199,92 @@ def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[Mes
     if known is not None and known.missed_ms is not None:
         missed = {"missed_ms": known.missed_ms, "missed_why": known.missed_why}
     if known is None or known.division is None:
-        return {"members": None, "queues": None, "mine": None, "asked_ms": None, "trigger": None, "index": None,
-                "agrees": None, **missed}
+        return {
+            "members": None,
+            "queues": None,
+            "mine": None,
+            "asked_ms": None,
+            "trigger": None,
+            "index": None,
+            "agrees": None,
+            **missed,
+        }
     found = known.division
-    return {"members": found.members, "queues": _counted(found.queues), "mine": [mq.key for mq in found.mine],
-            "asked_ms": found.at_ms, "trigger": known.trigger,
-            "index": found.members.index(client_id) if client_id in found.members else None,
-            "agrees": found.members == truth and found.queues == mqs, **missed}
+    return {
+        "members": found.members,
+        "queues": _counted(found.queues),
+        "mine": [mq.key for mq in found.mine],
+        "asked_ms": found.at_ms,
+        "trigger": known.trigger,
+        "index": found.members.index(client_id) if client_id in found.members else None,
+        "agrees": found.members == truth and found.queues == mqs,
+        **missed,
+    }
 
 
-def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str,
-            mqs: list[MessageQueue]) -> list[tuple[MessageQueue, RebalanceQueue]]:
+def _queues(
+    cluster: Cluster, view: GroupView, history: GroupHistory, topic: str, mqs: list[MessageQueue]
+) -> list[tuple[MessageQueue, RebalanceQueue]]:
     """Queues brokers have, and such as members still think of."""
     broadcasting = view.model == "BROADCASTING"
     due = shares(cluster, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
     alive = {key: actor.consumer for key, actor in view.by_row.items() if actor.consumer is not None and actor.lives}
     ours = {consumer.client_id for consumer in alive.values()}
-    claims = {key: set(known.division.mine) for key, consumer in alive.items()
-              if (known := consumer.rebalancer.rounds.get(topic)) is not None and known.division is not None}
+    claims = {
+        key: set(known.division.mine)
+        for key, consumer in alive.items()
+        if (known := consumer.rebalancer.rounds.get(topic)) is not None and known.division is not None
+    }
     secret = any(client_id not in ours and not view.is_leftover(client_id) for client_id in view.online_members())
     thought_of = {mq for mine in claims.values() for mq in mine if mq.topic == topic}
     thought_of |= {mq for consumer in alive.values() for mq in consumer.process_queues if mq.topic == topic}
     found: list[tuple[MessageQueue, RebalanceQueue]] = []
     for mq in sorted({*mqs, *thought_of}):
-        claimed = {key: history.claimed_since_ms(alive[key].client_id, mq)
-                   for key, mine in claims.items() if mq in mine}
-        held: dict[str, HeldBy] = {key: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
-                      for key, consumer in alive.items() if (pq := consumer.process_queues.get(mq)) is not None}
+        claimed = {
+            key: history.claimed_since_ms(alive[key].client_id, mq) for key, mine in claims.items() if mq in mine
+        }
+        held: dict[str, HeldBy] = {
+            key: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
+            for key, consumer in alive.items()
+            if (pq := consumer.process_queues.get(mq)) is not None
+        }
         wire = view.wire_owner(mq)
         for key in (wire, *view.twins(wire)) if wire is not None else ():  # with one id they read the same queues
             held[key] = {"since_ms": None, "letting_go": None}
         hidden = secret and not (view.shared_ids() and not any(mq in mine for mine in due.values()))
         trouble, since_ms = (None, None) if broadcasting else _trouble(history, mq, claimed, held, secret=hidden)
         broker = view.masters.get(mq.broker)
-        found.append((mq, {
-            "topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": claimed, "held": held,
-            "due": [key for client_id, mine in due.items() if mq in mine for key in view.rows_of_client(client_id)],
-            "lock": None if broker is None else lock_row(view, broker, mq), "trouble": trouble, "since_ms": since_ms}))
+        found.append(
+            (
+                mq,
+                {
+                    "topic": topic,
+                    "broker": mq.broker,
+                    "queue_id": mq.queue_id,
+                    "claims": claimed,
+                    "held": held,
+                    "due": [
+                        key for client_id, mine in due.items() if mq in mine for key in view.rows_of_client(client_id)
+                    ],
+                    "lock": None if broker is None else lock_row(view, broker, mq),
+                    "trouble": trouble,
+                    "since_ms": since_ms,
+                },
+            )
+        )
     return found
 
 
-def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None],
-             held: dict[str, HeldBy], *, secret: bool) -> tuple[str | None, int | None]:
+def _trouble(
+    history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: dict[str, HeldBy], *, secret: bool
+) -> tuple[str | None, int | None]:
     """What is wrong with one queue, and since when.  `secret`: who computes it does not report so."""
     if len(claims) > 1 or len(held) > 1:
-        begun = sorted(ms for ms in (claims.values() if len(claims) > 1 else
-                                     [row["since_ms"] for row in held.values()]) if ms is not None)
+        begun = sorted(
+            ms
+            for ms in (claims.values() if len(claims) > 1 else [row["since_ms"] for row in held.values()])
+            if ms is not None
+        )
         return "twice", begun[1] if len(begun) > 1 else None
     mind = next(iter(claims), None)
     holder = next(iter(held), None)
@@ -227,6 +298,10 @@ def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | No
 
 def _waits(cluster: Cluster, view: GroupView) -> dict[str, RebalanceWait]:
     """Queues that members claim and cannot have yet."""
-    return {f"{member}|{key}": {"client_id": member, "holder": None, "holder_state": None, **row}
-            for member, actor in view.by_row.items() if isinstance(actor.consumer, PushConsumer) and actor.lives
-            for key, row in waits(cluster, view, actor.consumer).items() if row["why"] in WAITS_FOR}
+    return {
+        f"{member}|{key}": {"client_id": member, "holder": None, "holder_state": None, **row}
+        for member, actor in view.by_row.items()
+        if isinstance(actor.consumer, PushConsumer) and actor.lives
+        for key, row in waits(cluster, view, actor.consumer).items()
+        if row["why"] in WAITS_FOR
+    }

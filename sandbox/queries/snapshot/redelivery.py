@@ -46,13 +46,19 @@ def notes_of(view: GroupView, held: Iterable[tuple[ConsumerActor, MessageQueue]]
     master's last one.  `unknown`: a master is down and has no slave, so these queues are not counted.
     """
     down = {mq.broker for actor, mq in held if mq.broker in view.down and not _keeps_its_own(actor)}
-    return [note for note, brokers in ((SLAVE, down & view.slaves.keys()), (UNKNOWN, down - view.slaves.keys()))
-            if brokers]
+    return [
+        note for note, brokers in ((SLAVE, down & view.slaves.keys()), (UNKNOWN, down - view.slaves.keys())) if brokers
+    ]
 
 
 def _held(view: GroupView, topic: str) -> Held:
-    return [(actor, mq) for actor in view.actors if actor.consumer is not None and actor.lives
-            for mq in actor.consumer.process_queues if mq.topic == topic]
+    return [
+        (actor, mq)
+        for actor in view.actors
+        if actor.consumer is not None and actor.lives
+        for mq in actor.consumer.process_queues
+        if mq.topic == topic
+    ]
 
 
 def _keeps_its_own(actor: ConsumerActor) -> bool:

@@ -1,6 +1,5 @@
 """What waits in a group's retry topic: lag of the group as much as what waits in its topics."""
 
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.groups import GroupView

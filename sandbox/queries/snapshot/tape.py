@@ -42,9 +42,15 @@ class Tape:
 
 
 def record_row(message: StoredMessage) -> TapeRecord:
-    return {"bytes": message.store_bytes, "topic": message.topic, "queue_id": message.queue_id,
-            "queue_offset": str(message.queue_offset), "tags": message.properties.get("TAGS"),
-            "key": message.properties.get("KEYS"), "kind": kind_of(message.topic)}
+    return {
+        "bytes": message.store_bytes,
+        "topic": message.topic,
+        "queue_id": message.queue_id,
+        "queue_offset": str(message.queue_offset),
+        "tags": message.properties.get("TAGS"),
+        "key": message.properties.get("KEYS"),
+        "kind": kind_of(message.topic),
+    }
 
 
 def _start(store: MessageStore) -> int:

@@ -34,11 +34,24 @@ def read_tile(cluster: Cluster) -> Tile:
         lab, step, steps, phase = attempt.lab.number, attempt.step, len(attempt.lab.steps), attempt.phase
         failed, acted_ms = _failed(attempt), _acted_ms(attempt)
     held = cluster.companion(TeacherHold)
-    return {"tile": {"lab": lab, "step": min(step, steps), "steps": steps, "phase": phase, "failed": failed,
-                     "acted_ms": acted_ms, "at_ms": cluster.clock.now_ms(), "rate": cluster.clock.rate,
-                     "frozen": held.is_frozen, "acts": held.acts, "lives": _lives(cluster, attempt),
-                     "group": _number(attempt, "group"), "topic": _number(attempt, "topic"),
-                     "strips": _strips(cluster, attempt)}}  # fmt: skip
+    return {
+        "tile": {
+            "lab": lab,
+            "step": min(step, steps),
+            "steps": steps,
+            "phase": phase,
+            "failed": failed,
+            "acted_ms": acted_ms,
+            "at_ms": cluster.clock.now_ms(),
+            "rate": cluster.clock.rate,
+            "frozen": held.is_frozen,
+            "acts": held.acts,
+            "lives": _lives(cluster, attempt),
+            "group": _number(attempt, "group"),
+            "topic": _number(attempt, "topic"),
+            "strips": _strips(cluster, attempt),
+        }
+    }
 
 
 def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
@@ -47,8 +60,11 @@ def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
         return {}
     evidence = attempt.evidence
     labels = {actor.client_id: actor.label for actor in sorted(cluster.actors.consumers(), key=lambda a: not a.is_copy)}
-    changes = [(seen.seq, labels[seen.event.client_id], SETTLED.get(seen.event.state, seen.event.state))
-               for seen in evidence.of(MemberStateChanged, since=0) if seen.event.client_id in labels]
+    changes = [
+        (seen.seq, labels[seen.event.client_id], SETTLED.get(seen.event.state, seen.event.state))
+        for seen in evidence.of(MemberStateChanged, since=0)
+        if seen.event.client_id in labels
+    ]
     changes += [(seen.seq, seen.event.broker, "running") for seen in evidence.of(BrokerStarted, since=0)]
     changes += [(seen.seq, seen.event.broker, "stopped") for seen in evidence.of(BrokerStopped, since=0)]
     changes += [(seen.seq, seen.event.name_server, "running") for seen in evidence.of(NameServerStarted, since=0)]

@@ -22,17 +22,27 @@ def read_topics(cluster: Cluster) -> Topics:
             if is_system(name) or broker.topics.is_system(name):
                 continue
             counts: TopicAtBroker = {
-                "broker": node.name, "write_queues": config.write_queues, "read_queues": config.read_queues,
-                "permission": config.permission, "how": cluster.origins.of(name, node.name), "down": None}
+                "broker": node.name,
+                "write_queues": config.write_queues,
+                "read_queues": config.read_queues,
+                "permission": config.permission,
+                "how": cluster.origins.of(name, node.name),
+                "down": None,
+            }
             groups = _groups(broker, name)
             _add(rows, name, counts, groups, _queues(cluster, broker, name, counts, groups, last_ids.get(name, -1)))
     for master, known in cluster.nodes.down_masters().items():
         down: TopicDown = {"known_at_ms": known.at_ms, "kept": cluster.nodes.slave_of(master) is not None}
         for name, was in known.topics.items():
             if not is_system(name):
-                counts = {"broker": master, "write_queues": was["write_queues"],
-                          "read_queues": was["read_queues"], "permission": was["permission"],
-                          "how": cluster.origins.of(name, master), "down": down}
+                counts = {
+                    "broker": master,
+                    "write_queues": was["write_queues"],
+                    "read_queues": was["read_queues"],
+                    "permission": was["permission"],
+                    "how": cluster.origins.of(name, master),
+                    "down": down,
+                }
                 groups = sorted(group for group, read in known.groups.items() if name in read)[:MAX_GROUPS]
                 _add(rows, name, counts, groups, _queues_then(known, name, counts, groups))
     for row in rows.values():
@@ -40,8 +50,9 @@ def read_topics(cluster: Cluster) -> Topics:
     return {"topics": [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]}
 
 
-def _add(rows: dict[str, TopicUse], name: str, counts: TopicAtBroker, groups: list[str],
-         queues: list[QueueOfTopic]) -> None:
+def _add(
+    rows: dict[str, TopicUse], name: str, counts: TopicAtBroker, groups: list[str], queues: list[QueueOfTopic]
+) -> None:
     row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "brokers": [], "groups": [], "queues": []})
     row["brokers"].append(counts)
     row["groups"] = sorted({*row["groups"], *groups})
@@ -51,13 +62,17 @@ def _add(rows: dict[str, TopicUse], name: str, counts: TopicAtBroker, groups: li
 def _groups(broker: Broker, topic: str) -> list[str]:
     """Clustering groups that read the topic now, or did: those whose progress the broker keeps."""
     found = {key.group for key in broker.consumer_offsets.table if key.topic == topic}
-    found |= {name for name, group in broker.consumers.groups.items()
-              if topic in group.subscriptions and group.model == "CLUSTERING"}
+    found |= {
+        name
+        for name, group in broker.consumers.groups.items()
+        if topic in group.subscriptions and group.model == "CLUSTERING"
+    }
     return sorted(found)[:MAX_GROUPS]
 
 
-def _queues(cluster: Cluster, broker: Broker, topic: str, counts: TopicAtBroker, groups: list[str],
-            last_id: int) -> list[QueueOfTopic]:
+def _queues(
+    cluster: Cluster, broker: Broker, topic: str, counts: TopicAtBroker, groups: list[str], last_id: int
+) -> list[QueueOfTopic]:
     """Every queue the counts name, and those a shrink left messages in."""
     store = broker.store
     count = max(counts["read_queues"], counts["write_queues"], last_id + 1)
@@ -65,11 +80,19 @@ def _queues(cluster: Cluster, broker: Broker, topic: str, counts: TopicAtBroker,
     for queue_id in range(count):
         high = store.max_offset(topic, queue_id)
         low = max(0, store.min_offset(topic, queue_id))
-        rows.append({"broker": broker.config.name, "queue_id": queue_id, "min": str(low), "max": str(high),
-                     "rate_per_s": cache_of(cluster).rate(MessageQueue(topic, broker.config.name, queue_id), high),
-                     "use": _use(counts, queue_id),
-                     "waiting": {group: _waiting(broker.consumer_offsets.get(group, topic, queue_id), low, high)
-                                 for group in groups}})
+        rows.append(
+            {
+                "broker": broker.config.name,
+                "queue_id": queue_id,
+                "min": str(low),
+                "max": str(high),
+                "rate_per_s": cache_of(cluster).rate(MessageQueue(topic, broker.config.name, queue_id), high),
+                "use": _use(counts, queue_id),
+                "waiting": {
+                    group: _waiting(broker.consumer_offsets.get(group, topic, queue_id), low, high) for group in groups
+                },
+            }
+        )
     return rows
 
 
@@ -77,9 +100,17 @@ def _queues_then(known: LastKnown, topic: str, counts: TopicAtBroker, groups: li
     rows: list[QueueOfTopic] = []
     for queue_id, (low, high) in enumerate(known.topics[topic]["ends"]):
         mq = MessageQueue(topic, counts["broker"], queue_id)
-        rows.append({"broker": mq.broker, "queue_id": queue_id, "min": str(low), "max": str(high), "rate_per_s": None,
-                     "use": _use(counts, queue_id),
-                     "waiting": {group: _waiting(known.committed(group, mq)[0], low, high) for group in groups}})
+        rows.append(
+            {
+                "broker": mq.broker,
+                "queue_id": queue_id,
+                "min": str(low),
+                "max": str(high),
+                "rate_per_s": None,
+                "use": _use(counts, queue_id),
+                "waiting": {group: _waiting(known.committed(group, mq)[0], low, high) for group in groups},
+            }
+        )
     return rows
 
 

@@ -35,7 +35,8 @@ def read_topology(cluster: Cluster) -> Topology:
         "lives": _lives(cluster),
         "name_servers": {node.name: _name_server(node) for node in cluster.nodes.name_servers},
         "brokers": {node.node: _broker(cluster, node) for node in _in_order(cluster)},
-        "clients": _clients(cluster) | _external(cluster, talk), "views": _views(cluster),
+        "clients": _clients(cluster) | _external(cluster, talk),
+        "views": _views(cluster),
         "links": link_rows(cluster, talk),
     }
 
@@ -44,8 +45,11 @@ def _lives(cluster: Cluster) -> Lives:
     """How long a silent broker is believed in, how often that is looked at, and how often a broker speaks up."""
     running = (node.name_server.config for node in cluster.nodes.name_servers if node.name_server is not None)
     config = next(running, None) or NameServerConfig(address="")
-    return {"expiry_ms": config.broker_expired_ms, "scan_ms": config.scan_period_ms,
-            "register_ms": BrokerConfig.register_period_ms}
+    return {
+        "expiry_ms": config.broker_expired_ms,
+        "scan_ms": config.scan_period_ms,
+        "register_ms": BrokerConfig.register_period_ms,
+    }
 
 
 def _in_order(cluster: Cluster) -> list[BrokerNode]:
@@ -55,18 +59,34 @@ def _in_order(cluster: Cluster) -> list[BrokerNode]:
 
 def _name_server(node: NameServerNode) -> ServerNode:
     server = node.name_server
-    return {"state": node.state, "address": node.record.address,
-            "next_scan_ms": None if server is None else server.next_scan_ms,
-            "topics": None if server is None else len(server.route_info.topic_queues)}
+    return {
+        "state": node.state,
+        "address": node.record.address,
+        "next_scan_ms": None if server is None else server.next_scan_ms,
+        "topics": None if server is None else len(server.route_info.topic_queues),
+    }
 
 
 def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
     """What only a running process knows is None while there is none."""
     row: BrokerOfTopology = {
-        "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
-        "state": node.state, "address": node.record.address, "flush": cluster.preset.flush,
-        "replication": node.replication, "skew_ms": node.clock.skew_ms, "disk": None, "used_percent": None, "min": None,
-        "max": None, "flushed": None, "replicated": None, "locks": None, "behind": None, "replica": None,
+        "broker": node.name,
+        "broker_id": node.record.broker_id,
+        "role": "master" if node.is_master else "slave",
+        "state": node.state,
+        "address": node.record.address,
+        "flush": cluster.preset.flush,
+        "replication": node.replication,
+        "skew_ms": node.clock.skew_ms,
+        "disk": None,
+        "used_percent": None,
+        "min": None,
+        "max": None,
+        "flushed": None,
+        "replicated": None,
+        "locks": None,
+        "behind": None,
+        "replica": None,
     }
     if node.state == "damaged":
         row["damaged"] = damaged_tables(node)
@@ -75,10 +95,15 @@ def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
     store, locks = node.broker.store, node.broker.locks
     held = sum(locks.holder(group, mq) is not None for group, table in locks.table.items() for mq in table)
     replicated = store.replicated_offset if node.is_master else None
-    row |= {"disk": store.disk_state, "used_percent": round(store.cleaning.used_ratio() * 100),
-            "min": str(store.min_physical_offset), "max": str(store.max_physical_offset),
-            "flushed": str(store.flushed_offset),
-            "replicated": None if replicated is None else str(replicated), "locks": held}
+    row |= {
+        "disk": store.disk_state,
+        "used_percent": round(store.cleaning.used_ratio() * 100),
+        "min": str(store.min_physical_offset),
+        "max": str(store.max_physical_offset),
+        "flushed": str(store.flushed_offset),
+        "replicated": None if replicated is None else str(replicated),
+        "locks": held,
+    }
     row["replica"], row["behind"] = _replica(cluster, node)
     return row
 
@@ -106,7 +131,9 @@ def _views(cluster: Cluster) -> dict[str, View]:
             known = live.get(node.record.address)
             name = None if known is None else known.broker + (f".{known.broker_id}" if known.broker_id else "")
             rows[f"{server.name}~{node.node}"] = {
-                "last_update_ms": None if known is None else known.last_update_ms, "known_as": name}
+                "last_update_ms": None if known is None else known.last_update_ms,
+                "known_as": name,
+            }
     return rows
 
 
@@ -120,16 +147,25 @@ def _clients(cluster: Cluster) -> dict[str, ClientNode]:
     producer = cluster.console.producer
     if producer is not None and producer.state in ("starting", "running", "hung", "stopping"):
         rows[console.LABEL] = {
-            "kind": "producer", "state": producer.state, "client_id": producer.instance.client_id, "colour": None,
-            "members": [{"label": console.LABEL, "kind": "producer", "group": producer.group,
-                         "state": producer.state}], **_rounds(cluster, producer.instance)}
+            "kind": "producer",
+            "state": producer.state,
+            "client_id": producer.instance.client_id,
+            "colour": None,
+            "members": [{"label": console.LABEL, "kind": "producer", "group": producer.group, "state": producer.state}],
+            **_rounds(cluster, producer.instance),
+        }
     return rows
 
 
 def _client(cluster: Cluster, actor: Actor, members: list[ClientMember]) -> ClientNode:
-    return {"kind": actor.kind, "state": actor.state, "client_id": actor.client_id or None,
-            "colour": getattr(actor, "colour", None), "members": members,
-            **_rounds(cluster, actor.instance if actor.lives else None)}
+    return {
+        "kind": actor.kind,
+        "state": actor.state,
+        "client_id": actor.client_id or None,
+        "colour": getattr(actor, "colour", None),
+        "members": members,
+        **_rounds(cluster, actor.instance if actor.lives else None),
+    }
 
 
 def _member(actor: Actor) -> ClientMember:
@@ -143,28 +179,49 @@ def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> ClientRounds
     rows = {} if instance is None else instance.timer_rows()
     chosen = None if instance is None else instance.name_servers.chosen
     route, heartbeat = rows.get("route"), rows.get("heartbeat")
-    return {"name_server": None if chosen is None else cluster.nodes.name_at(chosen),
-            "route_runs": route and route.runs, "route_due_ms": route and route.due_ms,
-            "heartbeat_runs": heartbeat and heartbeat.runs, "heartbeat_due_ms": heartbeat and heartbeat.due_ms}
+    return {
+        "name_server": None if chosen is None else cluster.nodes.name_at(chosen),
+        "route_runs": route and route.runs,
+        "route_due_ms": route and route.due_ms,
+        "heartbeat_runs": heartbeat and heartbeat.runs,
+        "heartbeat_due_ms": heartbeat and heartbeat.due_ms,
+    }
 
 
 def _external(cluster: Cluster, talk: Talk) -> dict[str, ClientNode]:
     """External clients, with what they reported to brokers; `members`: where several connections have one client id."""
     twins = _twins(cluster)
-    return {name: {"kind": "wire", "state": "running", "client_id": name, "colour": None, "name_server": None,
-                   "members": twins.get(name, []), "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
-                   "heartbeat_due_ms": None} for name in talk.external}
+    return {
+        name: {
+            "kind": "wire",
+            "state": "running",
+            "client_id": name,
+            "colour": None,
+            "name_server": None,
+            "members": twins.get(name, []),
+            "route_runs": None,
+            "route_due_ms": None,
+            "heartbeat_runs": None,
+            "heartbeat_due_ms": None,
+        }
+        for name in talk.external
+    }
 
 
 def _twins(cluster: Cluster) -> dict[str, list[ClientMember]]:
     """By client id, of consumers: each of several connections by its address."""
     found: dict[str, list[ClientMember]] = {}
-    names = {name for node in cluster.nodes.masters() for name, group in node.running.consumers.groups.items()
-             if len(group.channels) > len(group.members)}
+    names = {
+        name
+        for node in cluster.nodes.masters()
+        for name, group in node.running.consumers.groups.items()
+        if len(group.channels) > len(group.members)
+    }
     for name in sorted(names):
         view = GroupView(cluster, name)
         for client_id in view.shared_ids():
             found.setdefault(client_id, []).extend(
                 {"label": info.channel.remote, "kind": "consumer", "group": name, "state": "running"}
-                for info in view.at_one_broker()[client_id])
+                for info in view.at_one_broker()[client_id]
+            )
     return found

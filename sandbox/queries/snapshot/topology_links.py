@@ -28,10 +28,14 @@ class Talk:
         self._ids: dict[str, str] | None = None
         self.external: dict[str, None] = {}
         logs = {node.ha_address for node in cluster.nodes.brokers}
-        self.open = [Open((self.name(client), self.name(server)), server in logs)
-                     for client, server in cluster.network.connections()]
-        self.open += [Open((self._external(one), self.name(one.port)), False)
-                      for one in cluster.listeners.connections.open.values()]
+        self.open = [
+            Open((self.name(client), self.name(server)), server in logs)
+            for client, server in cluster.network.connections()
+        ]
+        self.open += [
+            Open((self._external(one), self.name(one.port)), False)
+            for one in cluster.listeners.connections.open.values()
+        ]
 
     def name(self, address: str) -> str:
         if address not in self._names:
@@ -50,8 +54,13 @@ class Talk:
     def _client_ids(self) -> dict[str, str]:
         """Of connections whose client has sent a heartbeat."""
         if self._ids is None:
-            self._ids = {known.channel.remote: known.client_id for node in self._cluster.nodes.brokers
-                         if node.broker is not None for known in node.broker.connections if known.client_id}
+            self._ids = {
+                known.channel.remote: known.client_id
+                for node in self._cluster.nodes.brokers
+                if node.broker is not None
+                for known in node.broker.connections
+                if known.client_id
+            }
         return self._ids
 
 
@@ -74,8 +83,17 @@ def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Link]:
 def _row(cluster: Cluster, ends: Ends) -> LinkState:
     a, b = ends
     there, back = cluster.links.state(a, b), cluster.links.state(b, a)
-    return {"a": a, "b": b, "kind": _kind(cluster, ends), "connections": 0, "logs": 0, "there_cut": there.cut,
-            "there_ms": there.delay_ms, "back_cut": back.cut, "back_ms": back.delay_ms}
+    return {
+        "a": a,
+        "b": b,
+        "kind": _kind(cluster, ends),
+        "connections": 0,
+        "logs": 0,
+        "there_cut": there.cut,
+        "there_ms": there.delay_ms,
+        "back_cut": back.cut,
+        "back_ms": back.delay_ms,
+    }
 
 
 def _kind(cluster: Cluster, ends: Ends) -> str:
@@ -87,6 +105,7 @@ def _kind(cluster: Cluster, ends: Ends) -> str:
 
 def _oriented(cluster: Cluster, a: str, b: str) -> Ends:
     """As the connection would be: clients call brokers, both call name servers, slaves call their master."""
+
     def rank(name: str) -> tuple[int, int]:
         node = cluster.nodes.find(name)
         if node is not None:
@@ -109,7 +128,8 @@ def _heard(cluster: Cluster, talk: Talk) -> dict[Ends, int]:
 
 
 def _beats(broker: Broker) -> list[tuple[str, int]]:
-    infos: list[MemberInfo | ProducerInfo] = [info for group in broker.consumers.groups.values()
-                                              for info in group.channels.values()]
+    infos: list[MemberInfo | ProducerInfo] = [
+        info for group in broker.consumers.groups.values() for info in group.channels.values()
+    ]
     infos += [info for channels in broker.producers.groups.values() for info in channels.values()]
     return [(info.channel.remote, info.last_update_ms) for info in infos]

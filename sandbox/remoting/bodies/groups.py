@@ -7,9 +7,14 @@ from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, 
 # C++ clients write these enums as numbers (spec remoting 3.1).
 _CONSUME_TYPES = ("CONSUME_ACTIVELY", "CONSUME_PASSIVELY")
 _MESSAGE_MODELS = ("BROADCASTING", "CLUSTERING")
-_FROM_WHERE = ("CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
-               "CONSUME_FROM_MIN_OFFSET", "CONSUME_FROM_MAX_OFFSET", "CONSUME_FROM_FIRST_OFFSET",
-               "CONSUME_FROM_TIMESTAMP")
+_FROM_WHERE = (
+    "CONSUME_FROM_LAST_OFFSET",
+    "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
+    "CONSUME_FROM_MIN_OFFSET",
+    "CONSUME_FROM_MAX_OFFSET",
+    "CONSUME_FROM_FIRST_OFFSET",
+    "CONSUME_FROM_TIMESTAMP",
+)
 
 
 class SubscriptionData(NamedTuple):
@@ -24,16 +29,27 @@ class SubscriptionData(NamedTuple):
     class_filter_mode: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"classFilterMode": self.class_filter_mode, "codeSet": self.codes,
-                "expressionType": self.expression_type, "subString": self.sub_string, "subVersion": self.sub_version,
-                "tagsSet": self.tags, "topic": self.topic}
+        return {
+            "classFilterMode": self.class_filter_mode,
+            "codeSet": self.codes,
+            "expressionType": self.expression_type,
+            "subString": self.sub_string,
+            "subVersion": self.sub_version,
+            "tagsSet": self.tags,
+            "topic": self.topic,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(text(value["topic"]), text(value.get("subString") or "*"),
-                   tuple(map(text, rows(value.get("tagsSet")))), tuple(map(number, rows(value.get("codeSet")))),
-                   number(value.get("subVersion", 0)), text(value.get("expressionType") or "TAG"),
-                   value.get("classFilterMode") is True)
+        return cls(
+            text(value["topic"]),
+            text(value.get("subString") or "*"),
+            tuple(map(text, rows(value.get("tagsSet")))),
+            tuple(map(number, rows(value.get("codeSet")))),
+            number(value.get("subVersion", 0)),
+            text(value.get("expressionType") or "TAG"),
+            value.get("classFilterMode") is True,
+        )
 
 
 class ConsumerData(NamedTuple):
@@ -47,17 +63,25 @@ class ConsumerData(NamedTuple):
     unit_mode: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"consumeFromWhere": self.consume_from_where, "consumeType": self.consume_type,
-                "groupName": self.group_name, "messageModel": self.message_model,
-                "subscriptionDataSet": [sub.to_json() for sub in self.subscriptions], "unitMode": self.unit_mode}
+        return {
+            "consumeFromWhere": self.consume_from_where,
+            "consumeType": self.consume_type,
+            "groupName": self.group_name,
+            "messageModel": self.message_model,
+            "subscriptionDataSet": [sub.to_json() for sub in self.subscriptions],
+            "unitMode": self.unit_mode,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(text(value["groupName"]), _named(value.get("consumeType", 1), _CONSUME_TYPES),
-                   _named(value.get("messageModel", 1), _MESSAGE_MODELS),
-                   _named(value.get("consumeFromWhere", 0), _FROM_WHERE),
-                   tuple(map(SubscriptionData.from_json, rows(value.get("subscriptionDataSet")))),
-                   value.get("unitMode") is True)
+        return cls(
+            text(value["groupName"]),
+            _named(value.get("consumeType", 1), _CONSUME_TYPES),
+            _named(value.get("messageModel", 1), _MESSAGE_MODELS),
+            _named(value.get("consumeFromWhere", 0), _FROM_WHERE),
+            tuple(map(SubscriptionData.from_json, rows(value.get("subscriptionDataSet")))),
+            value.get("unitMode") is True,
+        )
 
 
 class HeartbeatData(NamedTuple):
@@ -68,16 +92,23 @@ class HeartbeatData(NamedTuple):
     consumers: tuple[ConsumerData, ...] = ()
 
     def encode(self) -> bytes:
-        return dumps({"clientID": self.client_id, "consumerDataSet": [data.to_json() for data in self.consumers],
-                      "producerDataSet": [{"groupName": name} for name in self.producers]})
+        return dumps(
+            {
+                "clientID": self.client_id,
+                "consumerDataSet": [data.to_json() for data in self.consumers],
+                "producerDataSet": [{"groupName": name} for name in self.producers],
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("heartbeat"):
             value = loads(data)
-            return cls(text(value["clientID"]),
-                       tuple(text(row["groupName"]) for row in rows(value.get("producerDataSet"))),
-                       tuple(map(ConsumerData.from_json, rows(value.get("consumerDataSet")))))
+            return cls(
+                text(value["clientID"]),
+                tuple(text(row["groupName"]) for row in rows(value.get("producerDataSet"))),
+                tuple(map(ConsumerData.from_json, rows(value.get("consumerDataSet")))),
+            )
 
 
 class CheckClientBody(NamedTuple):
@@ -88,15 +119,15 @@ class CheckClientBody(NamedTuple):
     subscription: SubscriptionData
 
     def encode(self) -> bytes:
-        return dumps({"clientId": self.client_id, "group": self.group,
-                      "subscriptionData": self.subscription.to_json()})
+        return dumps({"clientId": self.client_id, "group": self.group, "subscriptionData": self.subscription.to_json()})
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("client configuration"):
             value = loads(data)
-            return cls(text(value["clientId"]), text(value["group"]),
-                       SubscriptionData.from_json(value["subscriptionData"]))
+            return cls(
+                text(value["clientId"]), text(value["group"]), SubscriptionData.from_json(value["subscriptionData"])
+            )
 
 
 class ConsumerList(NamedTuple):
@@ -122,13 +153,21 @@ class Connection(NamedTuple):
     version: int
 
     def to_json(self) -> dict[str, Any]:
-        return {"clientAddr": self.client_address, "clientId": self.client_id, "language": self.language,
-                "version": self.version}
+        return {
+            "clientAddr": self.client_address,
+            "clientId": self.client_id,
+            "language": self.language,
+            "version": self.version,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(text(value["clientId"]), text(value["clientAddr"]), text(value.get("language", "OTHER")),
-                   number(value.get("version", 0)))
+        return cls(
+            text(value["clientId"]),
+            text(value["clientAddr"]),
+            text(value.get("language", "OTHER")),
+            number(value.get("version", 0)),
+        )
 
 
 class ConsumerConnection(NamedTuple):
@@ -141,20 +180,27 @@ class ConsumerConnection(NamedTuple):
     subscriptions: tuple[SubscriptionData, ...]
 
     def encode(self) -> bytes:
-        return dumps({"connectionSet": [connection.to_json() for connection in self.connections],
-                      "consumeFromWhere": self.consume_from_where, "consumeType": self.consume_type,
-                      "messageModel": self.message_model,
-                      "subscriptionTable": {sub.topic: sub.to_json() for sub in self.subscriptions}})
+        return dumps(
+            {
+                "connectionSet": [connection.to_json() for connection in self.connections],
+                "consumeFromWhere": self.consume_from_where,
+                "consumeType": self.consume_type,
+                "messageModel": self.message_model,
+                "subscriptionTable": {sub.topic: sub.to_json() for sub in self.subscriptions},
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("consumer connection"):
             value = loads(data)
-            return cls(tuple(map(Connection.from_json, rows(value.get("connectionSet")))),
-                       _named(value.get("consumeType", 1), _CONSUME_TYPES),
-                       _named(value.get("messageModel", 1), _MESSAGE_MODELS),
-                       _named(value.get("consumeFromWhere", 0), _FROM_WHERE),
-                       tuple(map(SubscriptionData.from_json, table(value.get("subscriptionTable")).values())))
+            return cls(
+                tuple(map(Connection.from_json, rows(value.get("connectionSet")))),
+                _named(value.get("consumeType", 1), _CONSUME_TYPES),
+                _named(value.get("messageModel", 1), _MESSAGE_MODELS),
+                _named(value.get("consumeFromWhere", 0), _FROM_WHERE),
+                tuple(map(SubscriptionData.from_json, table(value.get("subscriptionTable")).values())),
+            )
 
 
 class ProducerConnection(NamedTuple):
@@ -179,15 +225,21 @@ class LockBatchBody(NamedTuple):
     queues: tuple[Queue, ...]
 
     def encode(self) -> bytes:
-        return dumps({"clientId": self.client_id, "consumerGroup": self.group,
-                      "mqSet": [queue_json(queue) for queue in self.queues]})
+        return dumps(
+            {
+                "clientId": self.client_id,
+                "consumerGroup": self.group,
+                "mqSet": [queue_json(queue) for queue in self.queues],
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("set of queues to lock"):
             value = loads(data)
-            return cls(text(value["consumerGroup"]), text(value["clientId"]),
-                       tuple(map(queue_of, rows(value.get("mqSet")))))
+            return cls(
+                text(value["consumerGroup"]), text(value["clientId"]), tuple(map(queue_of, rows(value.get("mqSet"))))
+            )
 
 
 class LockedQueues(NamedTuple):

@@ -19,20 +19,30 @@ class TopicStats(NamedTuple):
     queues: dict[Queue, TopicOffset]
 
     def encode(self) -> bytes:
-        return dumps({"offsetTable": {
-            queue_key(queue): {"lastUpdateTimestamp": row.last_update_ms, "maxOffset": row.max_offset,
-                               "minOffset": row.min_offset}
-            for queue, row in self.queues.items()
-        }})
+        return dumps(
+            {
+                "offsetTable": {
+                    queue_key(queue): {
+                        "lastUpdateTimestamp": row.last_update_ms,
+                        "maxOffset": row.max_offset,
+                        "minOffset": row.min_offset,
+                    }
+                    for queue, row in self.queues.items()
+                }
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("topic statistics"):
-            return cls({
-                queue_of(key): TopicOffset(number(row["minOffset"]), number(row["maxOffset"]),
-                                           number(row["lastUpdateTimestamp"]))
-                for key, row in table(loads(data).get("offsetTable")).items()
-            })
+            return cls(
+                {
+                    queue_of(key): TopicOffset(
+                        number(row["minOffset"]), number(row["maxOffset"]), number(row["lastUpdateTimestamp"])
+                    )
+                    for key, row in table(loads(data).get("offsetTable")).items()
+                }
+            )
 
 
 class GroupOffset(NamedTuple):
@@ -47,15 +57,22 @@ class GroupOffset(NamedTuple):
     pull_offset: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        value = {"brokerOffset": self.broker_offset, "consumerOffset": self.consumer_offset,
-                 "lastTimestamp": self.last_ms}
+        value = {
+            "brokerOffset": self.broker_offset,
+            "consumerOffset": self.consumer_offset,
+            "lastTimestamp": self.last_ms,
+        }
         return value if self.pull_offset is None else {**value, "pullOffset": self.pull_offset}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         pull_offset = value.get("pullOffset")
-        return cls(number(value["brokerOffset"]), number(value["consumerOffset"]), number(value["lastTimestamp"]),
-                   None if pull_offset is None else number(pull_offset))
+        return cls(
+            number(value["brokerOffset"]),
+            number(value["consumerOffset"]),
+            number(value["lastTimestamp"]),
+            None if pull_offset is None else number(pull_offset),
+        )
 
 
 class ConsumeStats(NamedTuple):
@@ -65,14 +82,18 @@ class ConsumeStats(NamedTuple):
     consume_tps: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        return {"consumeTps": self.consume_tps,
-                "offsetTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()}}
+        return {
+            "consumeTps": self.consume_tps,
+            "offsetTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()},
+        }
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
         value = table(value)
-        return cls({queue_of(key): GroupOffset.from_json(row) for key, row in table(value.get("offsetTable")).items()},
-                   float(value.get("consumeTps", 0.0)))
+        return cls(
+            {queue_of(key): GroupOffset.from_json(row) for key, row in table(value.get("offsetTable")).items()},
+            float(value.get("consumeTps", 0.0)),
+        )
 
     def encode(self) -> bytes:
         return dumps(self.to_json())
@@ -95,8 +116,9 @@ class ResetOffsetBody(NamedTuple):
 
     def encode_for_c(self) -> bytes:
         """The list form, which C++ clients read and Java cannot."""
-        return dumps({"offsetTable": [{**queue_json(queue), "offset": offset}
-                                      for queue, offset in self.offsets.items()]})
+        return dumps(
+            {"offsetTable": [{**queue_json(queue), "offset": offset} for queue, offset in self.offsets.items()]}
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
@@ -115,11 +137,15 @@ class ConsumerStatusBody(NamedTuple):
     clients: dict[str, dict[Queue, int]]
 
     def encode(self) -> bytes:
-        return dumps({
-            "consumerTable": {client: {queue_key(queue): offset for queue, offset in offsets.items()}
-                              for client, offsets in self.clients.items()},
-            "messageQueueTable": {queue_key(queue): offset for queue, offset in self.queues.items()},
-        })
+        return dumps(
+            {
+                "consumerTable": {
+                    client: {queue_key(queue): offset for queue, offset in offsets.items()}
+                    for client, offsets in self.clients.items()
+                },
+                "messageQueueTable": {queue_key(queue): offset for queue, offset in self.queues.items()},
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
@@ -127,8 +153,10 @@ class ConsumerStatusBody(NamedTuple):
             value = loads(data)
             return cls(
                 {queue_of(key): number(offset) for key, offset in table(value.get("messageQueueTable")).items()},
-                {client: {queue_of(key): number(offset) for key, offset in table(offsets).items()}
-                 for client, offsets in table(value.get("consumerTable")).items()},
+                {
+                    client: {queue_of(key): number(offset) for key, offset in table(offsets).items()}
+                    for client, offsets in table(value.get("consumerTable")).items()
+                },
             )
 
 
@@ -146,5 +174,9 @@ class OffsetWrapper(NamedTuple):
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("table of offsets"):
-            return cls({name: {int(queue_id): number(offset) for queue_id, offset in table(queues).items()}
-                        for name, queues in table(loads(data).get("offsetTable")).items()})
+            return cls(
+                {
+                    name: {int(queue_id): number(offset) for queue_id, offset in table(queues).items()}
+                    for name, queues in table(loads(data).get("offsetTable")).items()
+                }
+            )

@@ -15,8 +15,10 @@ def pack(body: RegisterBrokerBody) -> bytes:
     """Fields that a topic's line does not have (sys flag, order) are lost, as in RocketMQ."""
     version, topics = body.table
     parts = [_counted(version.encode()), _LENGTH.pack(len(topics))]
-    parts += [_counted(f"{t.topic} {t.read_queues} {t.write_queues} {t.permission} {t.filter_type}".encode())
-              for t in topics.values()]
+    parts += [
+        _counted(f"{t.topic} {t.read_queues} {t.write_queues} {t.permission} {t.filter_type}".encode())
+        for t in topics.values()
+    ]
     return zlib.compress(b"".join([*parts, _counted(dumps(body.filter_servers))]), zlib.Z_BEST_COMPRESSION)
 
 

@@ -15,13 +15,23 @@ class QueueData(NamedTuple):
     sys_flag: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        return {"brokerName": self.broker, "perm": self.permission, "readQueueNums": self.read_queues,
-                "topicSysFlag": self.sys_flag, "writeQueueNums": self.write_queues}
+        return {
+            "brokerName": self.broker,
+            "perm": self.permission,
+            "readQueueNums": self.read_queues,
+            "topicSysFlag": self.sys_flag,
+            "writeQueueNums": self.write_queues,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(text(value["brokerName"]), number(value["readQueueNums"]), number(value["writeQueueNums"]),
-                   number(value["perm"]), number(value.get("topicSysFlag") or 0))
+        return cls(
+            text(value["brokerName"]),
+            number(value["readQueueNums"]),
+            number(value["writeQueueNums"]),
+            number(value["perm"]),
+            number(value.get("topicSysFlag") or 0),
+        )
 
 
 class BrokerData(NamedTuple):
@@ -36,8 +46,11 @@ class BrokerData(NamedTuple):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(text(value["brokerName"]), text(value.get("cluster") or ""),
-                   {int(broker_id): text(address) for broker_id, address in table(value.get("brokerAddrs")).items()})
+        return cls(
+            text(value["brokerName"]),
+            text(value.get("cluster") or ""),
+            {int(broker_id): text(address) for broker_id, address in table(value.get("brokerAddrs")).items()},
+        )
 
 
 class TopicRouteData(NamedTuple):
@@ -60,9 +73,11 @@ class TopicRouteData(NamedTuple):
         with reading("route"):
             value = loads(data)
             conf = value.get("orderTopicConf")
-            return cls(tuple(map(QueueData.from_json, rows(value.get("queueDatas")))),
-                       tuple(map(BrokerData.from_json, rows(value.get("brokerDatas")))),
-                       None if conf is None else text(conf))
+            return cls(
+                tuple(map(QueueData.from_json, rows(value.get("queueDatas")))),
+                tuple(map(BrokerData.from_json, rows(value.get("brokerDatas")))),
+                None if conf is None else text(conf),
+            )
 
 
 class ClusterInfo(NamedTuple):
@@ -72,13 +87,18 @@ class ClusterInfo(NamedTuple):
     clusters: dict[str, tuple[str, ...]]
 
     def encode(self) -> bytes:
-        return dumps({"brokerAddrTable": {name: broker.to_json() for name, broker in self.brokers.items()},
-                      "clusterAddrTable": self.clusters})
+        return dumps(
+            {
+                "brokerAddrTable": {name: broker.to_json() for name, broker in self.brokers.items()},
+                "clusterAddrTable": self.clusters,
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("cluster"):
             value = loads(data)
-            return cls({name: BrokerData.from_json(row) for name, row in table(value.get("brokerAddrTable")).items()},
-                       {name: tuple(map(text, rows(names)))
-                        for name, names in table(value.get("clusterAddrTable")).items()})
+            return cls(
+                {name: BrokerData.from_json(row) for name, row in table(value.get("brokerAddrTable")).items()},
+                {name: tuple(map(text, rows(names))) for name, names in table(value.get("clusterAddrTable")).items()},
+            )

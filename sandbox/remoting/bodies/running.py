@@ -35,14 +35,29 @@ class QueueRunningInfo(NamedTuple):
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         """A missing field is 0 or false."""
-        read: dict[str, Any] = {name: value.get(key) is True if name in _FLAGS else number(value.get(key) or 0)
-                                for name, key in zip(cls._fields, _QUEUE_KEYS, strict=True)}
+        read: dict[str, Any] = {
+            name: value.get(key) is True if name in _FLAGS else number(value.get(key) or 0)
+            for name, key in zip(cls._fields, _QUEUE_KEYS, strict=True)
+        }
         return cls(**read)
 
 
-_QUEUE_KEYS = ("commitOffset", "cachedMsgCount", "cachedMsgMinOffset", "cachedMsgMaxOffset", "cachedMsgSizeInMiB",
-               "transactionMsgCount", "transactionMsgMinOffset", "transactionMsgMaxOffset", "locked",
-               "lastLockTimestamp", "tryUnlockTimes", "droped", "lastPullTimestamp", "lastConsumeTimestamp")
+_QUEUE_KEYS = (
+    "commitOffset",
+    "cachedMsgCount",
+    "cachedMsgMinOffset",
+    "cachedMsgMaxOffset",
+    "cachedMsgSizeInMiB",
+    "transactionMsgCount",
+    "transactionMsgMinOffset",
+    "transactionMsgMaxOffset",
+    "locked",
+    "lastLockTimestamp",
+    "tryUnlockTimes",
+    "droped",
+    "lastPullTimestamp",
+    "lastConsumeTimestamp",
+)
 _FLAGS = frozenset({"locked", "dropped"})
 
 
@@ -97,10 +112,10 @@ class RunningInfo(NamedTuple):
         with reading("account of a member"):
             value = loads(data)
             stacks = value.get("jstack")
-            return cls({name: str(setting) for name, setting in table(value.get("properties")).items()},
-                       {queue_of(key): QueueRunningInfo.from_json(row)
-                        for key, row in table(value.get("mqTable")).items()},
-                       tuple(map(SubscriptionData.from_json, rows(value.get("subscriptionSet")))),
-                       {topic: TopicRunningStatus.from_json(row)
-                        for topic, row in table(value.get("statusTable")).items()},
-                       None if stacks is None else str(stacks))
+            return cls(
+                {name: str(setting) for name, setting in table(value.get("properties")).items()},
+                {queue_of(key): QueueRunningInfo.from_json(row) for key, row in table(value.get("mqTable")).items()},
+                tuple(map(SubscriptionData.from_json, rows(value.get("subscriptionSet")))),
+                {topic: TopicRunningStatus.from_json(row) for topic, row in table(value.get("statusTable")).items()},
+                None if stacks is None else str(stacks),
+            )

@@ -25,8 +25,13 @@ class QueueTimeSpan(NamedTuple):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(queue_of(value["messageQueue"]), number(value["minTimeStamp"]), number(value["maxTimeStamp"]),
-                   number(value["consumeTimeStamp"]), number(value["delayTime"]))
+        return cls(
+            queue_of(value["messageQueue"]),
+            number(value["minTimeStamp"]),
+            number(value["maxTimeStamp"]),
+            number(value["consumeTimeStamp"]),
+            number(value["delayTime"]),
+        )
 
 
 class ConsumeTimeSpans(NamedTuple):
@@ -67,8 +72,9 @@ class StatsData(NamedTuple):
     day: StatsSpan
 
     def encode(self) -> bytes:
-        return dumps({"statsDay": self.day.to_json(), "statsHour": self.hour.to_json(),
-                      "statsMinute": self.minute.to_json()})
+        return dumps(
+            {"statsDay": self.day.to_json(), "statsHour": self.hour.to_json(), "statsMinute": self.minute.to_json()}
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
@@ -85,16 +91,23 @@ class ConsumeStatsList(NamedTuple):
     lag: int
 
     def encode(self) -> bytes:
-        return dumps({"brokerAddr": self.broker_address, "totalDiff": self.lag,
-                      "consumeStatsList": [{group: [stats.to_json() for stats in found]}
-                                           for group, found in self.groups]})
+        return dumps(
+            {
+                "brokerAddr": self.broker_address,
+                "totalDiff": self.lag,
+                "consumeStatsList": [{group: [stats.to_json() for stats in found]} for group, found in self.groups],
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("list of consume statistics"):
             value = loads(data)
-            groups = tuple((group, tuple(map(ConsumeStats.from_json, rows(found))))
-                           for row in rows(value.get("consumeStatsList")) for group, found in table(row).items())
+            groups = tuple(
+                (group, tuple(map(ConsumeStats.from_json, rows(found))))
+                for row in rows(value.get("consumeStatsList"))
+                for group, found in table(row).items()
+            )
             return cls(str(value.get("brokerAddr", "")), groups, number(value.get("totalDiff", 0)))
 
 
@@ -117,9 +130,18 @@ class QueueEntries(NamedTuple):
 
     def encode(self) -> bytes:
         value: dict[str, Any] = {
-            "maxQueueIndex": self.max_offset, "minQueueIndex": self.min_offset,
-            "queueData": [{"eval": False, "physicOffset": entry.physical_offset, "physicSize": entry.store_bytes,
-                           "tagsCode": entry.tags_code} for entry in self.entries]}
+            "maxQueueIndex": self.max_offset,
+            "minQueueIndex": self.min_offset,
+            "queueData": [
+                {
+                    "eval": False,
+                    "physicOffset": entry.physical_offset,
+                    "physicSize": entry.store_bytes,
+                    "tagsCode": entry.tags_code,
+                }
+                for entry in self.entries
+            ],
+        }
         if self.subscription is not None:
             value["subscriptionData"] = self.subscription.to_json()
         if self.filter_data is not None:
@@ -131,10 +153,16 @@ class QueueEntries(NamedTuple):
         with reading("part of a queue"):
             value = loads(data)
             sub = value.get("subscriptionData")
-            return cls(number(value["minQueueIndex"]), number(value["maxQueueIndex"]),
-                       tuple(QueueEntry(number(row["physicOffset"]), number(row["physicSize"]), number(row["tagsCode"]))
-                             for row in rows(value.get("queueData"))),
-                       None if sub is None else SubscriptionData.from_json(sub), value.get("filterData"))
+            return cls(
+                number(value["minQueueIndex"]),
+                number(value["maxQueueIndex"]),
+                tuple(
+                    QueueEntry(number(row["physicOffset"]), number(row["physicSize"]), number(row["tagsCode"]))
+                    for row in rows(value.get("queueData"))
+                ),
+                None if sub is None else SubscriptionData.from_json(sub),
+                value.get("filterData"),
+            )
 
 
 class CorrectionOffsets(NamedTuple):
@@ -148,8 +176,12 @@ class CorrectionOffsets(NamedTuple):
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("set of offsets"):
-            return cls({int(queue_id): number(offset)
-                        for queue_id, offset in table(loads(data).get("correctionOffsets")).items()})
+            return cls(
+                {
+                    int(queue_id): number(offset)
+                    for queue_id, offset in table(loads(data).get("correctionOffsets")).items()
+                }
+            )
 
 
 def _human(at_ms: int, utc_offset_minutes: int) -> str:

@@ -50,11 +50,16 @@ class SubscriptionGroupConfig:
 
 
 _KEYS = {
-    "broker_id": "brokerId", "consume_broadcast_enable": "consumeBroadcastEnable", "consume_enable": "consumeEnable",
-    "consume_from_min_enable": "consumeFromMinEnable", "group": "groupName",
-    "notify_ids_changed": "notifyConsumerIdsChangedEnable", "retry_max_times": "retryMaxTimes",
-    "retry_queues": "retryQueueNums", "which_broker_when_slow": "whichBrokerWhenConsumeSlowly",
-}  # fmt: skip
+    "broker_id": "brokerId",
+    "consume_broadcast_enable": "consumeBroadcastEnable",
+    "consume_enable": "consumeEnable",
+    "consume_from_min_enable": "consumeFromMinEnable",
+    "group": "groupName",
+    "notify_ids_changed": "notifyConsumerIdsChangedEnable",
+    "retry_max_times": "retryMaxTimes",
+    "retry_queues": "retryQueueNums",
+    "which_broker_when_slow": "whichBrokerWhenConsumeSlowly",
+}
 
 
 class SubscriptionGroupTable(NamedTuple):
@@ -64,14 +69,18 @@ class SubscriptionGroupTable(NamedTuple):
     groups: dict[str, SubscriptionGroupConfig]
 
     def to_json(self) -> dict[str, Any]:
-        return {"dataVersion": self.version.to_json(),
-                "subscriptionGroupTable": {name: self.groups[name].to_json() for name in sorted(self.groups)}}
+        return {
+            "dataVersion": self.version.to_json(),
+            "subscriptionGroupTable": {name: self.groups[name].to_json() for name in sorted(self.groups)},
+        }
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
         rows = table(table(value).get("subscriptionGroupTable")).items()
-        return cls(DataVersion.from_json(table(value).get("dataVersion")),
-                   {name: SubscriptionGroupConfig.from_json({"groupName": name, **table(row)}) for name, row in rows})
+        return cls(
+            DataVersion.from_json(table(value).get("dataVersion")),
+            {name: SubscriptionGroupConfig.from_json({"groupName": name, **table(row)}) for name, row in rows},
+        )
 
     def encode(self) -> bytes:
         return dumps(self.to_json())

@@ -43,16 +43,27 @@ class TopicConfig(NamedTuple):
     order: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"order": self.order, "perm": self.permission, "readQueueNums": self.read_queues,
-                "topicFilterType": self.filter_type, "topicName": self.topic, "topicSysFlag": self.sys_flag,
-                "writeQueueNums": self.write_queues}
+        return {
+            "order": self.order,
+            "perm": self.permission,
+            "readQueueNums": self.read_queues,
+            "topicFilterType": self.filter_type,
+            "topicName": self.topic,
+            "topicSysFlag": self.sys_flag,
+            "writeQueueNums": self.write_queues,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(text(value["topicName"]), number(value.get("readQueueNums", 16)),
-                   number(value.get("writeQueueNums", 16)), number(value.get("perm", 6)),
-                   text(value.get("topicFilterType") or "SINGLE_TAG"), number(value.get("topicSysFlag") or 0),
-                   value.get("order") is True)
+        return cls(
+            text(value["topicName"]),
+            number(value.get("readQueueNums", 16)),
+            number(value.get("writeQueueNums", 16)),
+            number(value.get("perm", 6)),
+            text(value.get("topicFilterType") or "SINGLE_TAG"),
+            number(value.get("topicSysFlag") or 0),
+            value.get("order") is True,
+        )
 
 
 class TopicConfigTable(NamedTuple):
@@ -62,15 +73,21 @@ class TopicConfigTable(NamedTuple):
     topics: dict[str, TopicConfig]
 
     def to_json(self) -> dict[str, Any]:
-        return {"dataVersion": self.version.to_json(),
-                "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()}}
+        return {
+            "dataVersion": self.version.to_json(),
+            "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()},
+        }
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
         value = table(value)
-        return cls(DataVersion.from_json(value.get("dataVersion")),
-                   {name: TopicConfig.from_json({"topicName": name, **table(row)})
-                    for name, row in table(value.get("topicConfigTable")).items()})
+        return cls(
+            DataVersion.from_json(value.get("dataVersion")),
+            {
+                name: TopicConfig.from_json({"topicName": name, **table(row)})
+                for name, row in table(value.get("topicConfigTable")).items()
+            },
+        )
 
     def encode(self) -> bytes:
         return dumps(self.to_json())
@@ -94,8 +111,10 @@ class RegisterBrokerBody(NamedTuple):
     def decode(cls, data: bytes | None) -> Self:
         with reading("registration"):
             value = loads(data)
-            return cls(TopicConfigTable.from_json(value.get("topicConfigSerializeWrapper")),
-                       tuple(map(text, rows(value.get("filterServerList")))))
+            return cls(
+                TopicConfigTable.from_json(value.get("topicConfigSerializeWrapper")),
+                tuple(map(text, rows(value.get("filterServerList")))),
+            )
 
 
 class TopicList(NamedTuple):

@@ -27,8 +27,11 @@ class UnregisterClientHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "clientID"), text_or_none(ext, "producerGroup") or None,
-                   text_or_none(ext, "consumerGroup") or None)
+        return cls(
+            text(ext, "clientID"),
+            text_or_none(ext, "producerGroup") or None,
+            text_or_none(ext, "consumerGroup") or None,
+        )
 
     def to_ext(self) -> dict[str, str]:
         return written(clientID=self.client_id, producerGroup=self.producer_group, consumerGroup=self.consumer_group)
@@ -81,8 +84,14 @@ class ResetOffsetHeader(NamedTuple):
         return cls(text(ext, "topic"), text(ext, "group"), int64(ext, "timestamp"), is_true(ext, "isForce"))
 
     def to_ext(self) -> dict[str, str]:
-        return written(topic=self.topic, group=self.group, timestamp=self.timestamp_ms, isForce=self.force,
-                       queueId=self.queue_id, offset=self.offset)
+        return written(
+            topic=self.topic,
+            group=self.group,
+            timestamp=self.timestamp_ms,
+            isForce=self.force,
+            queueId=self.queue_id,
+            offset=self.offset,
+        )
 
 
 class RunningInfoHeader(NamedTuple):
@@ -128,8 +137,9 @@ class CloneOffsetsHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "srcGroup"), text(ext, "destGroup"), text_or_none(ext, "topic") or None,
-                   is_true(ext, "offline"))
+        return cls(
+            text(ext, "srcGroup"), text(ext, "destGroup"), text_or_none(ext, "topic") or None, is_true(ext, "offline")
+        )
 
     def to_ext(self) -> dict[str, str]:
         return written(srcGroup=self.source, destGroup=self.target, topic=self.topic, offline=self.offline)

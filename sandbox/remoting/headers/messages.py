@@ -18,8 +18,22 @@ from sandbox.remoting.fields import (
 
 # Names of the same fields in SEND_MESSAGE (10) and in SEND_MESSAGE_V2, SEND_BATCH_MESSAGE
 # (310, 320; spec remoting 2.4).
-_V1 = ("producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp",
-       "flag", "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", "bname")
+_V1 = (
+    "producerGroup",
+    "topic",
+    "defaultTopic",
+    "defaultTopicQueueNums",
+    "queueId",
+    "sysFlag",
+    "bornTimestamp",
+    "flag",
+    "properties",
+    "reconsumeTimes",
+    "unitMode",
+    "maxReconsumeTimes",
+    "batch",
+    "bname",
+)
 _V2 = ("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n")
 V2_NAMES = dict(zip(_V2, _V1, strict=True))
 _usual = itemgetter("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "m", "n")
@@ -62,8 +76,25 @@ class SendHeader(NamedTuple):
             if (d + e + f + g + h + j).isdecimal() and "l" not in ext:
                 queue_id, sys_flag, born_ms, flag, times = int(e), int(f), int(g), int(h), int(j)
                 if max(queue_id, sys_flag, flag, times) < INT32_END and born_ms < INT64_END:
-                    return _header(cls, (a, b, c, int(d), queue_id, sys_flag, born_ms, flag, i, times, k == "true",
-                                         None, m == "true", n))
+                    return _header(
+                        cls,
+                        (
+                            a,
+                            b,
+                            c,
+                            int(d),
+                            queue_id,
+                            sys_flag,
+                            born_ms,
+                            flag,
+                            i,
+                            times,
+                            k == "true",
+                            None,
+                            m == "true",
+                            n,
+                        ),
+                    )
         except (KeyError, ValueError):
             pass
         return cls._tolerant(ext, _V2)
@@ -71,16 +102,38 @@ class SendHeader(NamedTuple):
     @classmethod
     def _tolerant(cls, ext: Ext, names: tuple[str, ...]) -> Self:
         a, b, c, d, e, f, g, h, i, j, k, l, m, n = names  # noqa: E741  the letters of the wire
-        return cls(text(ext, a), text(ext, b), text_or_none(ext, c), int32_or_none(ext, d), int32(ext, e),
-                   int32(ext, f), int64(ext, g), int32(ext, h), text_or_none(ext, i) or "", int32_or_none(ext, j) or 0,
-                   is_true(ext, k), int32_or_none(ext, l), is_true(ext, m), text_or_none(ext, n))
+        return cls(
+            text(ext, a),
+            text(ext, b),
+            text_or_none(ext, c),
+            int32_or_none(ext, d),
+            int32(ext, e),
+            int32(ext, f),
+            int64(ext, g),
+            int32(ext, h),
+            text_or_none(ext, i) or "",
+            int32_or_none(ext, j) or 0,
+            is_true(ext, k),
+            int32_or_none(ext, l),
+            is_true(ext, m),
+            text_or_none(ext, n),
+        )
 
     def to_ext(self) -> dict[str, str]:
         """The V2 form, which is what clients of 4.9 send."""
-        ext = {"a": self.group, "b": self.topic, "d": str(self.default_topic_queues or 0), "e": str(self.queue_id),
-               "f": str(self.sys_flag), "g": str(self.born_ms), "h": str(self.flag), "i": self.properties,
-               "j": str(self.reconsume_times), "k": "true" if self.unit_mode else "false",
-               "m": "true" if self.batch else "false"}
+        ext = {
+            "a": self.group,
+            "b": self.topic,
+            "d": str(self.default_topic_queues or 0),
+            "e": str(self.queue_id),
+            "f": str(self.sys_flag),
+            "g": str(self.born_ms),
+            "h": str(self.flag),
+            "i": self.properties,
+            "j": str(self.reconsume_times),
+            "k": "true" if self.unit_mode else "false",
+            "m": "true" if self.batch else "false",
+        }
         if self.default_topic is not None:
             ext["c"] = self.default_topic
         if self.max_reconsume_times is not None:
@@ -104,8 +157,9 @@ class SendResponseHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "msgId"), int32(ext, "queueId"), int64(ext, "queueOffset"),
-                   text_or_none(ext, "transactionId"))
+        return cls(
+            text(ext, "msgId"), int32(ext, "queueId"), int64(ext, "queueOffset"), text_or_none(ext, "transactionId")
+        )
 
     def to_ext(self) -> dict[str, str]:
         ext = {"msgId": self.msg_id, "queueId": str(self.queue_id), "queueOffset": str(self.queue_offset)}
@@ -132,16 +186,33 @@ class PullHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "consumerGroup"), text(ext, "topic"), int32(ext, "queueId"), int64(ext, "queueOffset"),
-                   int32(ext, "maxMsgNums"), int32(ext, "sysFlag"), int64(ext, "commitOffset"),
-                   int64(ext, "suspendTimeoutMillis"), text_or_none(ext, "subscription"), int64(ext, "subVersion"),
-                   text_or_none(ext, "expressionType"), text_or_none(ext, "bname"))
+        return cls(
+            text(ext, "consumerGroup"),
+            text(ext, "topic"),
+            int32(ext, "queueId"),
+            int64(ext, "queueOffset"),
+            int32(ext, "maxMsgNums"),
+            int32(ext, "sysFlag"),
+            int64(ext, "commitOffset"),
+            int64(ext, "suspendTimeoutMillis"),
+            text_or_none(ext, "subscription"),
+            int64(ext, "subVersion"),
+            text_or_none(ext, "expressionType"),
+            text_or_none(ext, "bname"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        ext = {"consumerGroup": self.group, "topic": self.topic, "queueId": str(self.queue_id),
-               "queueOffset": str(self.queue_offset), "maxMsgNums": str(self.max_messages),
-               "sysFlag": str(self.sys_flag), "commitOffset": str(self.commit_offset),
-               "suspendTimeoutMillis": str(self.suspend_timeout_ms), "subVersion": str(self.sub_version)}
+        ext = {
+            "consumerGroup": self.group,
+            "topic": self.topic,
+            "queueId": str(self.queue_id),
+            "queueOffset": str(self.queue_offset),
+            "maxMsgNums": str(self.max_messages),
+            "sysFlag": str(self.sys_flag),
+            "commitOffset": str(self.commit_offset),
+            "suspendTimeoutMillis": str(self.suspend_timeout_ms),
+            "subVersion": str(self.sub_version),
+        }
         if self.subscription is not None:
             ext["subscription"] = self.subscription
         if self.expression_type is not None:
@@ -161,12 +232,20 @@ class PullResponseHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(int64(ext, "suggestWhichBrokerId"), int64(ext, "nextBeginOffset"), int64(ext, "minOffset"),
-                   int64(ext, "maxOffset"))
+        return cls(
+            int64(ext, "suggestWhichBrokerId"),
+            int64(ext, "nextBeginOffset"),
+            int64(ext, "minOffset"),
+            int64(ext, "maxOffset"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return {"suggestWhichBrokerId": str(self.suggest_broker_id), "nextBeginOffset": str(self.next_offset),
-                "minOffset": str(self.min_offset), "maxOffset": str(self.max_offset)}
+        return {
+            "suggestWhichBrokerId": str(self.suggest_broker_id),
+            "nextBeginOffset": str(self.next_offset),
+            "minOffset": str(self.min_offset),
+            "maxOffset": str(self.max_offset),
+        }
 
 
 class QueryMessageHeader(NamedTuple):
@@ -181,12 +260,24 @@ class QueryMessageHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "topic"), text(ext, "key"), int32(ext, "maxNum"), int64(ext, "beginTimestamp"),
-                   int64(ext, "endTimestamp"), is_true(ext, "_UNIQUE_KEY_QUERY"))
+        return cls(
+            text(ext, "topic"),
+            text(ext, "key"),
+            int32(ext, "maxNum"),
+            int64(ext, "beginTimestamp"),
+            int64(ext, "endTimestamp"),
+            is_true(ext, "_UNIQUE_KEY_QUERY"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(topic=self.topic, key=self.key, maxNum=self.max_count, beginTimestamp=self.begin_ms,
-                       endTimestamp=self.end_ms, _UNIQUE_KEY_QUERY=self.unique)
+        return written(
+            topic=self.topic,
+            key=self.key,
+            maxNum=self.max_count,
+            beginTimestamp=self.begin_ms,
+            endTimestamp=self.end_ms,
+            _UNIQUE_KEY_QUERY=self.unique,
+        )
 
 
 class QueryMessageResponseHeader(NamedTuple):
@@ -229,14 +320,28 @@ class SendBackHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(int64(ext, "offset"), text(ext, "group"), int32(ext, "delayLevel"),
-                   text_or_none(ext, "originMsgId"), text_or_none(ext, "originTopic"), is_true(ext, "unitMode"),
-                   int32_or_none(ext, "maxReconsumeTimes"), text_or_none(ext, "bname"))
+        return cls(
+            int64(ext, "offset"),
+            text(ext, "group"),
+            int32(ext, "delayLevel"),
+            text_or_none(ext, "originMsgId"),
+            text_or_none(ext, "originTopic"),
+            is_true(ext, "unitMode"),
+            int32_or_none(ext, "maxReconsumeTimes"),
+            text_or_none(ext, "bname"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(offset=self.physical_offset, group=self.group, delayLevel=self.delay_level,
-                       originMsgId=self.origin_msg_id, originTopic=self.origin_topic, unitMode=self.unit_mode,
-                       maxReconsumeTimes=self.max_reconsume_times, bname=self.broker)
+        return written(
+            offset=self.physical_offset,
+            group=self.group,
+            delayLevel=self.delay_level,
+            originMsgId=self.origin_msg_id,
+            originTopic=self.origin_topic,
+            unitMode=self.unit_mode,
+            maxReconsumeTimes=self.max_reconsume_times,
+            bname=self.broker,
+        )
 
 
 class EndTransactionHeader(NamedTuple):
@@ -253,15 +358,28 @@ class EndTransactionHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "producerGroup"), int64(ext, "tranStateTableOffset"),
-                   int64(ext, "commitLogOffset"), int32(ext, "commitOrRollback"), is_true(ext, "fromTransactionCheck"),
-                   text_or_none(ext, "msgId") or "", text_or_none(ext, "transactionId"), text_or_none(ext, "bname"))
+        return cls(
+            text(ext, "producerGroup"),
+            int64(ext, "tranStateTableOffset"),
+            int64(ext, "commitLogOffset"),
+            int32(ext, "commitOrRollback"),
+            is_true(ext, "fromTransactionCheck"),
+            text_or_none(ext, "msgId") or "",
+            text_or_none(ext, "transactionId"),
+            text_or_none(ext, "bname"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(producerGroup=self.group, tranStateTableOffset=self.half_queue_offset,
-                       commitLogOffset=self.physical_offset, commitOrRollback=self.decision,
-                       fromTransactionCheck=self.from_check, msgId=self.msg_id, transactionId=self.transaction_id,
-                       bname=self.broker)
+        return written(
+            producerGroup=self.group,
+            tranStateTableOffset=self.half_queue_offset,
+            commitLogOffset=self.physical_offset,
+            commitOrRollback=self.decision,
+            fromTransactionCheck=self.from_check,
+            msgId=self.msg_id,
+            transactionId=self.transaction_id,
+            bname=self.broker,
+        )
 
 
 class CheckTransactionHeader(NamedTuple):
@@ -276,10 +394,21 @@ class CheckTransactionHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(int64(ext, "tranStateTableOffset"), int64(ext, "commitLogOffset"), text_or_none(ext, "msgId"),
-                   text_or_none(ext, "transactionId"), text_or_none(ext, "offsetMsgId"), text_or_none(ext, "bname"))
+        return cls(
+            int64(ext, "tranStateTableOffset"),
+            int64(ext, "commitLogOffset"),
+            text_or_none(ext, "msgId"),
+            text_or_none(ext, "transactionId"),
+            text_or_none(ext, "offsetMsgId"),
+            text_or_none(ext, "bname"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(tranStateTableOffset=self.half_queue_offset, commitLogOffset=self.physical_offset,
-                       msgId=self.msg_id, transactionId=self.transaction_id, offsetMsgId=self.offset_msg_id,
-                       bname=self.broker)
+        return written(
+            tranStateTableOffset=self.half_queue_offset,
+            commitLogOffset=self.physical_offset,
+            msgId=self.msg_id,
+            transactionId=self.transaction_id,
+            offsetMsgId=self.offset_msg_id,
+            bname=self.broker,
+        )

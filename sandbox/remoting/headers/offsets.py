@@ -47,12 +47,22 @@ class QueryOffsetHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "consumerGroup"), text(ext, "topic"), int32(ext, "queueId"), text_or_none(ext, "bname"),
-                   is_true(ext, "setZeroIfNotFound"))
+        return cls(
+            text(ext, "consumerGroup"),
+            text(ext, "topic"),
+            int32(ext, "queueId"),
+            text_or_none(ext, "bname"),
+            is_true(ext, "setZeroIfNotFound"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(consumerGroup=self.group, topic=self.topic, queueId=self.queue_id, bname=self.broker,
-                       setZeroIfNotFound=self.set_zero_if_not_found or None)
+        return written(
+            consumerGroup=self.group,
+            topic=self.topic,
+            queueId=self.queue_id,
+            bname=self.broker,
+            setZeroIfNotFound=self.set_zero_if_not_found or None,
+        )
 
 
 class UpdateOffsetHeader(NamedTuple):
@@ -66,12 +76,22 @@ class UpdateOffsetHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "consumerGroup"), text(ext, "topic"), int32(ext, "queueId"), int64(ext, "commitOffset"),
-                   text_or_none(ext, "bname"))
+        return cls(
+            text(ext, "consumerGroup"),
+            text(ext, "topic"),
+            int32(ext, "queueId"),
+            int64(ext, "commitOffset"),
+            text_or_none(ext, "bname"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(consumerGroup=self.group, topic=self.topic, queueId=self.queue_id,
-                       commitOffset=self.commit_offset, bname=self.broker)
+        return written(
+            consumerGroup=self.group,
+            topic=self.topic,
+            queueId=self.queue_id,
+            commitOffset=self.commit_offset,
+            bname=self.broker,
+        )
 
 
 class OffsetResponseHeader(NamedTuple):

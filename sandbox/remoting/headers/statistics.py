@@ -43,12 +43,18 @@ class QueueEntriesHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "topic"), int32_or_none(ext, "queueId") or 0, int64_or_none(ext, "index") or 0,
-                   int32_or_none(ext, "count") or 0, text_or_none(ext, "consumerGroup"))
+        return cls(
+            text(ext, "topic"),
+            int32_or_none(ext, "queueId") or 0,
+            int64_or_none(ext, "index") or 0,
+            int32_or_none(ext, "count") or 0,
+            text_or_none(ext, "consumerGroup"),
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(topic=self.topic, queueId=self.queue_id, index=self.first, count=self.most,
-                       consumerGroup=self.group)
+        return written(
+            topic=self.topic, queueId=self.queue_id, index=self.first, count=self.most, consumerGroup=self.group
+        )
 
 
 class CorrectionOffsetHeader(NamedTuple):

@@ -46,14 +46,28 @@ class CreateTopicHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "topic"), int32(ext, "readQueueNums"), int32(ext, "writeQueueNums"), int32(ext, "perm"),
-                   text_or_none(ext, "topicFilterType") or "SINGLE_TAG", int32_or_none(ext, "topicSysFlag") or 0,
-                   is_true(ext, "order"), text_or_none(ext, "defaultTopic") or "TBW102")
+        return cls(
+            text(ext, "topic"),
+            int32(ext, "readQueueNums"),
+            int32(ext, "writeQueueNums"),
+            int32(ext, "perm"),
+            text_or_none(ext, "topicFilterType") or "SINGLE_TAG",
+            int32_or_none(ext, "topicSysFlag") or 0,
+            is_true(ext, "order"),
+            text_or_none(ext, "defaultTopic") or "TBW102",
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(topic=self.topic, defaultTopic=self.default_topic, readQueueNums=self.read_queues,
-                       writeQueueNums=self.write_queues, perm=self.permission, topicFilterType=self.filter_type,
-                       topicSysFlag=self.sys_flag, order=self.order)
+        return written(
+            topic=self.topic,
+            defaultTopic=self.default_topic,
+            readQueueNums=self.read_queues,
+            writeQueueNums=self.write_queues,
+            perm=self.permission,
+            topicFilterType=self.filter_type,
+            topicSysFlag=self.sys_flag,
+            order=self.order,
+        )
 
 
 class DeleteTopicInNamesrvHeader(NamedTuple):
@@ -83,14 +97,26 @@ class RegisterBrokerHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "brokerName"), text(ext, "brokerAddr"), text(ext, "clusterName"),
-                   text_or_none(ext, "haServerAddr") or "", int64(ext, "brokerId"), is_true(ext, "compressed"),
-                   int32_or_none(ext, "bodyCrc32") or 0)
+        return cls(
+            text(ext, "brokerName"),
+            text(ext, "brokerAddr"),
+            text(ext, "clusterName"),
+            text_or_none(ext, "haServerAddr") or "",
+            int64(ext, "brokerId"),
+            is_true(ext, "compressed"),
+            int32_or_none(ext, "bodyCrc32") or 0,
+        )
 
     def to_ext(self) -> dict[str, str]:
-        return written(brokerName=self.broker, brokerAddr=self.address, clusterName=self.cluster,
-                       haServerAddr=self.ha_address, brokerId=self.broker_id, compressed=self.compressed,
-                       bodyCrc32=self.body_crc32)
+        return written(
+            brokerName=self.broker,
+            brokerAddr=self.address,
+            clusterName=self.cluster,
+            haServerAddr=self.ha_address,
+            brokerId=self.broker_id,
+            compressed=self.compressed,
+            bodyCrc32=self.body_crc32,
+        )
 
 
 class RegisterBrokerResponseHeader(NamedTuple):
@@ -120,8 +146,9 @@ class UnregisterBrokerHeader(NamedTuple):
         return cls(text(ext, "brokerName"), text(ext, "brokerAddr"), text(ext, "clusterName"), int64(ext, "brokerId"))
 
     def to_ext(self) -> dict[str, str]:
-        return written(brokerName=self.broker, brokerAddr=self.address, clusterName=self.cluster,
-                       brokerId=self.broker_id)
+        return written(
+            brokerName=self.broker, brokerAddr=self.address, clusterName=self.cluster, brokerId=self.broker_id
+        )
 
 
 class BrokerNameHeader(NamedTuple):

@@ -7,5 +7,8 @@ from sandbox.simulation.violation import Violation
 
 def check_calm(observed: Observed) -> list[Violation]:
     """A handler that failed answered SYSTEM_ERROR and wrote this fact; errors of tasks end the run by themselves."""
-    return [Violation("calm", f"{entry.event.node} failed at request {entry.event.request_code}: {entry.event.remark}")
-            for entry in observed.entries if isinstance(entry.event, HandlerFailed)]
+    return [
+        Violation("calm", f"{entry.event.node} failed at request {entry.event.request_code}: {entry.event.remark}")
+        for entry in observed.entries
+        if isinstance(entry.event, HandlerFailed)
+    ]

@@ -1,5 +1,4 @@
-"""At least once: a stored message that a group wants has succeeded, is a dead letter, or was skipped by a reset.
-"""
+"""At least once: a stored message that a group wants has succeeded, is a dead letter, or was skipped by a reset."""
 
 from sandbox.journal.events import MessagesConsumed
 from sandbox.message.queue import MessageQueue
@@ -19,8 +18,11 @@ def check_delivered(observed: Observed) -> list[Violation]:
         book.take(entry)
     diverged = {slave.partition(".")[0] for slave in observed.diverged()}
     found = _not_due(observed)
-    found += [Violation("at least once", f"without any trouble there was no end of {what}")
-              for what in observed.final.unfinished if not any(f"/{broker}/" in what for broker in diverged)]
+    found += [
+        Violation("at least once", f"without any trouble there was no end of {what}")
+        for what in observed.final.unfinished
+        if not any(f"/{broker}/" in what for broker in diverged)
+    ]
     for group in observed.setup.counting:
         succeeded, elsewhere = _succeeded(observed, group), _buried_or_lost(observed, group)
         for place, stored in _readable(observed, group).items():
@@ -30,18 +32,23 @@ def check_delivered(observed: Observed) -> list[Violation]:
             if how is None:
                 found.append(Violation("at least once", f"{group.name} never got {_name(stored)}"))
             elif how == SENT_BACK and stored.unique_key not in succeeded and stored.unique_key not in elsewhere:
-                found.append(Violation("at least once", (
-                    f"{group.name} sent {_name(stored)} back and never got it again")))
+                found.append(
+                    Violation("at least once", (f"{group.name} sent {_name(stored)} back and never got it again"))
+                )
     return found
 
 
 def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
     """The messages the group should have received, as stored at the end."""
     final = observed.final
-    return {place: stored for inventory in final.masters.values() for place, stored in inventory.messages.items()
-            if place[0].topic in (TOPIC, f"%RETRY%{group.name}")
-            and place[0].queue_id < final.read_queues.get((place[0].topic, place[0].broker), 0)
-            and wants(group, place[0].topic, stored.tags)}
+    return {
+        place: stored
+        for inventory in final.masters.values()
+        for place, stored in inventory.messages.items()
+        if place[0].topic in (TOPIC, f"%RETRY%{group.name}")
+        and place[0].queue_id < final.read_queues.get((place[0].topic, place[0].broker), 0)
+        and wants(group, place[0].topic, stored.tags)
+    }
 
 
 def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
@@ -63,22 +70,32 @@ def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
     A message sent back is stored without waiting for the disk (WAIT=false; spec broker-behaviour 2.2 and 11).
     """
     dead = f"%DLQ%{group.name}"
-    buried = {stored.unique_key for inventory in observed.final.masters.values()
-              for (queue, _), stored in inventory.messages.items() if queue.topic == dead}
-    return buried | {stored.unique_key for loss in observed.losses for stored in (*loss.lost(), *loss.torn())
-                     if stored.queue.topic in (f"%RETRY%{group.name}", dead)
-                     or stored.real_topic == f"%RETRY%{group.name}"}
+    buried = {
+        stored.unique_key
+        for inventory in observed.final.masters.values()
+        for (queue, _), stored in inventory.messages.items()
+        if queue.topic == dead
+    }
+    return buried | {
+        stored.unique_key
+        for loss in observed.losses
+        for stored in (*loss.lost(), *loss.torn())
+        if stored.queue.topic in (f"%RETRY%{group.name}", dead) or stored.real_topic == f"%RETRY%{group.name}"
+    }
 
 
 def _not_due(observed: Observed) -> list[Violation]:
     """Delayed messages that are due and not in their topic."""
     arrived = {(queue.topic, stored.unique_key) for (queue, _), known in observed.places().items() for stored in known}
-    return [Violation("at least once", f"{_name(stored)} was due at {stored.due_ms} and never came to "
-                                       f"{stored.real_topic}")
-            for inventory in observed.final.masters.values() for (queue, _), stored in inventory.messages.items()
-            if queue.topic == SCHEDULE_TOPIC and stored.real_topic
-            and stored.due_ms + JUST_DUE_MS < observed.final.at_ms
-            and (stored.real_topic, stored.unique_key) not in arrived]
+    return [
+        Violation("at least once", f"{_name(stored)} was due at {stored.due_ms} and never came to {stored.real_topic}")
+        for inventory in observed.final.masters.values()
+        for (queue, _), stored in inventory.messages.items()
+        if queue.topic == SCHEDULE_TOPIC
+        and stored.real_topic
+        and stored.due_ms + JUST_DUE_MS < observed.final.at_ms
+        and (stored.real_topic, stored.unique_key) not in arrived
+    ]
 
 
 def _name(stored: Stored) -> str:

@@ -25,9 +25,15 @@ def _passed(observed: Observed) -> list[Violation]:
             continue
         page = book.page(event.group, MessageQueue(event.topic, event.broker, event.queue_id))
         if page is not None and event.offset > (first := page.first_open()):
-            found.append(Violation("committed", (
-                f"{event.group} committed {event.offset} of {event.topic}/{event.broker}/{event.queue_id} "
-                f"({event.by}, {event.client_id}, entry {entry.seq}) while {first} was unfinished")))
+            found.append(
+                Violation(
+                    "committed",
+                    (
+                        f"{event.group} committed {event.offset} of {event.topic}/{event.broker}/{event.queue_id} "
+                        f"({event.by}, {event.client_id}, entry {entry.seq}) while {first} was unfinished"
+                    ),
+                )
+            )
     return found
 
 
@@ -44,6 +50,10 @@ def _outside(observed: Observed) -> list[Violation]:
                     continue
                 committed = final.committed.get((group.name, queue))
                 if committed is None or max(committed, ends.low) > ends.high:
-                    found.append(Violation("committed", (
-                        f"{group.name} ends at {committed} of {queue.key}, which has {ends.low} to {ends.high}")))
+                    found.append(
+                        Violation(
+                            "committed",
+                            (f"{group.name} ends at {committed} of {queue.key}, which has {ends.low} to {ends.high}"),
+                        )
+                    )
     return found

@@ -41,8 +41,14 @@ def _begun(book: Book, entry: Entry, event: MessagesConsumed) -> list[Violation]
     for offset in event.offsets:
         first = page.first_open(frozenset(before))
         if offset > first and page.done.get(offset) != SUCCESS:
-            return [Violation("order", (
-                f"{event.client_id} of {event.group} began {queue.key}@{offset} at {event.started_ms} (entry "
-                f"{entry.seq}) before {first} had succeeded"))]
+            return [
+                Violation(
+                    "order",
+                    (
+                        f"{event.client_id} of {event.group} began {queue.key}@{offset} at {event.started_ms} (entry "
+                        f"{entry.seq}) before {first} had succeeded"
+                    ),
+                )
+            ]
         before.add(offset)
     return []

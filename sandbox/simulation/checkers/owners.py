@@ -25,16 +25,24 @@ class _Grant(NamedTuple):
 
 def check_owners(observed: Observed) -> list[Violation]:
     """By the members' lock state, and by the messages they processed."""
-    stops = [(entry.at_ms, entry.event.broker) for entry in observed.entries
-             if isinstance(entry.event, BrokerStopped) and entry.event.broker_id == 0]
+    stops = [
+        (entry.at_ms, entry.event.broker)
+        for entry in observed.entries
+        if isinstance(entry.event, BrokerStopped) and entry.event.broker_id == 0
+    ]
     stops += [(step.at_ms, step.fields["broker"]) for step in observed.played if step.action == "SkewClock"]
     return [*_trusting(observed, stops), *_working(observed, stops)]
 
 
 def _trusting(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation]:
-    return [Violation("owners", f"{shared.queue.key} was trusted to {' and '.join(shared.members)} of {shared.group} "
-                                f"at {shared.at_ms}")
-            for shared in observed.shared if not _forgotten(stops, shared.queue.broker, shared.at_ms)]
+    return [
+        Violation(
+            "owners",
+            f"{shared.queue.key} was trusted to {' and '.join(shared.members)} of {shared.group} at {shared.at_ms}",
+        )
+        for shared in observed.shared
+        if not _forgotten(stops, shared.queue.broker, shared.at_ms)
+    ]
 
 
 def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation]:
@@ -61,10 +69,15 @@ def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation
         elif event.started_ms - before[mine].at_ms > TRUSTED_MS + ANSWER_MS:
             found.append(Violation("owners", f"{what}, {event.started_ms - before[mine].at_ms} ms after its last lock"))
         elif not _forgotten(stops, queue.broker, event.started_ms):
-            others = [grant for grant in before[mine + 1:] if grant.client_id != event.client_id
-                      and grant.at_ms < event.started_ms and grant.seq < entry.seq]  # time goes back with a kill
-            found += [Violation("owners", f"{what}, though {other.client_id} had got its lock at {other.at_ms}")
-                      for other in others[:1]]
+            others = [
+                grant
+                for grant in before[mine + 1 :]
+                if grant.client_id != event.client_id and grant.at_ms < event.started_ms and grant.seq < entry.seq
+            ]  # time goes back with a kill
+            found += [
+                Violation("owners", f"{what}, though {other.client_id} had got its lock at {other.at_ms}")
+                for other in others[:1]
+            ]
     return found
 
 

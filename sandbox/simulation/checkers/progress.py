@@ -73,10 +73,12 @@ class Book:
             for stored in known:
                 self._by_key.setdefault(stored.unique_key, []).append(place)
         self._losses: list[PowerLoss] = sorted(observed.losses, key=attrgetter("at_ms"))
-        self._retries: list[Ack] = sorted((ack for ack in observed.acks if ack.queue.topic.startswith("%RETRY%")),
-                                          key=attrgetter("at_ms"))
-        self._holds: dict[str, list[Inventory]] = {name: [inventory] for name, inventory in
-                                                   observed.final.masters.items()}
+        self._retries: list[Ack] = sorted(
+            (ack for ack in observed.acks if ack.queue.topic.startswith("%RETRY%")), key=attrgetter("at_ms")
+        )
+        self._holds: dict[str, list[Inventory]] = {
+            name: [inventory] for name, inventory in observed.final.masters.items()
+        }
         for loss in reversed(self._losses):
             self._holds.setdefault(loss.node, []).insert(0, loss.before)
         self._diverged = {slave.partition(".")[0] for slave in observed.diverged()}
@@ -133,8 +135,9 @@ class Book:
                 if page is not None:
                     page.skip_to(event.offset)
 
-    def _note(self, event: MessagesConsumed | MessageRetried | MessageDeadLettered, offsets: Iterable[int],
-              how: str) -> None:
+    def _note(
+        self, event: MessagesConsumed | MessageRetried | MessageDeadLettered, offsets: Iterable[int], how: str
+    ) -> None:
         page = self.page(event.group, MessageQueue(event.topic, event.broker, event.queue_id))
         if page is not None:
             for offset in offsets:

@@ -14,8 +14,14 @@ def check_resets(observed: Observed) -> list[Violation]:
     found: list[Violation] = []
     for step in observed.played:
         if step.kind == "calm reset":
-            entry = next((entry for entry in observed.entries if entry.cause == step.seq
-                          and isinstance(entry.event, OffsetsReset)), None)
+            entry = next(
+                (
+                    entry
+                    for entry in observed.entries
+                    if entry.cause == step.seq and isinstance(entry.event, OffsetsReset)
+                ),
+                None,
+            )
             if entry is not None:
                 found += _one(observed, step, entry)
     return found
@@ -32,15 +38,27 @@ def _one(observed: Observed, step: Played, entry: Entry) -> list[Violation]:
             begun = _begun_again(later, reset, queue, step)
             missing = sorted(_wanted(observed, reset.group, queue, after, before) - begun)
             if missing:
-                found.append(Violation("reset", (
-                    f"{reset.group} was moved back from {before} to {after} of {key} at {entry.at_ms} "
-                    f"and never got {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''} again")))
+                found.append(
+                    Violation(
+                        "reset",
+                        (
+                            f"{reset.group} was moved back from {before} to {after} of {key} at {entry.at_ms} "
+                            f"and never got {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''} again"
+                        ),
+                    )
+                )
         elif after > before:
             committed = _committed_by(later, reset.group, queue, before, entry.at_ms + CARRIED_OUT_MS)
             if committed < after:
-                found.append(Violation("reset", (
-                    f"{reset.group} was moved on from {before} to {after} of {key} at {entry.at_ms} "
-                    f"and stood at {committed} {CARRIED_OUT_MS // 1000} s later")))
+                found.append(
+                    Violation(
+                        "reset",
+                        (
+                            f"{reset.group} was moved on from {before} to {after} of {key} at {entry.at_ms} "
+                            f"and stood at {committed} {CARRIED_OUT_MS // 1000} s later"
+                        ),
+                    )
+                )
     return found
 
 
@@ -49,15 +67,24 @@ def _wanted(observed: Observed, group: str, queue: MessageQueue, first: int, end
     held = observed.final.masters[queue.broker].messages
     if shape is None or queue.topic != TOPIC:
         return set()
-    return {offset for offset in range(first, end)
-            if (stored := held.get((queue, offset))) is not None and wants(shape, queue.topic, stored.tags)}
+    return {
+        offset
+        for offset in range(first, end)
+        if (stored := held.get((queue, offset))) is not None and wants(shape, queue.topic, stored.tags)
+    }
 
 
 def _begun_again(later: list[Entry], reset: OffsetsReset, queue: MessageQueue, step: Played) -> set[int]:
-    return {offset for entry in later if isinstance(entry.event, MessagesConsumed) and entry.event.group == reset.group
-            and (entry.event.topic, entry.event.broker, entry.event.queue_id) == queue
-            and entry.event.started_ms >= step.at_ms and entry.event.outcome != "IGNORED"
-            for offset in entry.event.offsets}
+    return {
+        offset
+        for entry in later
+        if isinstance(entry.event, MessagesConsumed)
+        and entry.event.group == reset.group
+        and (entry.event.topic, entry.event.broker, entry.event.queue_id) == queue
+        and entry.event.started_ms >= step.at_ms
+        and entry.event.outcome != "IGNORED"
+        for offset in entry.event.offsets
+    }
 
 
 def _committed_by(later: list[Entry], group: str, queue: MessageQueue, before: int, until_ms: int) -> int:
@@ -65,7 +92,10 @@ def _committed_by(later: list[Entry], group: str, queue: MessageQueue, before: i
         event = entry.event
         if entry.at_ms > until_ms:
             break
-        if isinstance(event, OffsetCommitted) and event.group == group and (
-                event.topic, event.broker, event.queue_id) == queue:
+        if (
+            isinstance(event, OffsetCommitted)
+            and event.group == group
+            and (event.topic, event.broker, event.queue_id) == queue
+        ):
             before = event.offset
     return before

@@ -9,15 +9,27 @@ SEND_OK = 0
 
 def check_stored(observed: Observed) -> list[Violation]:
     """Every answer that confirmed a message, and every power cut (spec broker-behaviour 2 and 11, store-format 7)."""
-    found = [violation for loss in observed.losses
-             for violation in (*_cut_too_deep(observed, loss), *_check_report(observed, loss))]
+    found = [
+        violation
+        for loss in observed.losses
+        for violation in (*_cut_too_deep(observed, loss), *_check_report(observed, loss))
+    ]
     found += _not_replicated(observed)
     for ack in observed.acks:
         inventory = observed.final.masters.get(ack.queue.broker)
         if inventory is None or _holds(inventory, ack):
             continue
-        cut = next((loss for loss in observed.losses if loss.at_ms >= ack.at_ms and loss.node == ack.node
-                    and _holds(loss.before, ack) and not _holds(loss.after, ack)), None)
+        cut = next(
+            (
+                loss
+                for loss in observed.losses
+                if loss.at_ms >= ack.at_ms
+                and loss.node == ack.node
+                and _holds(loss.before, ack)
+                and not _holds(loss.after, ack)
+            ),
+            None,
+        )
         if cut is None:
             found.append(Violation("stored", f"{_name(ack)} was acknowledged at {ack.at_ms} and is not in its queue"))
     return found
@@ -25,35 +37,63 @@ def check_stored(observed: Observed) -> list[Violation]:
 
 def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
     """Flushed bytes survive a power cut, and with SYNC_FLUSH a message with SEND_OK was flushed."""
-    found = [Violation("stored", (
-        f"{stored.key} ({stored.queue.key}@{stored.offset}) was flushed to {loss.before.flushed_to} "
-        f"and lost when {loss.node}'s power went at {loss.at_ms}"))
+    found = [
+        Violation(
+            "stored",
+            (
+                f"{stored.key} ({stored.queue.key}@{stored.offset}) was flushed to {loss.before.flushed_to} "
+                f"and lost when {loss.node}'s power went at {loss.at_ms}"
+            ),
+        )
         for stored in (*loss.lost(), *loss.torn())
-        if stored.physical_offset + stored.store_bytes <= loss.before.flushed_to]
+        if stored.physical_offset + stored.store_bytes <= loss.before.flushed_to
+    ]
     if observed.setup.flush == "SYNC_FLUSH":
-        found += [Violation("stored", (
-            f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost with {loss.node}'s power at {loss.at_ms}"))
-            for ack in observed.acks if ack.node == loss.node and ack.code == SEND_OK and ack.at_ms <= loss.at_ms
-            and _holds(loss.before, ack) and not _holds(loss.after, ack)]
+        found += [
+            Violation(
+                "stored",
+                (f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost with {loss.node}'s power at {loss.at_ms}"),
+            )
+            for ack in observed.acks
+            if ack.node == loss.node
+            and ack.code == SEND_OK
+            and ack.at_ms <= loss.at_ms
+            and _holds(loss.before, ack)
+            and not _holds(loss.after, ack)
+        ]
     return found
 
 
 def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """`UnflushedLost` lists exactly the messages missing at the next start, and counts those that got SEND_OK.
-    """
-    reported = next((entry.event for entry in observed.entries if isinstance(entry.event, UnflushedLost)
-                 and entry.event.broker == loss.node and entry.at_ms == loss.at_ms), None)
+    """`UnflushedLost` lists exactly the messages missing at the next start, and counts those that got SEND_OK."""
+    reported = next(
+        (
+            entry.event
+            for entry in observed.entries
+            if isinstance(entry.event, UnflushedLost) and entry.event.broker == loss.node and entry.at_ms == loss.at_ms
+        ),
+        None,
+    )
     if reported is None:
         return [Violation("stored", f"no UnflushedLost for the power cut of {loss.node} at {loss.at_ms}")]
     gone = loss.lost()
-    codes = {ack.physical_offset: ack.code for ack in observed.acks  # the last: positions may be assigned again
-             if ack.node == loss.node and ack.at_ms <= loss.at_ms}
+    codes = {
+        ack.physical_offset: ack.code
+        for ack in observed.acks  # the last: positions may be assigned again
+        if ack.node == loss.node and ack.at_ms <= loss.at_ms
+    }
     answered = sum(codes.get(stored.physical_offset) == SEND_OK for stored in gone)
     outside = [stored for stored in gone if not reported.from_offset <= stored.physical_offset < reported.to_offset]
     if reported.messages != len(gone) or reported.answered < answered or outside:
-        return [Violation("stored", (
-            f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, "
-            f"{len(outside)} outside the range reported; reported were {reported}"))]
+        return [
+            Violation(
+                "stored",
+                (
+                    f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, "
+                    f"{len(outside)} outside the range reported; reported were {reported}"
+                ),
+            )
+        ]
     return []
 
 
@@ -68,15 +108,32 @@ def _not_replicated(observed: Observed) -> list[Violation]:
         return []
     found: list[Violation] = []
     looks = [(loss.node, loss.at_ms, loss.slaves) for loss in observed.losses if loss.node in observed.setup.slaves]
-    looks += [(name, observed.final.at_ms, tuple(slave for slave in observed.final.slaves.values()
-                                                 if slave.node not in diverged and slave.node.startswith(f"{name}.")))
-              for name in observed.setup.slaves]
+    looks += [
+        (
+            name,
+            observed.final.at_ms,
+            tuple(
+                slave
+                for slave in observed.final.slaves.values()
+                if slave.node not in diverged and slave.node.startswith(f"{name}.")
+            ),
+        )
+        for name in observed.setup.slaves
+    ]
     for name, at_ms, slaves in looks:
-        began_ms = max((loss.at_ms for loss in observed.losses if loss.node.partition(".")[0] == name
-                        and loss.at_ms < at_ms), default=0)
-        found += [Violation("stored", f"{_name(ack)} got SEND_OK with SYNC_MASTER and no slave had it at {at_ms}")
-                  for ack in observed.acks if slaves and ack.node == name and ack.code == SEND_OK
-                  and began_ms < ack.at_ms <= at_ms and not any(_holds(slave, ack) for slave in slaves)]
+        began_ms = max(
+            (loss.at_ms for loss in observed.losses if loss.node.partition(".")[0] == name and loss.at_ms < at_ms),
+            default=0,
+        )
+        found += [
+            Violation("stored", f"{_name(ack)} got SEND_OK with SYNC_MASTER and no slave had it at {at_ms}")
+            for ack in observed.acks
+            if slaves
+            and ack.node == name
+            and ack.code == SEND_OK
+            and began_ms < ack.at_ms <= at_ms
+            and not any(_holds(slave, ack) for slave in slaves)
+        ]
     return found
 
 

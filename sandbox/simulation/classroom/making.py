@@ -82,8 +82,17 @@ def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = Non
     """
     chance = Chance(f"class {lesson.seed}").fork(name)
     template, killed = chance.choice(TEMPLATES), chance.random() < KILLED_SHARE
-    record = new_record(name, template, preset="sandbox", seed=f"{lesson.seed} {name}", changes=None, limits=None,
-                        config=CONFIG, ports_taken=set(), now_ms=BEGIN_MS)
+    record = new_record(
+        name,
+        template,
+        preset="sandbox",
+        seed=f"{lesson.seed} {name}",
+        changes=None,
+        limits=None,
+        config=CONFIG,
+        ports_taken=set(),
+        now_ms=BEGIN_MS,
+    )
     with tempfile.TemporaryDirectory(prefix=".making-", dir=out) as home:
         if shared is not None:
             (Path(home) / "feeds").symlink_to(shared / "feeds")
@@ -115,8 +124,8 @@ def write_sparse(path: Path, data: bytes) -> None:
     nothing = bytes(PIECE_BYTES)
     with path.open("wb") as file:
         for start in range(0, len(data), PIECE_BYTES):
-            piece = data[start:start + PIECE_BYTES]
-            if piece != nothing[:len(piece)]:
+            piece = data[start : start + PIECE_BYTES]
+            if piece != nothing[: len(piece)]:
                 file.seek(start)
                 file.write(piece)
         file.truncate(len(data))

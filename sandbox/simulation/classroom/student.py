@@ -142,25 +142,42 @@ def _reset(student: Student) -> None:
     group = student.group()
     if group is None or not group["subscription"]:
         return
-    wish: dict[str, Any] = student.pick({"target": "earliest"}, {"target": "latest"},
-                                        {"target": "shift", "value": -1 - student.below(60)},
-                                        {"target": "shift", "value": 1 + student.below(20)})
-    student.plan(0.0, "ResetOffsets", group=group["group"], topic=group["subscription"][0]["topic"],
-                 confirm=group["group"], **wish)
+    wish: dict[str, Any] = student.pick(
+        {"target": "earliest"},
+        {"target": "latest"},
+        {"target": "shift", "value": -1 - student.below(60)},
+        {"target": "shift", "value": 1 + student.below(20)},
+    )
+    student.plan(
+        0.0,
+        "ResetOffsets",
+        group=group["group"],
+        topic=group["subscription"][0]["topic"],
+        confirm=group["group"],
+        **wish,
+    )
 
 
 def _burst(student: Student) -> None:
     group = student.group()
     if group is not None and group["subscription"]:
-        student.plan(0.0, "SendMessages", topic=group["subscription"][0]["topic"], count=20 + student.below(180),
-                     tag=student.pick(*TAGS), key="burst-{n}", selector=student.pick("round_robin", "hash"))
+        student.plan(
+            0.0,
+            "SendMessages",
+            topic=group["subscription"][0]["topic"],
+            count=20 + student.below(180),
+            tag=student.pick(*TAGS),
+            key="burst-{n}",
+            selector=student.pick("round_robin", "hash"),
+        )
 
 
 def _divide(student: Student) -> None:
     group = student.group()
     if group is not None:
-        student.plan(0.0, "SetStrategy", group=group["group"],
-                     strategy=student.pick("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"))
+        student.plan(
+            0.0, "SetStrategy", group=group["group"], strategy=student.pick("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
+        )
 
 
 def _kill_broker(student: Student) -> None:
@@ -170,7 +187,16 @@ def _kill_broker(student: Student) -> None:
 
 
 ACTIONS: tuple[tuple[Step, int], ...] = (
-    (_crash, 5), (_slow, 4), (_reset, 4), (_burst, 4), (_stop, 3), (_add, 3), (_hang, 3), (_fail, 3), (_remove, 2),
-    (_divide, 1), (_kill_broker, 1),
+    (_crash, 5),
+    (_slow, 4),
+    (_reset, 4),
+    (_burst, 4),
+    (_stop, 3),
+    (_add, 3),
+    (_hang, 3),
+    (_fail, 3),
+    (_remove, 2),
+    (_divide, 1),
+    (_kill_broker, 1),
 )
 """Upper bound of each action's weight."""

@@ -95,6 +95,7 @@ def send(order):
 def one(order, sender, i, gone):
     how = order.get("how", "sync")
     if how == "async":
+
         def went(result):
             sent(order, i, result)
             gone.set()
@@ -125,8 +126,14 @@ def batch(order):
 
 def sent(order, i, result):
     """The C functions tell neither the queue nor the broker's id."""
-    order.fact("sent", number=i, status=STATUSES[result.status], msg_id=result.msg_id, offset=result.offset,
-               at_ms=time.time_ns() // 1_000_000)
+    order.fact(
+        "sent",
+        number=i,
+        status=STATUSES[result.status],
+        msg_id=result.msg_id,
+        offset=result.offset,
+        at_ms=time.time_ns() // 1_000_000,
+    )
 
 
 def text(raw):
@@ -135,11 +142,24 @@ def text(raw):
 
 def received(order, came):
     body = came.body or b""
-    order.fact("received", topic=came.topic, queue=came.queue_id, offset=came.queue_offset, msg_id=came.id,
-               tag=text(came.tags), keys=text(came.keys), number=text(came["number"]), note=text(came["note"]),
-               reconsume=came.reconsume_times, body=body.decode() if len(body) <= LONG_BYTES else "", size=len(body),
-               crc=zlib.crc32(body), born_ms=came.born_timestamp, stored_ms=came.store_timestamp,
-               at_ms=time.time_ns() // 1_000_000)
+    order.fact(
+        "received",
+        topic=came.topic,
+        queue=came.queue_id,
+        offset=came.queue_offset,
+        msg_id=came.id,
+        tag=text(came.tags),
+        keys=text(came.keys),
+        number=text(came["number"]),
+        note=text(came["note"]),
+        reconsume=came.reconsume_times,
+        body=body.decode() if len(body) <= LONG_BYTES else "",
+        size=len(body),
+        crc=zlib.crc32(body),
+        born_ms=came.born_timestamp,
+        stored_ms=came.store_timestamp,
+        at_ms=time.time_ns() // 1_000_000,
+    )
 
 
 def consume(order):
@@ -173,8 +193,11 @@ def pull(order):
     consumer.set_namesrv_addr(order.get("namesrv"))
     consumer.start()
     queues, count = ctypes.POINTER(_CMessageQueue)(), ctypes.c_int()
-    ffi_check(dll.FetchSubscriptionMessageQueues(consumer._handle, order.get("topic").encode(), ctypes.pointer(queues),
-                                                 ctypes.pointer(count)))
+    ffi_check(
+        dll.FetchSubscriptionMessageQueues(
+            consumer._handle, order.get("topic").encode(), ctypes.pointer(queues), ctypes.pointer(count)
+        )
+    )
     for i in range(count.value):
         if not order.has("at"):
             drain(order, consumer, queues[i])

@@ -19,8 +19,12 @@ def test_an_administrator_sees_what_mqadmin_prints(scene: Scene, cluster: Remote
     seen = Seen()
     member = cluster.push_consumer(seen, group, topics={topic: "A"}, from_where=FIRST)
     producer = sender(cluster, "our-watched-senders")
-    sent = [producer.send(Message.make(topic, f"body {i}".encode(), keys=f"watched-{i}", tags="A"),
-                          queue=scene.on_master(i, topic)) for i in range(4)]
+    sent = [
+        producer.send(
+            Message.make(topic, f"body {i}".encode(), keys=f"watched-{i}", tags="A"), queue=scene.on_master(i, topic)
+        )
+        for i in range(4)
+    ]
     seen.wait(4)
     until(lambda: all(scene.server.committed(group, topic, queue) == 1 for queue in range(4)))
     admin = cluster.admin
@@ -33,10 +37,12 @@ def test_an_administrator_sees_what_mqadmin_prints(scene: Scene, cluster: Remote
     places = admin.groups.stats(broker, group, topic)
     assert [row[:5] for row in progress if row and row[0] == topic] == [
         [topic, mq.broker, str(mq.queue_id), str(row.broker_offset), str(row.consumer_offset)]
-        for mq, row in sorted(places.items())]
+        for mq, row in sorted(places.items())
+    ]
     ends = admin.topics.stats(broker, topic)
     assert [row[:4] for row in status if row and row[0] == "broker-a"] == [
-        [mq.broker, str(mq.queue_id), str(row.min_offset), str(row.max_offset)] for mq, row in sorted(ends.items())]
+        [mq.broker, str(mq.queue_id), str(row.min_offset), str(row.max_offset)] for mq, row in sorted(ends.items())
+    ]
     connection = admin.groups.members(broker, group)
     assert [row.client_id for row in connection.connections] == [member.client_id]
     assert member.client_id in members
@@ -47,8 +53,9 @@ def test_an_administrator_sees_what_mqadmin_prints(scene: Scene, cluster: Remote
     assert admin.names.masters() == {"broker-a": broker}
 
 
-def test_apaches_tools_look_into_our_member_and_let_it_consume(scene: Scene, cluster: Remote, topic: str,
-                                                               tmp_path: Any) -> None:
+def test_apaches_tools_look_into_our_member_and_let_it_consume(
+    scene: Scene, cluster: Remote, topic: str, tmp_path: Any
+) -> None:
     seen = Seen()
     member = cluster.push_consumer(seen, "our-open-ones", topics=[topic], from_where=FIRST)
     sent = sender(cluster, "our-open-senders").send(Message.make(topic, b"once and again"))
@@ -106,9 +113,11 @@ def test_an_administrator_finds_every_message_the_log_holds(scene: Scene, cluste
         assert (by_key.body, by_key.store_ms, by_key.queue_offset) == (record.body, record.stored, i)
     entries = admin.messages.queue_entries(broker, scene.on_master(0, topic), 0).entries
     assert [(e.physical_offset, e.store_bytes, e.tags_code) for e in entries] == [
-        (r.at, r.size, r.tags_code) for r in records]
+        (r.at, r.size, r.tags_code) for r in records
+    ]
     assert admin.offsets.at_time(broker, scene.on_master(0, topic), records[2].stored) in (
-        i for i in range(4) if records[i].stored == records[2].stored)
+        i for i in range(4) if records[i].stored == records[2].stored
+    )
     assert admin.offsets.earliest_store_ms(broker, scene.on_master(0, topic)) == records[0].stored
 
 
@@ -125,8 +134,10 @@ def test_tables_rates_and_releases(scene: Scene, cluster: Remote, topic: str) ->
     broker, admin = scene.server.broker, cluster.admin
     until(lambda: _has_rates(cluster, broker))
     runtime = admin.brokers.runtime(broker)
-    assert runtime.version == {"ours": "V4_9_8", f"apache-{APACHE_4}": "V4_9_7", f"apache-{APACHE_5}": "V5_3_3"}[
-        scene.server.name]
+    assert (
+        runtime.version
+        == {"ours": "V4_9_8", f"apache-{APACHE_4}": "V4_9_7", f"apache-{APACHE_5}": "V5_3_3"}[scene.server.name]
+    )
     assert runtime.log_max_offset is not None
     assert admin.brokers.config(broker)["brokerName"] == "broker-a"
     table = admin.brokers.topic_configs(broker).topics

@@ -12,8 +12,9 @@ from tests.interop.ours.stage import FIRST, Scene, Seen, sender, until
 def test_two_members_share_a_topic_and_commit_at_their_end(scene: Scene, topic: str) -> None:
     with connect(scene.server.namesrv) as cluster:
         first, second = Seen(), Seen()
-        members = [cluster.push_consumer(seen, "our-workers", topics=[topic], from_where=FIRST)
-                   for seen in (first, second)]
+        members = [
+            cluster.push_consumer(seen, "our-workers", topics=[topic], from_where=FIRST) for seen in (first, second)
+        ]
         until(lambda: [len(queues_of(member, topic)) for member in members] == [2, 2])
         producer = sender(cluster, "our-givers")
         for i in range(40):
@@ -71,12 +72,17 @@ def test_orderly_members_keep_the_order_under_a_lock(scene: Scene, cluster: Remo
     seen.wait(40)
     for queue_id in range(4):
         assert [m.body for m in seen.messages if m.queue_id == queue_id] == [
-            f"{i:02}".encode() for i in range(queue_id, 40, 4)]
+            f"{i:02}".encode() for i in range(queue_id, 40, 4)
+        ]
     held = cluster.admin.groups.queues_in_memory(scene.server.broker, "our-tidy-ones", member.client_id)
     assert {mq.queue_id for mq, row in held.items() if mq.topic == topic and row.locked} == {0, 1, 2, 3}
-    stranger = scene.server.ask(41, body=(
-        b'{"clientId":"stranger","consumerGroup":"our-tidy-ones","mqSet":[{"brokerName":"broker-a","queueId":0,'
-        b'"topic":"%s"}]}' % topic.encode()))
+    stranger = scene.server.ask(
+        41,
+        body=(
+            b'{"clientId":"stranger","consumerGroup":"our-tidy-ones","mqSet":[{"brokerName":"broker-a","queueId":0,'
+            b'"topic":"%s"}]}' % topic.encode()
+        ),
+    )
     assert (stranger["code"], stranger["body"]) == (0, b'{"lockOKMQSet":[]}')
 
 
@@ -85,8 +91,9 @@ def test_broadcasting_members_get_all_and_keep_their_place_themselves(scene: Sce
     with connect(scene.server.namesrv, home=tmp_path) as cluster:
         members = [Seen(), Seen()]
         for number, seen in enumerate(members):
-            cluster.push_consumer(seen, "our-listeners", topics=[topic], from_where=FIRST, model="BROADCASTING",
-                                  name=f"member-{number}")
+            cluster.push_consumer(
+                seen, "our-listeners", topics=[topic], from_where=FIRST, model="BROADCASTING", name=f"member-{number}"
+            )
         producer = sender(cluster, "our-callers")
         for body in sent:
             producer.send(Message.make(topic, body.encode()))
@@ -95,8 +102,9 @@ def test_broadcasting_members_get_all_and_keep_their_place_themselves(scene: Sce
     assert '"our-listeners"' not in scene.server.ask(43)["body"].decode()
     with connect(scene.server.namesrv, home=tmp_path) as cluster:
         again = Seen()
-        cluster.push_consumer(again, "our-listeners", topics=[topic], from_where=FIRST, model="BROADCASTING",
-                              name="member-0")
+        cluster.push_consumer(
+            again, "our-listeners", topics=[topic], from_where=FIRST, model="BROADCASTING", name="member-0"
+        )
         sender(cluster, "our-callers").send(Message.make(topic, b"new"))
         assert again.wait(1).bodies == ["new"]
 
@@ -112,8 +120,9 @@ def test_a_tag_expression_chooses(scene: Scene, cluster: Remote, topic: str) -> 
 
 def test_an_sql_expression_chooses(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen()
-    cluster.push_consumer(seen, "our-sql-readers", topics={topic: "price > 5 AND TAGS = 'A'"}, sql=True,
-                          from_where=FIRST)
+    cluster.push_consumer(
+        seen, "our-sql-readers", topics={topic: "price > 5 AND TAGS = 'A'"}, sql=True, from_where=FIRST
+    )
     producer = sender(cluster, "our-sellers")
     for price in (3, 6, 9):
         for tag in "AB":
@@ -151,7 +160,8 @@ def test_a_pull_consumer_goes_where_it_is_told(scene: Scene, cluster: Remote, to
     assert (found.status, found.next_offset) == (PullStatus.FOUND, 7)
     assert [message.body.decode() for message in found.messages] == ["body 4", "body 5", "body 6"]
     assert [message.body.decode() for message in consumer.pull(queue, 0, expression="B").messages] == [
-        f"body {i}" for i in (1, 3, 5, 7, 9)]
+        f"body {i}" for i in (1, 3, 5, 7, 9)
+    ]
     assert consumer.pull(queue, 10).status is PullStatus.NO_NEW_MSG
     beyond = consumer.pull(queue, 99)
     assert (beyond.status, beyond.next_offset) == (PullStatus.OFFSET_ILLEGAL, 10)

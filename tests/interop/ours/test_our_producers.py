@@ -40,14 +40,16 @@ def test_send_without_waiting(scene: Scene, cluster: Remote, topic: str) -> None
     producer = sender(cluster, "our-async-senders").inner
 
     async def all_at_once() -> list[Any]:
-        return await asyncio.gather(*(producer.send_async(Message.make(topic, f"body {i}".encode()))
-                                      for i in range(50)))
+        return await asyncio.gather(
+            *(producer.send_async(Message.make(topic, f"body {i}".encode())) for i in range(50))
+        )
 
     sent = cluster.run(all_at_once())
     assert {result.status for result in sent} == {SendStatus.SEND_OK}
     records = scene.server.records(topic)
     assert sorted((r.queue.queue_id, r.queue_offset) for r in sent) == sorted(
-        (r.queue_id, r.queue_offset) for r in records)
+        (r.queue_id, r.queue_offset) for r in records
+    )
     assert texts(records) == sorted(f"body {i}" for i in range(50))
 
 
@@ -73,7 +75,8 @@ def test_send_by_key_to_a_queue(scene: Scene, cluster: Remote, topic: str) -> No
     for i in range(8):
         producer.send(Message.make(topic, f"{i}".encode()), selector=lambda queues, found: queues[int(found.body) % 2])
     assert {(record.body, record.queue_id) for record in scene.server.records(topic)} == {
-        (f"{i}".encode(), i % 2) for i in range(8)}
+        (f"{i}".encode(), i % 2) for i in range(8)
+    }
 
 
 def test_a_large_body_of_noise(scene: Scene, cluster: Remote, topic: str) -> None:
@@ -104,7 +107,11 @@ def test_unicode_in_body_keys_tags_and_properties(scene: Scene, cluster: Remote,
     sender(cluster, "our-writers").send(message)
     [record] = scene.server.records(topic)
     assert (record.body.decode(), record.properties["KEYS"], record.properties["TAGS"], record.properties["von"]) == (
-        UNICODE, "键-🚀", "标签", UNICODE)
+        UNICODE,
+        "键-🚀",
+        "标签",
+        UNICODE,
+    )
     seen = Seen()
     cluster.push_consumer(seen, "our-readers", topics={topic: "标签"}, from_where=FIRST)
     [got] = seen.wait(1).messages

@@ -52,11 +52,14 @@ def test_who_signs_sends_consumes_and_administers(guarded: Server) -> None:
 
 
 @pytest.mark.apache
-@pytest.mark.parametrize("keys", [
-    pytest.param({}, id="none"),
-    pytest.param({"access_key": HOST[0], "secret_key": "not-the-hosts-secret"}, id="wrong"),
-    pytest.param({"access_key": "nobodys-key", "secret_key": HOST[1]}, id="unknown"),
-])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"access_key": HOST[0], "secret_key": "not-the-hosts-secret"}, id="wrong"),
+        pytest.param({"access_key": "nobodys-key", "secret_key": HOST[1]}, id="unknown"),
+    ],
+)
 def test_who_does_not_is_refused_with_a_code(guarded: Server, keys: dict[str, str]) -> None:
     with connect(guarded.namesrv, **keys) as cluster:
         with pytest.raises(BrokerRefused) as refused:

@@ -14,14 +14,15 @@ from tests.server.processes import processes_below
 
 @pytest.mark.wide
 @pytest.mark.pipeline
-def test_spark_maps_what_its_first_process_wrote(golden: Path, tmp_path: Path,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_maps_what_its_first_process_wrote(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "var"
     monkeypatch.setattr(java_classes, "FOLDER", folder)
     maps = []
     for turn in range(2):
-        with ((tmp_path / "words").open("wb") as words,
-              Child(Where("local[2]"), tmp_path / "spark", os.environ, errors=words) as child):
+        with (
+            (tmp_path / "words").open("wb") as words,
+            Child(Where("local[2]"), tmp_path / "spark", os.environ, errors=words) as child,
+        ):
             child.order(Order(f"{turn}", "export", {"a": str(golden)}, {}, str(tmp_path / "out"), {}))
             last = next(report for report in child.reports() if report["state"] in ENDED)
             maps.append(mapped_below(child.process_id))

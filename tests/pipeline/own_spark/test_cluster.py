@@ -24,10 +24,12 @@ def no_java(tmp_path: Path) -> dict[str, str]:
     return {"PATH": str(programs), "JAVA_HOME": ""}
 
 
-def test_a_job_runs_on_a_cluster_of_this_machine_with_the_java_that_came_along(golden: Path, no_java: dict[str, str],
-                                                                             tmp_path: Path) -> None:
-    done = command(tmp_path, "export", "--store", golden, "--master", MASTER, "--out", tmp_path / "out", "--json",
-                   **no_java)
+def test_a_job_runs_on_a_cluster_of_this_machine_with_the_java_that_came_along(
+    golden: Path, no_java: dict[str, str], tmp_path: Path
+) -> None:
+    done = command(
+        tmp_path, "export", "--store", golden, "--master", MASTER, "--out", tmp_path / "out", "--json", **no_java
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "pipeline" / ".spark" / "java" / "bin" / "java").is_file()
     assert json.loads(done.stdout)["tables"] == {"messages": 153}

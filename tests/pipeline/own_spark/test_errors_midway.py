@@ -27,12 +27,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(golden: Path, small_disk: Path,
-                                                                    tmp_path: Path) -> None:
+def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(
+    golden: Path, small_disk: Path, tmp_path: Path
+) -> None:
     numbers = iter(range(9))
     out = small_disk / "out"
-    with (tmp_path / "words").open("wb") as words, Child(Where("local[2]"), tmp_path / "spark", os.environ,
-                                                         errors=words) as child:
+    with (
+        (tmp_path / "words").open("wb") as words,
+        Child(Where("local[2]"), tmp_path / "spark", os.environ, errors=words) as child,
+    ):
         told = child.reports()
 
         def run() -> dict[str, object]:
@@ -55,24 +58,38 @@ def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(golden: Pat
 
 
 def test_a_process_that_is_killed_is_told_of_with_the_place_of_its_last_words(golden: Path, tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "manage.py", "pipeline", "export", "--store", golden], cwd=ROOT,
-                          env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as command:
-        [child] = until(lambda: [process for process, line in children(command.pid).items()
-                                 if "sandbox.pipeline" in line], within_s=WITHIN_S)
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "pipeline", "export", "--store", golden],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        [child] = until(
+            lambda: [process for process, line in children(command.pid).items() if "sandbox.pipeline" in line],
+            within_s=WITHIN_S,
+        )
         os.kill(child, signal.SIGKILL)
         _, said = command.communicate(timeout=WITHIN_S)
     assert command.returncode == 1
     [log] = (tmp_path / "pipeline" / ".spark").glob("*.log")
-    assert said == ("CommandError: Spark's process was killed (SIGKILL) before the job was done; "
-                    f"what it said is in {log}.\n")
+    assert said == (
+        f"CommandError: Spark's process was killed (SIGKILL) before the job was done; what it said is in {log}.\n"
+    )
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None
 
 
 def test_an_interruption_says_that_nothing_has_changed(golden: Path, tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "manage.py", "pipeline", "export", "--store", golden], cwd=ROOT,
-                          env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as command:
-        until(lambda: [line for line in children(command.pid).values() if "sandbox.pipeline" in line],
-              within_s=WITHIN_S)
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "pipeline", "export", "--store", golden],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        until(
+            lambda: [line for line in children(command.pid).values() if "sandbox.pipeline" in line], within_s=WITHIN_S
+        )
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=WITHIN_S)
     assert (command.returncode, said) == (130, "CommandError: It was interrupted; the last result is as it was.\n")

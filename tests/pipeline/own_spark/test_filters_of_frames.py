@@ -30,24 +30,35 @@ def test_a_filter_changes_no_later_answer(spark: Streams, golden: Path, tmp_path
     assert found == {"counts": [30, 5, 30]}
 
 
-@pytest.mark.parametrize(("query", "options"), [
-    ("SELECT * FROM messages WHERE topic = 'a'", {"topic": "a"}),
-    ("SELECT * FROM (SELECT topic AS t, queueId FROM messages) WHERE t IN ('a', 'b') AND queueId = 3",
-     {"topic": "a,b", "queueId": "3"}),
-    ("SELECT * FROM messages WHERE topic = 'a' AND topic IN ('b', 'a')", {"topic": "a"}),
-    ("SELECT * FROM messages WHERE topic = 'a' UNION ALL SELECT * FROM messages WHERE topic = 'b'", {"topic": "a,b"}),
-    ("SELECT * FROM messages WHERE topic = 'a' UNION ALL SELECT * FROM messages", {}),
-    ("SELECT (SELECT count(*) FROM messages) FROM messages WHERE topic = 'a'", {}),
-    ("SELECT * FROM messages WHERE topic = 'a' OR queueId = 3", {}),
-    ("SELECT * FROM messages WHERE topic <> 'a' AND upper(topic) = 'B'", {}),
-    ("SELECT * FROM messages WHERE topic = 'a,b'", {}),
-    ("SELECT * FROM messages WHERE topic = ' a'", {}),
-    ("SELECT count(*) FROM (SELECT * FROM messages LIMIT 5) WHERE topic = 'a'", {}),
-    ("SELECT * FROM messages m LEFT JOIN messages n USING (queueOffset) WHERE m.topic = 'a'", {}),
-    ("SELECT * FROM messages WHERE queueId IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)",
-     {"queueId": "0,1,10,11,2,3,4,5,6,7,8,9"}),
-])  # fmt: skip
-def test_what_all_references_ask_for_narrows_the_source(spark: Streams, golden: Path, query: str,
-                                                        options: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("SELECT * FROM messages WHERE topic = 'a'", {"topic": "a"}),
+        (
+            "SELECT * FROM (SELECT topic AS t, queueId FROM messages) WHERE t IN ('a', 'b') AND queueId = 3",
+            {"topic": "a,b", "queueId": "3"},
+        ),
+        ("SELECT * FROM messages WHERE topic = 'a' AND topic IN ('b', 'a')", {"topic": "a"}),
+        (
+            "SELECT * FROM messages WHERE topic = 'a' UNION ALL SELECT * FROM messages WHERE topic = 'b'",
+            {"topic": "a,b"},
+        ),
+        ("SELECT * FROM messages WHERE topic = 'a' UNION ALL SELECT * FROM messages", {}),
+        ("SELECT (SELECT count(*) FROM messages) FROM messages WHERE topic = 'a'", {}),
+        ("SELECT * FROM messages WHERE topic = 'a' OR queueId = 3", {}),
+        ("SELECT * FROM messages WHERE topic <> 'a' AND upper(topic) = 'B'", {}),
+        ("SELECT * FROM messages WHERE topic = 'a,b'", {}),
+        ("SELECT * FROM messages WHERE topic = ' a'", {}),
+        ("SELECT count(*) FROM (SELECT * FROM messages LIMIT 5) WHERE topic = 'a'", {}),
+        ("SELECT * FROM messages m LEFT JOIN messages n USING (queueOffset) WHERE m.topic = 'a'", {}),
+        (
+            "SELECT * FROM messages WHERE queueId IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)",
+            {"queueId": "0,1,10,11,2,3,4,5,6,7,8,9"},
+        ),
+    ],
+)
+def test_what_all_references_ask_for_narrows_the_source(
+    spark: Streams, golden: Path, query: str, options: dict[str, str]
+) -> None:
     found = spark.ask(how="narrowed", format="rocketmq-store", path=str(golden), query=query)
     assert found == {"options": options}

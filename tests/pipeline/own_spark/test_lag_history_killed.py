@@ -74,8 +74,10 @@ class Scene:
             raise AssertionError(f"it ended by itself: {(self.home / 'words').read_text()[-2_000:]}")
 
     def finish(self) -> None:
-        with (self.home / "words").open("ab") as words, Child(Where("local[2]"), self.home / "spark", os.environ,
-                                                              errors=words) as child:
+        with (
+            (self.home / "words").open("ab") as words,
+            Child(Where("local[2]"), self.home / "spark", os.environ, errors=words) as child,
+        ):
             child.order(Order("last", "lag_history", {}, self.journals, str(self.out), {}))
             last = next(told for told in child.reports() if told["state"] in ENDED)
             assert last["state"] == "done"
@@ -106,5 +108,7 @@ def test_killed_at_random_every_row_is_in_the_result_once(tmp_path: Path) -> Non
     assert len(wanted["seconds"]) > SECONDS
     for name in TABLES:
         assert in_order(table(out, name)) == in_order(wanted[name])
-    print(f"{KILLS} kills, {scene.torn} of them within a batch; {scene.batch() + 1} batches, "
-          f"{len(wanted['seconds'])} seconds")
+    print(
+        f"{KILLS} kills, {scene.torn} of them within a batch; {scene.batch() + 1} batches, "
+        f"{len(wanted['seconds'])} seconds"
+    )

@@ -53,8 +53,17 @@ class Sealing:
         return self.children[-1]
 
     def order(self, child: Child) -> None:
-        child.order(Order("r", "seal", {"s": str(self.root)}, {}, str(self.home / "out"), {"format": "iceberg"},
-                          {"s": str(self.directory)}))
+        child.order(
+            Order(
+                "r",
+                "seal",
+                {"s": str(self.root)},
+                {},
+                str(self.home / "out"),
+                {"format": "iceberg"},
+                {"s": str(self.directory)},
+            )
+        )
 
     def drafts(self) -> list[Path]:
         """Of Parquet files, while a process writes them; its id is at the end of the name."""

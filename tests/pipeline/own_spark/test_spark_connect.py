@@ -33,11 +33,14 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
         why = refused(tmp_path, "export", "--store", tmp_path / "nowhere", "--remote", remote, "--out", out)
         assert why.startswith(f"{tmp_path}/nowhere is no store")
         assert manifest_of(out) == before
-        with (tmp_path / "words").open("wb") as words, Child(Where(remote=remote), tmp_path / "spark", os.environ,
-                                                             errors=words) as child:
+        with (
+            (tmp_path / "words").open("wb") as words,
+            Child(Where(remote=remote), tmp_path / "spark", os.environ, errors=words) as child,
+        ):
             sealed_and_appended(child, tmp_path / "grown")
     assert refused(tmp_path, "export", "--store", golden, "--remote", remote, "--out", out) == (
-        f"No Spark Connect server answers at {remote}: connection refused.")
+        f"No Spark Connect server answers at {remote}: connection refused."
+    )
     assert manifest_of(out) == before
 
 
@@ -49,16 +52,25 @@ def long_audit(tmp_path: Path) -> Order:
         sent(world, 50)
         world.run(30)
         made = record(world, tmp_path / "world")
-    return Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
-                 {"s": str(made.journal)}, str(tmp_path / "out"), {})
+    return Order(
+        "r",
+        "delivery_audit",
+        {f"s/{name}": str(root) for name, root in made.stores.items()},
+        {"s": str(made.journal)},
+        str(tmp_path / "out"),
+        {},
+    )
 
 
 @pytest.mark.wide
 def test_a_run_goes_on_when_an_executor_of_the_server_dies(long_audit: Order, tmp_path: Path) -> None:
     (tmp_path / "server").mkdir()
     out = Path(long_audit.out)
-    with (serving(tmp_path / "server", MASTER) as (remote, server), (tmp_path / "words").open("wb") as words,
-          Child(Where(remote=remote), tmp_path / "spark", os.environ, errors=words) as child):
+    with (
+        serving(tmp_path / "server", MASTER) as (remote, server),
+        (tmp_path / "words").open("wb") as words,
+        Child(Where(remote=remote), tmp_path / "spark", os.environ, errors=words) as child,
+    ):
         child.order(long_audit)
         killed: list[int] = []
 

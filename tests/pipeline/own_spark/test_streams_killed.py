@@ -51,9 +51,12 @@ def put_file(number: int, directory: Path) -> list[str]:
     directory.mkdir(exist_ok=True)
     bodies = [f"file {number} row {max(1, row)}" for row in range(FILE_ROWS)]
     path = directory / f"{number}.json"
-    path.with_suffix(".draft").write_text("".join(
-        json.dumps({"body": body, "keys": f"k{number}", "properties": {"file": str(number)}}) + "\n"
-        for body in bodies))
+    path.with_suffix(".draft").write_text(
+        "".join(
+            json.dumps({"body": body, "keys": f"k{number}", "properties": {"file": str(number)}}) + "\n"
+            for body in bodies
+        )
+    )
     os.utime(path.with_suffix(".draft"), (1_700_000_000 + number, 1_700_000_000 + number))  # the order of a stream
     path.with_suffix(".draft").rename(path)
     return bodies
@@ -61,8 +64,12 @@ def put_file(number: int, directory: Path) -> list[str]:
 
 def stored(home: Path, topic: str) -> Counter[str]:
     """Bodies in the broker's log."""
-    return Counter(row["body"].decode() for batch in rows_of(home / "store", ["topic", "body"])
-                   for row in batch.to_pylist() if row["topic"] == topic)
+    return Counter(
+        row["body"].decode()
+        for batch in rows_of(home / "store", ["topic", "body"])
+        for row in batch.to_pylist()
+        if row["topic"] == topic
+    )
 
 
 def whole(report: dict[str, list[object]], places: list[list[int]]) -> None:
@@ -77,8 +84,14 @@ def test_streams_go_on_where_they_were_killed_and_say_what_they_cannot_read_any_
     with broker_with({"T": QUEUES, "U": QUEUES, "S": 4}, tmp_path) as names, connect(names) as cluster:
         feed = Feed(cluster)
         feed.send(8)
-        of_cluster = {"format": "rocketmq", "at": "cluster", "names": names, "subscribe": "T",
-                      "startingOffsets": "earliest", "maxOffsetsPerTrigger": "90"}
+        of_cluster = {
+            "format": "rocketmq",
+            "at": "cluster",
+            "names": names,
+            "subscribe": "T",
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": "90",
+        }
         of_store = {"format": "rocketmq-store", "at": "of-store", "path": str(broker.root), "maxOffsetsPerTrigger": "7"}
         to_topic = {"format": "rows", "at": "sink", "path": str(tmp_path / "in"), "names": names, "to": "S"}
         with streams(tmp_path) as spark:
@@ -95,8 +108,9 @@ def test_streams_go_on_where_they_were_killed_and_say_what_they_cannot_read_any_
                 broker.put(10, queue_id=queue_id)
             spark.wait_for(4, "cluster")
             spark.order(how="follow", **to_topic)
-            until(lambda: stored(tmp_path, "S").total() > FILE_ROWS or spark.process.poll() is not None,
-                  within_s=WITHIN_S)
+            until(
+                lambda: stored(tmp_path, "S").total() > FILE_ROWS or spark.process.poll() is not None, within_s=WITHIN_S
+            )
             spark.kill()
         feed.send(2)
         broker.put(5)
@@ -105,14 +119,19 @@ def test_streams_go_on_where_they_were_killed_and_say_what_they_cannot_read_any_
         with streams(tmp_path) as spark:
             whole(spark.ask(how="now", **of_cluster), feed.places())
             everything = [[0, offset] for offset in range(25)] + [
-                [queue_id, offset] for queue_id in (1, 3, 5) for offset in range(10)]
+                [queue_id, offset] for queue_id in (1, 3, 5) for offset in range(10)
+            ]
             whole(spark.ask(how="now", **of_store), everything)
             assert "why" not in spark.ask(how="now", **to_topic)
             says_what_it_cannot_read(spark, broker, of_store, everything)
     assert stored(tmp_path, "S") == bodies
     rows = rows_of(tmp_path / "store", ["topic", "queueId", "queueOffset"])
-    assert sorted([row["queueId"], row["queueOffset"]] for batch in rows for row in batch.to_pylist()
-                  if row["topic"] == "U") == copies
+    assert (
+        sorted(
+            [row["queueId"], row["queueOffset"]] for batch in rows for row in batch.to_pylist() if row["topic"] == "U"
+        )
+        == copies
+    )
 
 
 def says_what_it_cannot_read(spark: Streams, broker: Broker, stream: dict[str, str], seen: list[list[int]]) -> None:
@@ -128,4 +147,5 @@ def says_what_it_cannot_read(spark: Streams, broker: Broker, stream: dict[str, s
     broker.store.crash()
     shutil.rmtree(broker.root)
     assert spark.ask(how="now", **stream)["why"].startswith(
-        f"{broker.root} is no store: it has no directory commitlog.")
+        f"{broker.root} is no store: it has no directory commitlog."
+    )

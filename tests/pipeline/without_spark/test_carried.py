@@ -10,8 +10,10 @@ from sandbox.pipeline.carried import carried
 from sandbox.pipeline.results import discard
 from sandbox.pipeline.sources.journal import JournalSource
 
-READ = ("import importlib.util, pickle, sys; assert importlib.util.find_spec('sandbox') is None; "
-        "take = pickle.load(open(sys.argv[1], 'rb')); take(__import__('pathlib').Path(sys.argv[2]), 7)")
+READ = (
+    "import importlib.util, pickle, sys; assert importlib.util.find_spec('sandbox') is None; "
+    "take = pickle.load(open(sys.argv[1], 'rb')); take(__import__('pathlib').Path(sys.argv[2]), 7)"
+)
 
 
 class Session:
@@ -42,8 +44,16 @@ def test_beside_our_code_it_is_the_function_itself(tmp_path: Path) -> None:
 def test_a_source_is_made_again_where_nothing_of_ours_is_known(tmp_path: Path) -> None:
     file = tmp_path / "source"
     file.write_bytes(cloudpickle.dumps(JournalSource({"path": str(tmp_path)})))
-    read = ("import importlib.util, pickle, sys; assert importlib.util.find_spec('sandbox') is None; "
-            "source = pickle.load(open(sys.argv[1], 'rb')); print(source.name(), source.options['path'])")
-    said = subprocess.run([sys.executable, "-I", "-c", read, str(file)], check=True, cwd=tmp_path, timeout=60,
-                          capture_output=True, text=True)
+    read = (
+        "import importlib.util, pickle, sys; assert importlib.util.find_spec('sandbox') is None; "
+        "source = pickle.load(open(sys.argv[1], 'rb')); print(source.name(), source.options['path'])"
+    )
+    said = subprocess.run(
+        [sys.executable, "-I", "-c", read, str(file)],
+        check=True,
+        cwd=tmp_path,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
     assert said.stdout.split() == ["rocketmq-journal", str(tmp_path)]

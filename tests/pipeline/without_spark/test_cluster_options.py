@@ -26,25 +26,31 @@ GOOD = {**NAMES, "subscribe": "T"}
 
 
 def answer(code: int, next_offset: int, *offsets: int, remark: str = "") -> PulledBytes:
-    body = b"".join(record.encode(InboundMessage("T", 0, b"x", b"", 0, 0, 0, 1, HOST), offset, offset * 100, 2, HOST)
-                    for offset in offsets)
+    body = b"".join(
+        record.encode(InboundMessage("T", 0, b"x", b"", 0, 0, 0, 1, HOST), offset, offset * 100, 2, HOST)
+        for offset in offsets
+    )
     return PulledBytes(code, remark, next_offset, 0, 100, body)
 
 
-@pytest.mark.parametrize(("given_answer", "offsets", "at", "lost_at"), [
-    (answer(FOUND, 13, 10, 11, 12), [10, 11, 12], 13, None),
-    (answer(FOUND, 30, *range(10, 30)), list(range(10, 20)), 20, None),
-    (answer(FOUND, 14, 10, 13), [10, 13], 14, 11),
-    (answer(FOUND, 15, 10, 11), [10, 11], 15, 12),
-    (answer(FOUND, 12, 8, 9, 10, 11), [10, 11], 12, None),
-    (answer(GONE, 17, remark="NO_MATCHED_MESSAGE"), [], 17, None),
-    (answer(GONE, 17, remark="MESSAGE_WAS_REMOVING"), [], 17, 10),
-    (answer(GONE, 90, remark="MESSAGE_WAS_REMOVING"), [], 20, 10),
-    (answer(LATER, 15, remark="OFFSET_FOUND_NULL"), [], 15, 10),
-    (answer(MOVED, 16, remark="OFFSET_TOO_SMALL"), [], 16, 10),
-])  # fmt: skip
-def test_an_answer_has_messages_and_tells_which_are_gone(given_answer: PulledBytes, offsets: list[int], at: int,
-                                                         lost_at: int | None) -> None:
+@pytest.mark.parametrize(
+    ("given_answer", "offsets", "at", "lost_at"),
+    [
+        (answer(FOUND, 13, 10, 11, 12), [10, 11, 12], 13, None),
+        (answer(FOUND, 30, *range(10, 30)), list(range(10, 20)), 20, None),
+        (answer(FOUND, 14, 10, 13), [10, 13], 14, 11),
+        (answer(FOUND, 15, 10, 11), [10, 11], 15, 12),
+        (answer(FOUND, 12, 8, 9, 10, 11), [10, 11], 12, None),
+        (answer(GONE, 17, remark="NO_MATCHED_MESSAGE"), [], 17, None),
+        (answer(GONE, 17, remark="MESSAGE_WAS_REMOVING"), [], 17, 10),
+        (answer(GONE, 90, remark="MESSAGE_WAS_REMOVING"), [], 20, 10),
+        (answer(LATER, 15, remark="OFFSET_FOUND_NULL"), [], 15, 10),
+        (answer(MOVED, 16, remark="OFFSET_TOO_SMALL"), [], 16, 10),
+    ],
+)
+def test_an_answer_has_messages_and_tells_which_are_gone(
+    given_answer: PulledBytes, offsets: list[int], at: int, lost_at: int | None
+) -> None:
     """To a pull at 10 of what ends at 20."""
     found = step(given_answer, 10, 20)
     assert found is not None
@@ -52,10 +58,15 @@ def test_an_answer_has_messages_and_tells_which_are_gone(given_answer: PulledByt
     assert (found.at, found.lost_at) == (at, lost_at)
 
 
-@pytest.mark.parametrize("given_answer", [
-    answer(LATER, 10, remark="OFFSET_OVERFLOW_ONE"), answer(MOVED, 0, remark="OFFSET_OVERFLOW_BADLY"),
-    answer(GONE, 10), answer(FOUND, 0, 1, 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given_answer",
+    [
+        answer(LATER, 10, remark="OFFSET_OVERFLOW_ONE"),
+        answer(MOVED, 0, remark="OFFSET_OVERFLOW_BADLY"),
+        answer(GONE, 10),
+        answer(FOUND, 0, 1, 2),
+    ],
+)
 def test_an_answer_without_progress_is_none(given_answer: PulledBytes) -> None:
     assert step(given_answer, 10, 20) is None
 
@@ -71,7 +82,8 @@ def test_ranges_are_split_without_a_gap_into_parts_of_nearly_one_size(sizes: lis
     ranges = [Range(QUEUE._replace(queue_id=number), 7, 7 + size) for number, size in enumerate(sizes)]
     parts = split(ranges, least)
     assert [(part.queue, offset) for part in parts for offset in range(part.begin, part.end)] == [
-        (one.queue, offset) for one in ranges for offset in range(one.begin, one.end)]
+        (one.queue, offset) for one in ranges for offset in range(one.begin, one.end)
+    ]
     assert len(parts) == max(len([size for size in sizes if size]), min(least, sum(sizes)))
     assert all(part.size for part in parts)
     divided = [part.size for part in parts if sizes[part.queue.queue_id] > part.size]
@@ -100,9 +112,19 @@ def test_offsets_are_written_as_they_are_read() -> None:
 
 
 def test_options_are_read_and_columns_chosen() -> None:
-    asked = stream_of({**GOOD, "names": "a:1; b:2", "accessKey": "k", "secretKey": "s", "tls": "True",
-                       "minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "7", "maxTriggerDelay": "2m",
-                       "startingOffsets": '{"T": {"broker-a:0": 3}}'})
+    asked = stream_of(
+        {
+            **GOOD,
+            "names": "a:1; b:2",
+            "accessKey": "k",
+            "secretKey": "s",
+            "tls": "True",
+            "minOffsetsPerTrigger": "5",
+            "maxOffsetsPerTrigger": "7",
+            "maxTriggerDelay": "2m",
+            "startingOffsets": '{"T": {"broker-a:0": 3}}',
+        }
+    )
     assert asked.access == Access(("a:1", "b:2"), "k", "s", tls=True)
     assert "'s'" not in repr(asked)
     assert (asked.pace, asked.starting) == (Pace(7, 5, 120_000), {QUEUE: 3})
@@ -112,33 +134,69 @@ def test_options_are_read_and_columns_chosen() -> None:
     assert RocketMQ(dict(GOOD)).schema().startswith("topic STRING, broker STRING, queueId INT, queueOffset BIGINT")
 
 
-@pytest.mark.parametrize(("options", "says"), [
-    ({**GOOD, "startingOffset": "latest"}, "There is no option startingOffset. Did you mean startingOffsets? Options "),
-    ({**GOOD, "zzz": "red"}, "There is no option zzz. Options are: names, accessKey"),
-    (NAMES, "Exactly one of subscribe, subscribePattern, assign says which topics are read, and none is given."),
-    ({**GOOD, "assign": "{}"}, "Exactly one of subscribe, subscribePattern, assign says which topics are read, and su"),
-    ({**NAMES, "subscribe": " , "}, "Option subscribe names no topic"),
-    ({**NAMES, "subscribePattern": "("}, "Option subscribePattern is no regular expression: missing )"),
-    ({**NAMES, "assign": '{"T": [0]}'}, 'Option assign has to be JSON {"orders": ["broker-a:0"]}, and is not: 0 is no'),
-    ({**NAMES, "assign": "{}"}, "Option assign names no queue."),
-    ({"subscribe": "T"}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
-    ({**GOOD, "accessKey": "k"}, "The options accessKey and secretKey belong together"),
-    ({**GOOD, "tls": "yes"}, "Option tls has to be true or false, and yes is neither."),
-    ({**GOOD, "startingOffsets": "soon"}, "Option startingOffsets has to be earliest, latest or JSON"),
-    ({**GOOD, "startingOffsets": '{"T": {"0": 3}}'}, "Option startingOffsets has to be earliest, latest or JSON"),
-    ({**GOOD, "startingOffsets": '{"T": {"a:0": true}}'}, "Option startingOffsets has to be earliest, latest or JSON"),
-    ({**GOOD, "startingOffsets": "latest"}, "Reading once begins at earliest and ends at latest, or at offsets"),
-    ({**GOOD, "endingOffsets": '{"T": {"a:0": -2}}'}, "Reading once begins at earliest and ends at latest, or at off"),
-    ({**GOOD, "startingOffsets": "earliest", "startingTimestamp": "1"}, "Name where to begin by startingTimestamp or"),
-    ({**GOOD, "startingTimestamp": "noon"}, "Option startingTimestamp has to be a number of 0 or more, and noon is n"),
-    ({**GOOD, "startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy has to be la"),
-    ({**GOOD, "maxTriggerDelay": "soon"}, "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon"),
-    ({**GOOD, "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more th"),
-    ({**GOOD, "maxOffsetsPerTrigger": "5"}, "Reading once has no triggers: option maxOffsetsPerTrigger is for a stre"),
-    ({**GOOD, "minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
-    ({**GOOD, "columns": "tagsCode"}, "There is no column tagsCode. Columns are: topic, broker, queueId"),
-    ({**GOOD, "failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            {**GOOD, "startingOffset": "latest"},
+            "There is no option startingOffset. Did you mean startingOffsets? Options ",
+        ),
+        ({**GOOD, "zzz": "red"}, "There is no option zzz. Options are: names, accessKey"),
+        (NAMES, "Exactly one of subscribe, subscribePattern, assign says which topics are read, and none is given."),
+        (
+            {**GOOD, "assign": "{}"},
+            "Exactly one of subscribe, subscribePattern, assign says which topics are read, and su",
+        ),
+        ({**NAMES, "subscribe": " , "}, "Option subscribe names no topic"),
+        ({**NAMES, "subscribePattern": "("}, "Option subscribePattern is no regular expression: missing )"),
+        (
+            {**NAMES, "assign": '{"T": [0]}'},
+            'Option assign has to be JSON {"orders": ["broker-a:0"]}, and is not: 0 is no',
+        ),
+        ({**NAMES, "assign": "{}"}, "Option assign names no queue."),
+        ({"subscribe": "T"}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+        ({**GOOD, "accessKey": "k"}, "The options accessKey and secretKey belong together"),
+        ({**GOOD, "tls": "yes"}, "Option tls has to be true or false, and yes is neither."),
+        ({**GOOD, "startingOffsets": "soon"}, "Option startingOffsets has to be earliest, latest or JSON"),
+        ({**GOOD, "startingOffsets": '{"T": {"0": 3}}'}, "Option startingOffsets has to be earliest, latest or JSON"),
+        (
+            {**GOOD, "startingOffsets": '{"T": {"a:0": true}}'},
+            "Option startingOffsets has to be earliest, latest or JSON",
+        ),
+        ({**GOOD, "startingOffsets": "latest"}, "Reading once begins at earliest and ends at latest, or at offsets"),
+        (
+            {**GOOD, "endingOffsets": '{"T": {"a:0": -2}}'},
+            "Reading once begins at earliest and ends at latest, or at off",
+        ),
+        (
+            {**GOOD, "startingOffsets": "earliest", "startingTimestamp": "1"},
+            "Name where to begin by startingTimestamp or",
+        ),
+        (
+            {**GOOD, "startingTimestamp": "noon"},
+            "Option startingTimestamp has to be a number of 0 or more, and noon is n",
+        ),
+        (
+            {**GOOD, "startingOffsetsByTimestampStrategy": "skip"},
+            "Option startingOffsetsByTimestampStrategy has to be la",
+        ),
+        (
+            {**GOOD, "maxTriggerDelay": "soon"},
+            "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon",
+        ),
+        (
+            {**GOOD, "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"},
+            "Option minOffsetsPerTrigger (9) is more th",
+        ),
+        (
+            {**GOOD, "maxOffsetsPerTrigger": "5"},
+            "Reading once has no triggers: option maxOffsetsPerTrigger is for a stre",
+        ),
+        ({**GOOD, "minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
+        ({**GOOD, "columns": "tagsCode"}, "There is no column tagsCode. Columns are: topic, broker, queueId"),
+        ({**GOOD, "failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),
+    ],
+)
 def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError) as said:
         asked_of(options)

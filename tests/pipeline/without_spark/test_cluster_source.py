@@ -55,8 +55,11 @@ def send(world: World, batch: list[Message], queue_id: int) -> None:
 def fill(world: World, count: int, *, queue_id: int = 0, body: bytes = b"body") -> None:
     """So many messages to T, in batches."""
     for begin in range(0, count, 250):
-        send(world, [Message.make("T", body, keys=f"k{number}") for number in range(begin, min(count, begin + 250))],
-             queue_id)
+        send(
+            world,
+            [Message.make("T", body, keys=f"k{number}") for number in range(begin, min(count, begin + 250))],
+            queue_id,
+        )
 
 
 def reading(world: World, **given: str) -> ClusterReader:
@@ -66,8 +69,9 @@ def reading(world: World, **given: str) -> ClusterReader:
 def once(stream: Stream, counts: dict[int, int], *others: Place) -> None:
     """It has read so many messages of each queue of T, each once."""
     stream.run()
-    assert sorted(stream.rows) == [("T", BROKER, queue_id, number) for queue_id, count in sorted(counts.items())
-                                    for number in range(count)] + list(others)
+    assert sorted(stream.rows) == [
+        ("T", BROKER, queue_id, number) for queue_id, count in sorted(counts.items()) for number in range(count)
+    ] + list(others)
 
 
 def step_for(world: World, stream: Stream, seconds: int) -> None:
@@ -93,8 +97,14 @@ def test_each_message_is_one_row_with_all_it_says(worlds: Worlds) -> None:
     assert [row["queueOffset"] for row in others] == [1, 2]
     assert first["bornHost"].startswith("10.0.1.")
     assert {name: first[name] for name in ("topic", "broker", "queueId", "keys", "tags", "body", "storeHost")} == {
-        "topic": "T", "broker": BROKER, "queueId": 1, "keys": "k0", "tags": "red", "body": b"body",
-        "storeHost": BROKER_ADDRESS}
+        "topic": "T",
+        "broker": BROKER,
+        "queueId": 1,
+        "keys": "k0",
+        "tags": "red",
+        "body": b"body",
+        "storeHost": BROKER_ADDRESS,
+    }
     assert (dict(first["properties"])["TAGS"], first["bornTimestamp"] >= START_MS) == ("red", True)
     assert rows(world, columns="broker") == [{"broker": BROKER}] * 3
 
@@ -121,9 +131,11 @@ def test_offsets_by_queue_say_where_a_read_begins_and_ends(worlds: Worlds) -> No
     world = worlds()
     fill(world, 50)
     fill(world, 20, queue_id=1)
-    assert ranges(world, startingOffsets='{"T": {"broker-a:0": 17, "broker-a:1": -2}}',
-                  endingOffsets='{"T": {"broker-a:0": 20, "broker-a:1": -1}}') == [
-        ("broker-a:0", 17, 20), ("broker-a:1", 0, 20)]
+    assert ranges(
+        world,
+        startingOffsets='{"T": {"broker-a:0": 17, "broker-a:1": -2}}',
+        endingOffsets='{"T": {"broker-a:0": 20, "broker-a:1": -1}}',
+    ) == [("broker-a:0", 17, 20), ("broker-a:1", 0, 20)]
     assert offsets(world, assign='{"T": ["broker-a:1"]}') == {1: list(range(20))}
     with pytest.raises(SandboxError, match=r"^Option startingOffsets names queue broker-a:7 of topic T, which is not"):
         ranges(world, startingOffsets='{"T": {"broker-a:7": 1}}')
@@ -163,8 +175,12 @@ def test_ranges_are_split_evenly_into_as_many_partitions_as_are_wanted(worlds: W
     world = worlds()
     fill(world, 90)
     fill(world, 10, queue_id=1)
-    assert ranges(world, minPartitions="4") == [("broker-a:0", 0, 30), ("broker-a:0", 30, 60), ("broker-a:0", 60, 90),
-                                                ("broker-a:1", 0, 10)]
+    assert ranges(world, minPartitions="4") == [
+        ("broker-a:0", 0, 30),
+        ("broker-a:0", 30, 60),
+        ("broker-a:0", 60, 90),
+        ("broker-a:1", 0, 10),
+    ]
     assert len(ranges(world, minPartitions="1000")) == 100
     assert offsets(world, minPartitions="7") == {0: list(range(90)), 1: list(range(10))}
 

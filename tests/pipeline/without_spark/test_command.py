@@ -37,7 +37,8 @@ def test_a_table_is_printed_as_columns_with_its_first_rows(tmp_path: Path) -> No
         f"kind{' ' * 26}  queue_offset  says",
         f"{' ' * 30}  0             body·is",
         f"{'crc' * 10}  1             body·is {'x' * 40}",
-        f"findings: 3 rows, 2 of them shown (--show 3 shows all), in {tmp_path}"]
+        f"findings: 3 rows, 2 of them shown (--show 3 shows all), in {tmp_path}",
+    ]
     [*_, third, last] = lines_of(tmp_path, "findings", table, 20)
     assert third == f"{'crc' * 20}  2             body·is {'x' * 80}", "a sentence is not cut"
     assert last == f"findings: 3 rows, in {tmp_path}"
@@ -78,21 +79,25 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> Path
     return tmp_path
 
 
-def test_the_command_prints_the_answer(home: Path, monkeypatch: pytest.MonkeyPatch,
-                                       capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_answer(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(Child, "said", {"state": "done", "tables": {"findings": 3}})
     monkeypatch.setattr(Child, "words", b"WARN many\n")
     call_command("pipeline", "store_audit", "--store", str(home), "--show", "1")
     out = home / "pipeline" / "store_audit" / home.name
     assert capsys.readouterr().out.splitlines() == [
-        "kind  queue_offset  says", "      0             body·is",
-        f"findings: 3 rows, 1 of them shown (--show 3 shows all), in {out}"]
+        "kind  queue_offset  says",
+        "      0             body·is",
+        f"findings: 3 rows, 1 of them shown (--show 3 shows all), in {out}",
+    ]
     assert list((home / "pipeline" / ".spark").iterdir()) == []
 
 
 @pytest.mark.parametrize("words", [b"", b"ERROR Executor: lost\n"])
-def test_what_spark_said_of_a_run_that_failed_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch,
-                                                      words: bytes) -> None:
+def test_what_spark_said_of_a_run_that_failed_is_kept(
+    home: Path, monkeypatch: pytest.MonkeyPatch, words: bytes
+) -> None:
     monkeypatch.setattr(Child, "said", {"state": "failed", "why": "It broke."})
     monkeypatch.setattr(Child, "words", words)
     with pytest.raises(CommandError) as said:
@@ -157,16 +162,21 @@ def test_a_query_is_given_the_results_that_there_are(out: Path) -> None:
     assert directories_of("other") == {}
 
 
-@pytest.mark.parametrize(("words", "why"), [
-    (("show",), "Name the job whose result it is. Jobs are: class_analytics, "),
-    (("show", "exprot", "--store", "payments-1"), "There is no job exprot. Jobs are: class_analytics, "),
-    (("show", "latency", "--store", "payments-1"),
-     "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency."),
-    ((*OF, "--table", "finding"), "store_audit has no table finding. Tables are: findings."),
-    (("show", "store_audit"), "Name what to read: --store DIR, "),
-    (("sql", "--store", "payments-1"), "Write the query after sql: pipeline sql "),
-    (("latency", "payments-1"), "latency takes no payments-1: its own options are written --option KEY=VALUE."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("show",), "Name the job whose result it is. Jobs are: class_analytics, "),
+        (("show", "exprot", "--store", "payments-1"), "There is no job exprot. Jobs are: class_analytics, "),
+        (
+            ("show", "latency", "--store", "payments-1"),
+            "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency.",
+        ),
+        ((*OF, "--table", "finding"), "store_audit has no table finding. Tables are: findings."),
+        (("show", "store_audit"), "Name what to read: --store DIR, "),
+        (("sql", "--store", "payments-1"), "Write the query after sql: pipeline sql "),
+        (("latency", "payments-1"), "latency takes no payments-1: its own options are written --option KEY=VALUE."),
+    ],
+)
 def test_what_is_not_there_is_said(home: Path, out: Path, words: tuple[str, ...], why: str) -> None:
     with pytest.raises(CommandError) as said:
         call_command("pipeline", *words)
@@ -175,8 +185,15 @@ def test_what_is_not_there_is_said(home: Path, out: Path, words: tuple[str, ...]
 
 # What it reads.
 
-NOTHING: dict[str, Any] = {"store": None, "sandbox": None, "students": None, "option": [], "format": None,
-                           "follow": False, "append": False}
+NOTHING: dict[str, Any] = {
+    "store": None,
+    "sandbox": None,
+    "students": None,
+    "option": [],
+    "format": None,
+    "follow": False,
+    "append": False,
+}
 
 
 def test_an_import_reads_files_and_no_store(tmp_path: Path) -> None:
@@ -189,11 +206,14 @@ def test_every_other_job_has_to_be_told_what_to_read(tmp_path: Path) -> None:
     assert refused.value.returncode == 1
 
 
-def test_a_path_is_relative_to_who_asks_and_not_to_the_process_with_spark(monkeypatch: pytest.MonkeyPatch,
-                                                                        tmp_path: Path) -> None:
+def test_a_path_is_relative_to_who_asks_and_not_to_the_process_with_spark(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert options_of({**NOTHING, "option": ["path=rows.csv", "topic=T"]}) == {
-        "path": str(tmp_path / "rows.csv"), "topic": "T"}
+        "path": str(tmp_path / "rows.csv"),
+        "topic": "T",
+    }
 
 
 @pytest.fixture
@@ -202,13 +222,17 @@ def course(db: None) -> Course:
     return Course.objects.create(slug="quiet-otter-hqnzrp", title="101", teacher=teacher)
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), [
-    (("grading", "--course", "no-such"), "There is no course no-such."),
-    (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
-    (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
-    (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("grading", "--course", "no-such"), "There is no course no-such."),
+        (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
+        (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
+        (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
+    ],
+)
 def test_what_cannot_be_asked_is_said_before_spark_starts(
-        course: Course, home: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    course: Course, home: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
     with pytest.raises(CommandError, match=re.escape(sentence)):
         call_command("pipeline", *arguments)

@@ -35,10 +35,12 @@ def offsets_by(root: Path) -> dict[str, list[int]]:
     """The queue offsets everybody reads."""
     with StoreReader(root) as reader:
         independent = [one.queue_offset for one in reader.read("orders", 0, 0, 10_000)]
-    return {"batch": [row["queueOffset"] for row in batch(root)],
-            "stream": [row[3] for row in streaming(path=str(root)).run()],
-            "rows": [row["queueOffset"] for made in rows_of(root) for row in made.to_pylist()],
-            "reader": independent}
+    return {
+        "batch": [row["queueOffset"] for row in batch(root)],
+        "stream": [row[3] for row in streaming(path=str(root)).run()],
+        "rows": [row["queueOffset"] for made in rows_of(root) for row in made.to_pylist()],
+        "reader": independent,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +57,14 @@ def root(files: dict[str, bytes], tmp_path: Path) -> Path:
     return written(files, tmp_path / "store")
 
 
-BAD_UNITS = {"zeros": bytes(20), "far": struct.pack(">qiq", 1 << 60, 205, 0),
-             "negative": struct.pack(">qiq", -5, 205, 0), "low": struct.pack(">qiq", 1, 205, 0),
-             "no length": struct.pack(">qiq", 9_000, -1, 0),
-             "filler": struct.pack(">qiq", 0, 0x7FFF_FFFF, 0)}
+BAD_UNITS = {
+    "zeros": bytes(20),
+    "far": struct.pack(">qiq", 1 << 60, 205, 0),
+    "negative": struct.pack(">qiq", -5, 205, 0),
+    "low": struct.pack(">qiq", 1, 205, 0),
+    "no length": struct.pack(">qiq", 9_000, -1, 0),
+    "filler": struct.pack(">qiq", 0, 0x7FFF_FFFF, 0),
+}
 
 
 @pytest.mark.parametrize("kind", BAD_UNITS)
@@ -121,7 +127,8 @@ def test_a_file_that_vanishes_while_it_is_listed_hides_no_other(root: Path, monk
 
 
 def test_bodies_are_unpacked_a_few_at_a_time_and_one_that_never_ends_stays_packed(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stores = Stores(max_message_bytes=1 << 17, commit_log_file_bytes=1 << 18)
     store = stores.opened()
     bodies = [bytes(100_000) + bytes([number]) for number in range(12)]

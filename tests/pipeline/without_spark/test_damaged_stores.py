@@ -79,9 +79,12 @@ def verified(root: Path) -> list[Place]:
     """What the verification on one core finds; its places in the log and in queues as those of files."""
     with StoreReader(root) as reader:
         found = verify(reader).findings
-    return [(one.code, *_in_a_file(root, one.where, one.position)) if one.where == "commitlog" or (
-        one.where.startswith("consumequeue") and one.code == "missing_unit") else (one.code, one.where, one.position)
-        for one in found]
+    return [
+        (one.code, *_in_a_file(root, one.where, one.position))
+        if one.where == "commitlog" or (one.where.startswith("consumequeue") and one.code == "missing_unit")
+        else (one.code, one.where, one.position)
+        for one in found
+    ]
 
 
 def _in_a_file(root: Path, where: str, position: int) -> tuple[str, int]:
@@ -89,16 +92,32 @@ def _in_a_file(root: Path, where: str, position: int) -> tuple[str, int]:
     return f"{where}/{position // size * size:020}", position % size
 
 
-ODD = [pipe(f"commitlog/{LAST}"), pipe(f"consumequeue/GoldenBasic/0/{LAST}"), pipe("index/20991120045824166"),
-       pipe("consumequeue/GoldenBasic/9"), directory(f"commitlog/{LAST}"),
-       directory(f"consumequeue/GoldenBasic/0/{LAST}"), directory("index/20991120045824166"),
-       directory("consumequeue/GoldenBasic/²"),
-       directory("consumequeue/GoldenBasic/٣"), directory("consumequeue/GoldenBasic/" + "9" * 29),
-       directory("consumequeue/GoldenBasic/00"), file("commitlog/" + "9" * 20), file("commitlog/notes.txt"),
-       file("commitlog/" + "512".zfill(20)), file("consumequeue/GoldenBasic/0/" + "40".zfill(20)),
-       file("consumequeue/notes.txt"), file("consumequeue/GoldenBasic/notes.txt"),
-       file(f"consumequeue/GoldenBasic/0/{'9' * 20}"), file("index/²²²²²²²²²²²²²²²²²"), circle(f"commitlog/{LAST}"),
-       circle("consumequeue/circle"), circle("consumequeue/GoldenBasic/0/circle"), dangling, no_text]
+ODD = [
+    pipe(f"commitlog/{LAST}"),
+    pipe(f"consumequeue/GoldenBasic/0/{LAST}"),
+    pipe("index/20991120045824166"),
+    pipe("consumequeue/GoldenBasic/9"),
+    directory(f"commitlog/{LAST}"),
+    directory(f"consumequeue/GoldenBasic/0/{LAST}"),
+    directory("index/20991120045824166"),
+    directory("consumequeue/GoldenBasic/²"),
+    directory("consumequeue/GoldenBasic/٣"),
+    directory("consumequeue/GoldenBasic/" + "9" * 29),
+    directory("consumequeue/GoldenBasic/00"),
+    file("commitlog/" + "9" * 20),
+    file("commitlog/notes.txt"),
+    file("commitlog/" + "512".zfill(20)),
+    file("consumequeue/GoldenBasic/0/" + "40".zfill(20)),
+    file("consumequeue/notes.txt"),
+    file("consumequeue/GoldenBasic/notes.txt"),
+    file(f"consumequeue/GoldenBasic/0/{'9' * 20}"),
+    file("index/²²²²²²²²²²²²²²²²²"),
+    circle(f"commitlog/{LAST}"),
+    circle("consumequeue/circle"),
+    circle("consumequeue/GoldenBasic/0/circle"),
+    dangling,
+    no_text,
+]
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -114,7 +133,8 @@ def test_an_entry_that_is_no_store_s_is_one_finding_and_costs_no_message(root: P
 
 
 def test_what_may_not_be_read_is_a_finding_of_the_audit_and_a_sentence_of_readers(
-        root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As a super-user one may read everything, so the system is asked in its name."""
     denied, may = str(root / QUEUE), os.access
     monkeypatch.setattr(os, "access", lambda path, mode: str(path) != denied and may(path, mode))
@@ -176,10 +196,23 @@ def count(value: int) -> Callable[[Path], list[Place]]:
     return made
 
 
-DAMAGES = [long_log, log_that_goes_on_as_the_next_one, long_last_log, long_queue, no_log,
-           rubbish_in_a_file_behind_the_end, pipe_for_a_checkpoint, garbled("checkpoint", b"\x7f" * 4_096),
-           garbled("checkpoint", b"\x01" * 100), garbled("config/topics.json", b"\xff\xfe\x00rubbish"),
-           garbled("config/topics.json", b"[1, 2]"), count(-1), count(0), count(2**31 - 1), count(4_001)]
+DAMAGES = [
+    long_log,
+    log_that_goes_on_as_the_next_one,
+    long_last_log,
+    long_queue,
+    no_log,
+    rubbish_in_a_file_behind_the_end,
+    pipe_for_a_checkpoint,
+    garbled("checkpoint", b"\x7f" * 4_096),
+    garbled("checkpoint", b"\x01" * 100),
+    garbled("config/topics.json", b"\xff\xfe\x00rubbish"),
+    garbled("config/topics.json", b"[1, 2]"),
+    count(-1),
+    count(0),
+    count(2**31 - 1),
+    count(4_001),
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

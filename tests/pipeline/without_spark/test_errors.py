@@ -27,14 +27,29 @@ def listener() -> Iterator[int]:
 
 # Where Spark is to run.
 
-@pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "local[2,3]", "local-cluster[2,1,1024]",
-                                    "k8s://https://10.0.0.1:443"])
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[4]", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "k8s://https://10.0.0.1:443"]
+)
 def test_a_master_as_spark_writes_it_is_taken(master: str) -> None:
     look_for(Where(master=master), {})
 
 
-@pytest.mark.parametrize("master", ["loca[2]", "local[0]", "local[x]", "spark://host", "spark://:7077", "host:7077", "",
-                                    "local-cluster[2,1]", "mesos://host:5050", "spark://host:70 77"])
+@pytest.mark.parametrize(
+    "master",
+    [
+        "loca[2]",
+        "local[0]",
+        "local[x]",
+        "spark://host",
+        "spark://:7077",
+        "host:7077",
+        "",
+        "local-cluster[2,1]",
+        "mesos://host:5050",
+        "spark://host:70 77",
+    ],
+)
 def test_another_master_is_refused_with_what_would_be_right(master: str) -> None:
     with pytest.raises(NoSpark) as said:
         look_for(Where(master=master), {})
@@ -69,24 +84,42 @@ def test_another_remote_is_refused_with_what_would_be_right(remote: str) -> None
 JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkException: Could not parse it.\n\tat java\n'
 
 
-@pytest.mark.parametrize(("why", "said", "sentence"), [
-    (StoreError("The store is gone."), "", "The store is gone."),
-    (Exception("x\nsandbox.kernel.errors.StoreError: The queue ends at 5.\n at"), "", "The queue ends at 5."),
-    (Exception("java.io.IOException: No space left on device"), "", NO_ROOM),
-    (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/out"), "", NO_ROOM),
-    (OSError(errno.EROFS, os.strerror(errno.EROFS), "/out"), "", "/out cannot be used: read-only file system."),
-    (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), JAVA_LAST_WORDS,
-     "Spark did not start: Could not parse it."),
-    (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "",
-     "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"),
-    (Exception("An error occurred while calling o103.collectToPython.\n: org.apache.spark.SparkException: Job aborted "
-               "due to stage failure: Python worker exited unexpectedly (crashed). Consider"), "", WORKER_GONE),
-    (Exception("An error occurred while calling o48.addTag"), "", SPARK_GONE),
-    (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "", SPARK_GONE),
-    (Exception("Failed: Traceback (most recent call last):\n  File x\nbuiltins.KeyError: 'orders'\n SQLSTATE"), "",
-     "'orders'"),
-    (Exception("\n\n  What nobody knows.  \n more"), "", "What nobody knows."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("why", "said", "sentence"),
+    [
+        (StoreError("The store is gone."), "", "The store is gone."),
+        (Exception("x\nsandbox.kernel.errors.StoreError: The queue ends at 5.\n at"), "", "The queue ends at 5."),
+        (Exception("java.io.IOException: No space left on device"), "", NO_ROOM),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/out"), "", NO_ROOM),
+        (OSError(errno.EROFS, os.strerror(errno.EROFS), "/out"), "", "/out cannot be used: read-only file system."),
+        (
+            Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"),
+            JAVA_LAST_WORDS,
+            "Spark did not start: Could not parse it.",
+        ),
+        (
+            Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"),
+            "",
+            "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?",
+        ),
+        (
+            Exception(
+                "An error occurred while calling o103.collectToPython.\n: org.apache.spark.SparkException: Job aborted "
+                "due to stage failure: Python worker exited unexpectedly (crashed). Consider"
+            ),
+            "",
+            WORKER_GONE,
+        ),
+        (Exception("An error occurred while calling o48.addTag"), "", SPARK_GONE),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "", SPARK_GONE),
+        (
+            Exception("Failed: Traceback (most recent call last):\n  File x\nbuiltins.KeyError: 'orders'\n SQLSTATE"),
+            "",
+            "'orders'",
+        ),
+        (Exception("\n\n  What nobody knows.  \n more"), "", "What nobody knows."),
+    ],
+)
 def test_every_reason_is_one_sentence(why: Exception, said: str, sentence: str) -> None:
     assert sentence_of(why, said=said) == sentence
 
@@ -102,6 +135,7 @@ def test_the_last_words_are_read_where_standard_error_is_a_file(tmp_path: Path) 
 
 
 # The command.
+
 
 @pytest.fixture
 def home(tmp_path: Path, settings: Any) -> Path:
@@ -119,14 +153,18 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: P
     store = ("export", "--store", str(golden))
     for words, why in (
         ((*store, "--master", "loca[2]"), "The master loca[2] is no address of a Spark"),
-        ((*store, "--remote", f"sc://127.0.0.1:{port}"),
-         f"No Spark Connect server answers at sc://127.0.0.1:{port}: connection refused."),
-        ((*store, "--out", str(home / "file")),
-         f"{home}/file is a file, or lies below one: a result needs a directory."),
+        (
+            (*store, "--remote", f"sc://127.0.0.1:{port}"),
+            f"No Spark Connect server answers at sc://127.0.0.1:{port}: connection refused.",
+        ),
+        (
+            (*store, "--out", str(home / "file")),
+            f"{home}/file is a file, or lies below one: a result needs a directory.",
+        ),
         ((*store, "--out", "/proc/nowhere"), "/proc/nowhere cannot be used: no such file or directory."),
         (("exprot", "--store", str(golden)), "There is no job exprot. Jobs are: "),
         (("export", "--class", str(home)), f"There is no sandbox below {home}: simulate_class makes such a directory."),
-    ):  # fmt: skip
+    ):
         with pytest.raises(CommandError) as error:
             call_command("pipeline", *words)
         assert str(error.value).startswith(why)

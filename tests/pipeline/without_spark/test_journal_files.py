@@ -38,12 +38,15 @@ from tests.pipeline.journals import BEGIN_MS, write_journal
 COMMIT = OffsetCommitted("g", "orders", "broker-a", 0, 1 << 40, None, "timer", "c-1")
 SKIPPED = FlowSkipped(5, 9, (("orders/broker-a/0", 3, 8),), (), (("g orders/broker-a/0", 3, 4),), 2)
 MIXED: list[Event] = [
-    COMMIT, SandboxSlept("idle"), SKIPPED,
-    ActionTaken("SetRate", {"rate": 2.5, "why": ["ü", None]}, "owner"), ClockChanged(0.1, "action", 7),
+    COMMIT,
+    SandboxSlept("idle"),
+    SKIPPED,
+    ActionTaken("SetRate", {"rate": 2.5, "why": ["ü", None]}, "owner"),
+    ClockChanged(0.1, "action", 7),
     MessagesConsumed("g", "c-1", "orders", "broker-a", 0, (1, 2, 5), ("k", "", "l"), (), "SUCCESS", 0, 4, 1, ""),
     MemberStateChanged("g", "c-1", "crashed", (("orders/broker-a/0", ((1, 2), (5, 5))),)),
     OffsetsReset("r-1", "g", "offline", (("orders/broker-a/0", -1, 3),), 0, 4, "why", "owner"),
-]  # fmt: skip
+]
 
 
 def read(directory: Path, *events: str, name: str = "s") -> list[dict[str, Any]]:
@@ -54,10 +57,12 @@ def read(directory: Path, *events: str, name: str = "s") -> list[dict[str, Any]]
 def test_every_entry_is_a_row_that_holds_its_line(tmp_path: Path) -> None:
     rows = read(write_journal(tmp_path, MIXED))
     assert [(row["sandbox"], row["seq"], row["at_ms"], row["event"]) for row in rows] == [
-        ("s", seq, BEGIN_MS + seq * 100, type(event).__name__) for seq, event in enumerate(MIXED)]
+        ("s", seq, BEGIN_MS + seq * 100, type(event).__name__) for seq, event in enumerate(MIXED)
+    ]
     for seq, (row, event) in enumerate(zip(rows, MIXED, strict=True)):
-        assert json.loads(row["fields"]) == json.loads(orjson.dumps(
-            to_row(Entry(seq, row["at_ms"], None, event), longs_as_text=False)))
+        assert json.loads(row["fields"]) == json.loads(
+            orjson.dumps(to_row(Entry(seq, row["at_ms"], None, event), longs_as_text=False))
+        )
 
 
 @pytest.mark.parametrize("event", ALL)
@@ -100,8 +105,11 @@ def test_several_events_share_a_table_and_each_fills_its_own_columns(tmp_path: P
 
 
 def test_a_name_that_means_two_types_is_a_sentence() -> None:
-    with pytest.raises(UnknownEvent, match=r"QueueLocked and OffsetCommitted both have previous, as STRING and as "
-                                           r"BIGINT: read them one after the other\."):
+    with pytest.raises(
+        UnknownEvent,
+        match=r"QueueLocked and OffsetCommitted both have previous, as STRING and as "
+        r"BIGINT: read them one after the other\.",
+    ):
         schema_of(["QueueLocked", "OffsetCommitted"])
     with pytest.raises(UnknownEvent, match=r"There is no event Nonsense\. docs/events\.md lists them\."):
         schema_of(["Nonsense"])
@@ -192,8 +200,15 @@ def test_of_fields_those_named_are_columns_and_the_others_may_disagree(tmp_path:
     chosen = chosen_of({"events": "MemberStateChanged,QueueDropped", "columns": "state, client_id"})
     found = batches(pieces_of({"s": tmp_path}), chosen)
     assert [row for batch in found for row in batch.to_pylist()] == [
-        {"sandbox": "s", "seq": 6, "at_ms": BEGIN_MS + 600, "event": "MemberStateChanged", "state": "crashed",
-         "client_id": "c-1"}]
+        {
+            "sandbox": "s",
+            "seq": 6,
+            "at_ms": BEGIN_MS + 600,
+            "event": "MemberStateChanged",
+            "state": "crashed",
+            "client_id": "c-1",
+        }
+    ]
     with pytest.raises(UnknownEvent, match="unfinished"):
         schema_of(("MemberStateChanged", "QueueDropped"))
 
@@ -217,7 +232,9 @@ def test_a_journal_is_read_up_to_its_end_and_one_without_an_end_not_at_all(tmp_p
     pieces = pieces_of({name: tmp_path / name for name in ("a", "b", "c")}, ends)
     rows = [row for batch in batches(pieces, Chosen(), ends) for row in batch.to_pylist()]
     assert [(row["sandbox"], row["seq"]) for row in rows] == [
-        *(("a", seq) for seq in range(2)), *(("b", seq) for seq in range(len(MIXED)))]
+        *(("a", seq) for seq in range(2)),
+        *(("b", seq) for seq in range(len(MIXED))),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "4", '{"a": "4"}', '{"a": true}'])

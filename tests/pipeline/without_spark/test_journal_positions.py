@@ -23,8 +23,12 @@ def reader_of(*directories: Path, **options: str) -> JournalStreamReader:
 
 
 def seqs(reader: JournalStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[int]:
-    return [seq for partition in reader.partitions(start, end) for batch in reader.read(partition)
-            for seq in batch.column("seq").to_pylist()]
+    return [
+        seq
+        for partition in reader.partitions(start, end)
+        for batch in reader.read(partition)
+        for seq in batch.column("seq").to_pylist()
+    ]
 
 
 def slept(count: int) -> list[SandboxSlept]:
@@ -46,7 +50,7 @@ def test_a_journal_that_grows_by_any_pieces_is_read_once(tmp_path: Path, seed: i
         while at < len(data):
             step = draw.randrange(1, 900)
             with (grown / name).open("ab") as file:
-                file.write(data[at:at + step])
+                file.write(data[at : at + step])
             at += step
             if draw.random() < 0.3:
                 reader = reader_of(grown)  # started again
@@ -131,8 +135,11 @@ def test_journals_share_what_a_trigger_may_read(tmp_path: Path) -> None:
     long, short = write_journal(tmp_path / "a", slept(500)), write_journal(tmp_path / "b", slept(5))
     reader = reader_of(long, short)
     start = reader.initialOffset()
-    pieces = [piece for part in reader.partitions(start, reader.latestOffset(start, ReadMaxBytes(4_000)))
-              for piece in part.pieces]
+    pieces = [
+        piece
+        for part in reader.partitions(start, reader.latestOffset(start, ReadMaxBytes(4_000)))
+        for piece in part.pieces
+    ]
     assert [piece.sandbox for piece in pieces] == ["a", "b"]
     assert sum(piece.end for piece in pieces) <= 4_000
 
@@ -161,11 +168,17 @@ def test_segments_dropped_before_the_stream_began_are_no_loss(tmp_path: Path) ->
     assert seqs(reader, start, reader.latestOffset(start, ALL)) == list(range(int(second.stem), 100))
 
 
-@pytest.mark.parametrize(("options", "why"), [
-    ({"startingOffsets": "middle"}, "Option startingOffsets has to be earliest or latest, and middle is neither."),
-    ({"maxBytesPerTrigger": "0"}, "Option maxBytesPerTrigger has to be 1 or more: with 0 nothing would ever be read."),
-    ({"failOnDataLoss": "maybe"}, "Option failOnDataLoss has to be true or false, and maybe is neither."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"startingOffsets": "middle"}, "Option startingOffsets has to be earliest or latest, and middle is neither."),
+        (
+            {"maxBytesPerTrigger": "0"},
+            "Option maxBytesPerTrigger has to be 1 or more: with 0 nothing would ever be read.",
+        ),
+        ({"failOnDataLoss": "maybe"}, "Option failOnDataLoss has to be true or false, and maybe is neither."),
+    ],
+)
 def test_a_wrong_option_is_a_sentence(tmp_path: Path, options: dict[str, str], why: str) -> None:
     with pytest.raises(ValueError, match=why.replace(".", r"\.")):
         reader_of(tmp_path, **options)

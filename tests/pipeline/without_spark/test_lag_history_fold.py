@@ -109,8 +109,9 @@ def journal_of(home: Path) -> Path:
 @pytest.mark.parametrize("template", ["orders", "retries", "flights", "cluster"])
 def test_every_second_is_what_the_board_showed(home: Path, template: str) -> None:
     with World(home, template, seed=4) as world:
-        names = {row["group"]: [wanted["topic"] for wanted in row["subscription"]]
-                 for row in world.snapshot()["groups"]}
+        names = {
+            row["group"]: [wanted["topic"] for wanted in row["subscription"]] for row in world.snapshot()["groups"]
+        }
         pairs = [(group, topic) for group, topics in names.items() for topic in topics]
         watch = Watch(world, pairs)
         watch.run(60)
@@ -126,12 +127,18 @@ def test_what_came_and_went_adds_up(home: Path) -> None:
     fold = folded(told_of(journal_of(home)))
     rows = list(rows_since(journal_of(home), 0))
     end = fold.open_ms
-    stored = sum(row["count"] for row in rows if row["type"] == "MessagesStored" and row["topic"] == "orders"
-                 and row["at_ms"] < end)
+    stored = sum(
+        row["count"]
+        for row in rows
+        if row["type"] == "MessagesStored" and row["topic"] == "orders" and row["at_ms"] < end
+    )
     seconds = [row.figures for row in fold.rows["seconds"] if row.topic == "orders"]
     assert sum(second.produced or 0 for second in seconds) == stored > 100
-    committed = {(row["broker"], row["queue_id"]): row["offset"] for row in rows
-                 if row["type"] == "OffsetCommitted" and row["topic"] == "orders" and row["at_ms"] < end}
+    committed = {
+        (row["broker"], row["queue_id"]): row["offset"]
+        for row in rows
+        if row["type"] == "OffsetCommitted" and row["topic"] == "orders" and row["at_ms"] < end
+    }
     assert sum(second.consumed or 0 for second in seconds) == sum(committed.values())  # they began at 0
     assert all(second.consumed is not None for second in seconds)
 
@@ -146,8 +153,11 @@ def test_tens_and_fives_are_the_seconds_put_together(home: Path) -> None:
         rolled = figures(fold, table)
         assert rolled
         for (group, topic, queue, from_ms), row in rolled.items():
-            inside = [seconds[group, topic, queue, at].figures for at in range(from_ms, from_ms + width_ms, 1_000)
-                      if (group, topic, queue, at) in seconds]
+            inside = [
+                seconds[group, topic, queue, at].figures
+                for at in range(from_ms, from_ms + width_ms, 1_000)
+                if (group, topic, queue, at) in seconds
+            ]
             assert row.figures.produced == sum(second.produced or 0 for second in inside)
             assert row.figures.consumed == sum(second.consumed or 0 for second in inside)
             assert (row.figures.lag, row.figures.lag_ms) == (inside[-1].lag, inside[-1].lag_ms)
@@ -169,13 +179,12 @@ def test_cut_into_any_batches_the_same_rows_come_out_once(home: Path, seed: int)
     while at < len(told):
         fold = saved.load(state)
         step = draw.choice([1, 7, 200])
-        fold.take(told[at:at + step])
+        fold.take(told[at : at + step])
         for name, out in fold.rows.items():
             rows[name] += out
         state = saved.dump(fold)
         at += step
-    assert {name: sorted(out) for name, out in rows.items()} == {
-        name: sorted(out) for name, out in whole.rows.items()}
+    assert {name: sorted(out) for name, out in rows.items()} == {name: sorted(out) for name, out in whole.rows.items()}
     assert saved.load(state).true_to == whole.true_to
 
 
@@ -183,11 +192,20 @@ def test_a_reset_backwards_is_seen_and_consumes_nothing(home: Path) -> None:
     with World(home, "orders", seed=4) as world:
         watch = Watch(world, [("order-svc", "orders")])
         watch.run(30)
-        watch.act(*({"action": "StopActor", "actor": actor.label}
-                    for actor in world.cluster.actors.consumers("order-svc")))
+        watch.act(
+            *({"action": "StopActor", "actor": actor.label} for actor in world.cluster.actors.consumers("order-svc"))
+        )
         watch.run(150)
-        watch.act({"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "earliest",
-                   "method": "offline", "reason": "test"})
+        watch.act(
+            {
+                "action": "ResetOffsets",
+                "group": "order-svc",
+                "topic": "orders",
+                "target": "earliest",
+                "method": "offline",
+                "reason": "test",
+            }
+        )
         watch.run(20)
         world.sleep()
     fold = folded(told_of(journal_of(home)))
@@ -233,9 +251,11 @@ def test_a_killed_broker_is_unknown_until_something_tells(home: Path) -> None:
         world.sleep()
     fold = folded(told_of(journal_of(home)))
     killed_ms = BEGIN_MS + 21_000
-    down = [row.figures.lag for row in fold.rows["seconds"]
-            if row.queue.startswith("broker-a") and killed_ms <= row.from_ms < killed_ms + 9_000
-            and row.topic == "orders"]
+    down = [
+        row.figures.lag
+        for row in fold.rows["seconds"]
+        if row.queue.startswith("broker-a") and killed_ms <= row.from_ms < killed_ms + 9_000 and row.topic == "orders"
+    ]
     assert down
     assert set(down) == {None}
     assert assert_same(fold, watch.board, unknown=(killed_ms, killed_ms + 60_000)) > 500
@@ -256,8 +276,11 @@ def test_what_the_valve_held_back_is_unknown_not_zero(home: Path) -> None:
     [skipped, *_] = [row for row in rows if row["type"] == "FlowSkipped"]
     assert skipped["others"]  # commits among them
     fold = folded(told_of(journal_of(home)))
-    hidden = [row.figures for row in fold.rows["seconds"]
-              if row.topic == "orders" and skipped["from_ms"] <= row.from_ms < skipped["to_ms"] - 1_000]
+    hidden = [
+        row.figures
+        for row in fold.rows["seconds"]
+        if row.topic == "orders" and skipped["from_ms"] <= row.from_ms < skipped["to_ms"] - 1_000
+    ]
     assert hidden
     assert {second.consumed for second in hidden} == {None}
     assert {second.produced for second in hidden} <= {None, 0}
@@ -318,8 +341,14 @@ def test_sleep_takes_no_time_and_nothing_is_lost_in_it(home: Path) -> None:
 
 def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
     with World(home, "orders", seed=4) as world:
-        world.act("StartConsumer", group="all", subscriptions=[{"topic": "orders", "expression": "*"}], copies=2,
-                  model="BROADCASTING", work_ms=[1])
+        world.act(
+            "StartConsumer",
+            group="all",
+            subscriptions=[{"topic": "orders", "expression": "*"}],
+            copies=2,
+            model="BROADCASTING",
+            work_ms=[1],
+        )
         world.run(30)
         world.act("ChangeActor", actor="shop", rate_per_s=0)
         world.run(40)
@@ -341,8 +370,13 @@ def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_k
         world.run(30)
         world.act("ChangeActor", actor="shop", rate_per_s=0)
         world.run(5)
-        world.act("StartConsumer", group="all", subscriptions=[{"topic": "orders", "expression": "*"}],
-                  model="BROADCASTING", work_ms=[1])
+        world.act(
+            "StartConsumer",
+            group="all",
+            subscriptions=[{"topic": "orders", "expression": "*"}],
+            model="BROADCASTING",
+            work_ms=[1],
+        )
         watch = Watch(world, [("all", "orders")])
         watch.run(20)
         world.sleep()
@@ -360,13 +394,34 @@ def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
         told.append(JournalLine(len(told), at_ms, kind, json.dumps(fields)))
 
     tell(0, "TopicChanged", topic="t", broker="b", read_queues=1, write_queues=1, permission=6, how="cluster")
-    tell(0, "SubscriptionChanged", broker="b", group="g", topic="t", expression="*", sub_version=1, client_id="c",
-         replaced=None)
+    tell(
+        0,
+        "SubscriptionChanged",
+        broker="b",
+        group="g",
+        topic="t",
+        expression="*",
+        sub_version=1,
+        client_id="c",
+        replaced=None,
+    )
     tell(100, "MessagesStored", topic="t", broker="b", queue_id=0, first_offset=0, count=2, physical_offset=0, bytes=9)
     tell(86_400_500, "ClockChanged", rate=1.0, reason="jump", wall_ms=0)
-    tell(86_402_000, "MessagesStored", topic="t", broker="b", queue_id=0, first_offset=2, count=1, physical_offset=0,
-         bytes=9)
+    tell(
+        86_402_000,
+        "MessagesStored",
+        topic="t",
+        broker="b",
+        queue_id=0,
+        first_offset=2,
+        count=1,
+        physical_offset=0,
+        bytes=9,
+    )
     fold = folded(told)
     assert [(row.from_ms, *row.figures) for row in fold.rows["seconds"]] == [
-        (0, 2, 0, 2, 900), (86_400_000, 0, 0, 2, 86_400_900), (86_401_000, 0, 0, 2, 86_401_900)]
+        (0, 2, 0, 2, 900),
+        (86_400_000, 0, 0, 2, 86_400_900),
+        (86_401_000, 0, 0, 2, 86_401_900),
+    ]
     assert [(row.from_ms, row.figures.produced) for row in fold.rows["tens"]] == [(0, 2)]

@@ -20,8 +20,15 @@ def add(out: Path, batch: int, *, checkpoint: str = FIRST, rows: int = 1) -> Non
     place = Place(checkpoint, batch)
     if not result_store.is_in(out, place):
         table = pa.table({"batch": [batch] * rows})
-        result_store.add(out, place, {"seconds": table, STATE: pa.table({"state": [b"%d" % batch]})}, job="lag_history",
-                 run="r", true_to={"s": batch}, source={})
+        result_store.add(
+            out,
+            place,
+            {"seconds": table, STATE: pa.table({"state": [b"%d" % batch]})},
+            job="lag_history",
+            run="r",
+            true_to={"s": batch},
+            source={},
+        )
 
 
 def shown(out: Path) -> list[int]:
@@ -53,8 +60,9 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("step", range(8))
-def test_killed_at_any_step_the_batch_is_in_once_when_it_is_told_again(tmp_path: Path, monkeypatch: Any,
-                                                                       step: int) -> None:
+def test_killed_at_any_step_the_batch_is_in_once_when_it_is_told_again(
+    tmp_path: Path, monkeypatch: Any, step: int
+) -> None:
     """Every call that changes the disk is a place to die, before it and so after the one before."""
     add(tmp_path, 0)
     add(tmp_path, 1)

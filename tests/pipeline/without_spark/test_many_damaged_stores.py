@@ -21,8 +21,13 @@ def test_a_damaged_store_is_read_by_everybody_alike_and_no_whole_message_is_lost
 
 @pytest.mark.wide
 def test_a_hundred_damaged_stores_are_read_so_within_256_mb() -> None:
-    done = subprocess.run([sys.executable, "-m", "tests.pipeline.damaged", str(EVERYDAY), str(NIGHTLY)], cwd=ROOT,
-                          capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.pipeline.damaged", str(EVERYDAY), str(NIGHTLY)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["wrong"] == []
     assert told["peak_bytes"] < MOST_BYTES

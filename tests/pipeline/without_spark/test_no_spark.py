@@ -17,4 +17,5 @@ def test_a_session_is_refused() -> None:
 def test_processes_are_refused_one_too() -> None:
     asked = [sys.executable, "-c", "import os; print(os.environ['SPARK_HOME'])"]
     assert subprocess.run(asked, capture_output=True, text=True, check=True, env=os.environ).stdout == (
-        "/no-spark-here\n")
+        "/no-spark-here\n"
+    )

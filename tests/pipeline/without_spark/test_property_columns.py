@@ -10,7 +10,8 @@ from sandbox.pipeline.sources.property_columns import MAX_PAIRS, Properties
 NAMES = st.sampled_from(["KEYS", "TAGS", "KEYZ", "KEYS2", "attribute1", "attribute2", "é", "x"])
 VALUES = st.text(st.characters(min_codepoint=3, codec="utf-8"), min_size=1, max_size=6)
 PAIRS = st.dictionaries(NAMES, VALUES, max_size=5).map(
-    lambda pairs: "".join(f"{name}\x01{value}\x02" for name, value in pairs.items()))
+    lambda pairs: "".join(f"{name}\x01{value}\x02" for name, value in pairs.items())
+)
 ODD = st.lists(st.sampled_from(["\x01", "\x02", "a", "KEYS", "\x00", "é"]), max_size=12).map("".join)
 
 

@@ -39,8 +39,9 @@ def indexes(root: Path) -> list[Path]:
 def verified(root: Path) -> tuple[list[Row], bool]:
     with StoreReader(root) as reader:
         report = verify(reader)
-    return sorted((one.severity, one.code, one.where, one.position, one.text) for one in report.findings
-                  if one.severity != NOTE), report.sound
+    return sorted(
+        (one.severity, one.code, one.where, one.position, one.text) for one in report.findings if one.severity != NOTE
+    ), report.sound
 
 
 def audited(root: Path) -> tuple[list[Row], bool]:
@@ -105,8 +106,18 @@ def all_indexes(root: Path) -> list[tuple[str, str, str]]:
     return []
 
 
-DAMAGES: list[Damage] = [without_index(0), without_index(3), without_index(-1), without_index(2, 3), two_holes,
-                         swapped_indexes, checkpoint_of_later, no_configuration, backup_of_configuration, all_indexes]
+DAMAGES: list[Damage] = [
+    without_index(0),
+    without_index(3),
+    without_index(-1),
+    without_index(2, 3),
+    two_holes,
+    swapped_indexes,
+    checkpoint_of_later,
+    no_configuration,
+    backup_of_configuration,
+    all_indexes,
+]
 
 
 def test_c24_a_sound_store_is_sound_to_both(root: Path) -> None:
@@ -126,8 +137,10 @@ def test_c24_the_sentence_says_how_many_keys_of_which_records_have_no_entry(root
         lost = [one.physical_offset for one in reader.records() if one.physical_offset > before.end_physical]
     indexes(root)[-1].unlink()
     [row] = audited(root)[0]
-    assert row[4] == (f"no entry for {2 * len(lost)} keys of the records from {lost[0]} to {lost[-1]}, behind entry "
-                      f"{before.index_count - 1}")
+    assert row[4] == (
+        f"no entry for {2 * len(lost)} keys of the records from {lost[0]} to {lost[-1]}, behind entry "
+        f"{before.index_count - 1}"
+    )
 
 
 def test_in_a_store_in_use_the_newest_keys_may_be_on_their_way(root: Path) -> None:

@@ -13,17 +13,29 @@ from sandbox.pipeline.sources.places import EVERYTHING, Wanted, log_files, place
 from sandbox.pipeline.sources.records import SCHEMA, batches, rows_of
 from tests.golden.golden_stores import NAMES, rows, unpack
 
-SAME = {"physicalOffset": "commitLogOffset", "bornTimestamp": "bornTimestamp", "storeTimestamp": "storeTimestamp",
-        "bornHost": "bornHost", "storeHost": "storeHost", "reconsumeTimes": "reconsumeTimes", "sysFlag": "sysFlag",
-        "keys": "keys", "tags": "tags"}
+SAME = {
+    "physicalOffset": "commitLogOffset",
+    "bornTimestamp": "bornTimestamp",
+    "storeTimestamp": "storeTimestamp",
+    "bornHost": "bornHost",
+    "storeHost": "storeHost",
+    "reconsumeTimes": "reconsumeTimes",
+    "sysFlag": "sysFlag",
+    "keys": "keys",
+    "tags": "tags",
+}
 Row = dict[str, Any]
 
 
-def read(root: Path, wanted: Wanted = EVERYTHING, columns: list[str] = SCHEMA.names,
-         batch_rows: int = 100) -> list[Row]:
-    return [row for log in log_files(root)
-            for batch in batches(log, places(root, wanted, log.start, log.end), columns, rows=batch_rows)
-            for row in batch.to_pylist()]
+def read(
+    root: Path, wanted: Wanted = EVERYTHING, columns: list[str] = SCHEMA.names, batch_rows: int = 100
+) -> list[Row]:
+    return [
+        row
+        for log in log_files(root)
+        for batch in batches(log, places(root, wanted, log.start, log.end), columns, rows=batch_rows)
+        for row in batch.to_pylist()
+    ]
 
 
 def name_of(row: Row) -> tuple[str, int, int]:
@@ -58,8 +70,9 @@ def test_every_field_is_what_a_real_client_read(store: Path, batch_rows: int) ->
 @pytest.mark.golden
 def test_queues_of_a_topic_are_read_without_the_rest(store: Path) -> None:
     some = Wanted(topics=frozenset({"GoldenBasic"}), queue_ids=frozenset({1, 2}))
-    assert read(store, some) == [row for row in read(store) if row["topic"] == "GoldenBasic"
-                                 and row["queueId"] in (1, 2)]
+    assert read(store, some) == [
+        row for row in read(store) if row["topic"] == "GoldenBasic" and row["queueId"] in (1, 2)
+    ]
 
 
 @pytest.mark.golden
@@ -67,18 +80,41 @@ def test_chosen_columns_come_in_the_order_they_were_asked_for(store: Path) -> No
     assert [list(row) for row in read(store, columns=["body", "topic"])[:1]] == [["body", "topic"]]
 
 
-def record(*, queue_offset: int, physical: int, body: bytes = b"hello", properties: bytes = b"KEYS\x01k\x02",
-           sys_flag: int = 0, queue_id: int = 0) -> bytes:
+def record(
+    *,
+    queue_offset: int,
+    physical: int,
+    body: bytes = b"hello",
+    properties: bytes = b"KEYS\x01k\x02",
+    sys_flag: int = 0,
+    queue_id: int = 0,
+) -> bytes:
     """Written from the format alone."""
     born = (ipaddress.ip_address("2001:db8::7") if sys_flag & 0x10 else ipaddress.ip_address("10.1.2.3")).packed
     stored = (ipaddress.ip_address("2001:db8::8") if sys_flag & 0x20 else ipaddress.ip_address("127.0.0.1")).packed
     port = (10_911).to_bytes(4, "big")
-    rest = b"".join([
-        MAGIC.to_bytes(4, "big", signed=True), zlib.crc32(body).to_bytes(4, "big"), queue_id.to_bytes(4, "big"),
-        bytes(4), queue_offset.to_bytes(8, "big"), physical.to_bytes(8, "big"), sys_flag.to_bytes(4, "big"),
-        (1_000).to_bytes(8, "big"), born + port, (2_000 + queue_offset).to_bytes(8, "big"), stored + port,
-        (3).to_bytes(4, "big"), bytes(8), len(body).to_bytes(4, "big"), body, b"\x06orders",
-        len(properties).to_bytes(2, "big"), properties])
+    rest = b"".join(
+        [
+            MAGIC.to_bytes(4, "big", signed=True),
+            zlib.crc32(body).to_bytes(4, "big"),
+            queue_id.to_bytes(4, "big"),
+            bytes(4),
+            queue_offset.to_bytes(8, "big"),
+            physical.to_bytes(8, "big"),
+            sys_flag.to_bytes(4, "big"),
+            (1_000).to_bytes(8, "big"),
+            born + port,
+            (2_000 + queue_offset).to_bytes(8, "big"),
+            stored + port,
+            (3).to_bytes(4, "big"),
+            bytes(8),
+            len(body).to_bytes(4, "big"),
+            body,
+            b"\x06orders",
+            len(properties).to_bytes(2, "big"),
+            properties,
+        ]
+    )
     return (4 + len(rest)).to_bytes(4, "big") + rest
 
 
@@ -107,7 +143,10 @@ def orders(count: int, **fields: Any) -> list[bytes]:
 def test_ipv6_hosts_shift_what_stands_behind_them(tmp_path: Path, sys_flag: int) -> None:
     found = read(write(tmp_path, orders(3, sys_flag=sys_flag)))
     assert [(row["body"], row["keys"], row["storeTimestamp"]) for row in found] == [
-        (b"hello", "k", 2_000), (b"hello", "k", 2_001), (b"hello", "k", 2_002)]
+        (b"hello", "k", 2_000),
+        (b"hello", "k", 2_001),
+        (b"hello", "k", 2_002),
+    ]
     assert {row["bornHost"] for row in found} == {"[2001:db8::7]:10911" if sys_flag & 0x10 else "10.1.2.3:10911"}
     assert {row["storeHost"] for row in found} == {"[2001:db8::8]:10911" if sys_flag & 0x20 else "127.0.0.1:10911"}
 

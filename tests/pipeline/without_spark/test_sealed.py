@@ -57,7 +57,8 @@ def test_a_closed_store_is_sealed_to_its_end_and_read_without_its_log(root: Path
     assert (len(parts.files), parts.is_whole) == (LOGS, True)
     assert rows_through(root, directory) == rows_alone(root)
     assert files_in(directory) == {file.name for file in parts.files} | {
-        f"{start * LOG_BYTES:020}.json" for start in range(LOGS)}
+        f"{start * LOG_BYTES:020}.json" for start in range(LOGS)
+    }
     assert states(root, directory) == ["kept"] * LOGS
 
 
@@ -81,8 +82,9 @@ def test_a_real_broker_s_store_is_read_the_same(name: str, tmp_path: Path, direc
     assert rows_through(root, directory) == before
 
 
-def test_a_broker_at_work_keeps_its_last_file_and_what_it_writes_is_read_from_the_log(broker: Broker,
-                                                                                      directory: Path) -> None:
+def test_a_broker_at_work_keeps_its_last_file_and_what_it_writes_is_read_from_the_log(
+    broker: Broker, directory: Path
+) -> None:
     broker.put(50)
     *rolled, last = sealed(broker.root, directory)
     assert ({one.state for one in rolled}, last.state, last.why) == ({"sealed"}, "left", plan.LIVE)
@@ -147,7 +149,8 @@ def test_a_queue_that_begins_within_a_sealed_file_is_read_from_the_log(root: Pat
 
 
 def test_rows_that_a_reader_of_the_store_would_leave_out_are_not_read_from_a_sealed_file(
-        root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sealed(root, directory)
     bounds = plan._bounds(root)
     monkeypatch.setattr(plan, "_bounds", lambda _: {**bounds, ("orders", 0): (1, bounds["orders", 0][1])})
@@ -166,10 +169,14 @@ CHANGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "a byte of the log, not its time": (lambda log, _: overwritten_quietly(log), "the log file has another hash"),
     "the log shorter": (lambda log, _: os.truncate(log, LOG_BYTES - 1), "the log file ends elsewhere"),
     "the rows shorter": (lambda _, rows: os.truncate(rows, 5_000), "its Parquet file has another size"),
-    "the rows' footer": (lambda _, rows: overwrite(rows, rows.stat().st_size - 40, b"\x5a"),
-                         "its Parquet file has another footer"),
-    "the rows' page index": (lambda _, rows: overwrite(rows, entries_in(rows.parent)[0].footer_at, b"\x5a"),
-                             "its Parquet file has another footer"),
+    "the rows' footer": (
+        lambda _, rows: overwrite(rows, rows.stat().st_size - 40, b"\x5a"),
+        "its Parquet file has another footer",
+    ),
+    "the rows' page index": (
+        lambda _, rows: overwrite(rows, entries_in(rows.parent)[0].footer_at, b"\x5a"),
+        "its Parquet file has another footer",
+    ),
     "the rows gone": (lambda _, rows: rows.unlink(), "its Parquet file is gone"),
     "the rows a directory": (lambda _, rows: (rows.unlink(), rows.mkdir()), "its Parquet file has another size"),
 }
@@ -185,8 +192,9 @@ def test_a_sealed_file_is_not_trusted_when_anything_differs(root: Path, director
     assert rows_through(root, directory) == rows_alone(root)
 
 
-def test_a_copy_of_a_store_is_known_by_its_hash_and_hashed_once(root: Path, directory: Path, tmp_path: Path,
-                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_a_store_is_known_by_its_hash_and_hashed_once(
+    root: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sealed(root, directory)
     copy = Path(shutil.copytree(root, tmp_path / "copy"))
     assert states(copy, directory) == ["kept"] * LOGS
@@ -194,8 +202,9 @@ def test_a_copy_of_a_store_is_known_by_its_hash_and_hashed_once(root: Path, dire
     assert why(copy, directory) == [None] * LOGS
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"version": 1}', b"\xff" * 30, "version", "units_crc",
-                                  "footer_crc", "file"])
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b'{"version": 1}', b"\xff" * 30, "version", "units_crc", "footer_crc", "file"]
+)
 def test_a_garbled_entry_is_none(root: Path, directory: Path, text: bytes | str) -> None:
     sealed(root, directory)
     path = entries.entry_path(directory, 0)
@@ -208,13 +217,19 @@ def test_a_garbled_entry_is_none(root: Path, directory: Path, text: bytes | str)
     assert len(files_in(directory)) == 2 * LOGS
 
 
-@pytest.mark.parametrize(("written", "path"), [
-    ("file:///srv/a%20store/files", "/srv/a store/files"), ("file:/srv/files", "/srv/files"), ("/srv/x", "/srv/x")])
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [("file:///srv/a%20store/files", "/srv/a store/files"), ("file:/srv/files", "/srv/files"), ("/srv/x", "/srv/x")],
+)
 def test_a_sealed_file_that_spark_cannot_read_is_named(written: str, path: str) -> None:
     name = "00000000000000016384-48e82cc817ae6c99-69253e48.parquet"
-    said = sentence_of(Exception("An error occurred while calling o9.parquet.\n: org.apache.spark.SparkException: "
-                                 f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {written}/{name}.  "
-                                 "SQLSTATE: KD001"))
+    said = sentence_of(
+        Exception(
+            "An error occurred while calling o9.parquet.\n: org.apache.spark.SparkException: "
+            f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {written}/{name}.  "
+            "SQLSTATE: KD001"
+        )
+    )
     assert said.startswith(f"The sealed log file {path}/{name} is damaged, or was removed while it was read: ")
 
 
@@ -240,12 +255,18 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-STEPS: tuple[tuple[Any, str], ...] = ((os, "fsync"), (os, "replace"), (Path, "unlink"), (Path, "write_bytes"),
-                                      (pq.ParquetWriter, "write_table"))
+STEPS: tuple[tuple[Any, str], ...] = (
+    (os, "fsync"),
+    (os, "replace"),
+    (Path, "unlink"),
+    (Path, "write_bytes"),
+    (pq.ParquetWriter, "write_table"),
+)
 
 
-def test_what_a_task_left_that_died_is_removed_with_the_end_of_the_others(root: Path, directory: Path,
-                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_task_left_that_died_is_removed_with_the_end_of_the_others(
+    root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def spread(_: Any, tasks: list[plan.Task], work: Callable[[plan.Task], writing.Outcome]) -> list[writing.Outcome]:
         writing._draft_of(directory / f"{0:020}.json", []).touch()
         return [work(task) for task in tasks]
@@ -291,8 +312,9 @@ def killed_before(number: int, work: Callable[[], object], steps: tuple[tuple[An
 
 
 @pytest.mark.parametrize("part", [0, *many([3, LOGS - 1])])
-def test_a_sealing_that_is_killed_at_any_step_leaves_the_rows_and_the_next_one_ends_it(part: int, root: Path,
-                                                                                      tmp_path: Path) -> None:
+def test_a_sealing_that_is_killed_at_any_step_leaves_the_rows_and_the_next_one_ends_it(
+    part: int, root: Path, tmp_path: Path
+) -> None:
     """One sealed file of all has another log file now, so that entries and files are removed and written."""
     sealed(root, tmp_path / "first")
     overwrite(root / "commitlog" / f"{part * LOG_BYTES:020}", LOG_BYTES - 1, b"\x01")
@@ -315,15 +337,17 @@ def test_two_sealings_of_one_store_do_not_meet(root: Path, directory: Path) -> N
     assert states(root, directory) == ["sealed"] * LOGS
 
 
-def test_a_full_disk_is_a_reason_and_leaves_nothing(root: Path, directory: Path,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_reason_and_leaves_nothing(
+    root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     refused = sealed(root, directory)
     assert {(one.state, one.why) for one in refused} == {
-        ("refused", "its Parquet file cannot be written: no space left on device")}
+        ("refused", "its Parquet file cannot be written: no space left on device")
+    }
     assert files_in(directory) == set()
 
 
@@ -346,8 +370,9 @@ def ahead(monkeypatch: pytest.MonkeyPatch, root: Path, directory: Path) -> Calla
     return sealed_ahead
 
 
-def test_a_large_audit_seals_ahead_and_a_small_one_makes_nothing(ahead: Callable[[int], None], root: Path,
-                                                                 directory: Path) -> None:
+def test_a_large_audit_seals_ahead_and_a_small_one_makes_nothing(
+    ahead: Callable[[int], None], root: Path, directory: Path
+) -> None:
     ahead((LOGS - 1) * LOG_BYTES + 1)
     assert not directory.exists()
     ahead((LOGS - 1) * LOG_BYTES)  # the last file of a closed store comes with the others

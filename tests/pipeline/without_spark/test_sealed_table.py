@@ -60,11 +60,12 @@ def test_the_files_of_the_table_are_the_sealed_files_themselves(root: Path, dire
 def test_columns_and_filters_are_applied(root: Path, directory: Path) -> None:
     tabled(root, directory)
     rows = rows_alone(root)
-    for expression, chosen in (("queueId = 1", lambda row: row["queueId"] == 1),
-                               ("topic = 'orders' and queueOffset >= 30",
-                                lambda row: row["topic"] == "orders" and row["queueOffset"] >= 30),
-                               ("keys = 'k7'", lambda row: row["keys"] == "k7"),
-                               ("topic = 'nothing'", lambda row: False)):
+    for expression, chosen in (
+        ("queueId = 1", lambda row: row["queueId"] == 1),
+        ("topic = 'orders' and queueOffset >= 30", lambda row: row["topic"] == "orders" and row["queueOffset"] >= 30),
+        ("keys = 'k7'", lambda row: row["keys"] == "k7"),
+        ("topic = 'nothing'", lambda row: False),
+    ):
         assert scanned(directory, row_filter=expression) == list(filter(chosen, rows)), expression
     some = ("physicalOffset", "properties")
     assert scanned(directory, selected_fields=some) == [{name: row[name] for name in some} for row in rows]
@@ -92,7 +93,8 @@ def test_without_being_asked_for_there_is_no_table(root: Path, directory: Path) 
 
 
 def test_what_retention_took_and_what_was_sealed_anew_leaves_in_the_snapshot_in_which_others_come(
-        broker: Broker, directory: Path) -> None:
+    broker: Broker, directory: Path
+) -> None:
     broker.put(50)
     tabled(broker.root, directory)
     [old] = opened(directory).snapshots()
@@ -106,13 +108,15 @@ def test_what_retention_took_and_what_was_sealed_anew_leaves_in_the_snapshot_in_
     assert not any(file.exists() for file in before)
     assert files_of(directory) == sealed_files(directory)
     assert {row["physicalOffset"] for row in scanned(directory)} <= {
-        row["physicalOffset"] for row in rows_alone(broker.root)}
+        row["physicalOffset"] for row in rows_alone(broker.root)
+    }
     with pytest.raises(FileNotFoundError, match=min(before).name):
         scanned(directory, snapshot_id=old.snapshot_id)
 
 
 def test_a_lost_file_that_is_sealed_again_with_another_length_takes_its_place_under_its_name(
-        root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tabled(root, directory)
     before = files_of(directory)
     (directory / entries_in(directory)[0].file).unlink()
@@ -134,8 +138,9 @@ def test_a_log_file_that_is_damaged_leaves_the_table(root: Path, directory: Path
     assert scanned(directory) == [row for row in rows_alone(root) if row["physicalOffset"] >= LOG_BYTES]
 
 
-def test_a_sealed_file_of_another_size_is_never_registered(root: Path, directory: Path,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sealed_file_of_another_size_is_never_registered(
+    root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sealed(root, directory)
     first = directory / entries_in(directory)[0].file
     os.truncate(first, 5_000)
@@ -169,8 +174,9 @@ def steps() -> tuple[tuple[Any, str], ...]:
 
 
 @pytest.mark.parametrize("is_first", [False, *many([True])])
-def test_killed_at_any_step_there_is_the_old_table_or_the_new_one(root: Path, directory: Path, tmp_path: Path,
-                                                                  is_first: bool) -> None:
+def test_killed_at_any_step_there_is_the_old_table_or_the_new_one(
+    root: Path, directory: Path, tmp_path: Path, is_first: bool
+) -> None:
     """One log file is gone, one has another hash, and one was not sealed; or there was no table before."""
     sealed(root, directory)
     third = entries_in(directory)[2 * LOG_BYTES]
@@ -211,6 +217,7 @@ def test_killed_at_any_step_there_is_the_old_table_or_the_new_one(root: Path, di
 
 # What is said where it cannot be kept; it is as it was then.
 
+
 def said(root: Path, directory: Path) -> str:
     with pytest.raises((NoIceberg, OSError)) as raised:
         tabled(root, directory)
@@ -223,20 +230,23 @@ def test_another_store_s_table_is_not_changed(root: Path, directory: Path, tmp_p
     other = Path(shutil.copytree(root, tmp_path / "other" / root.name))
     assert said(other, directory) == (
         f"{directory}/iceberg has the Iceberg table of {root}, made at file://{directory}/iceberg/messages: for "
-        f"{other} name another --sealed, or delete that directory.")
+        f"{other} name another --sealed, or delete that directory."
+    )
     assert files_of(directory) == before
     moved = Path(shutil.copytree(directory, tmp_path / "moved"))
     assert said(root, moved).startswith(f"{moved}/iceberg has the Iceberg table of {root}, made at file://{directory}/")
 
 
-def test_without_the_package_it_is_said_what_to_install(root: Path, directory: Path,
-                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_it_is_said_what_to_install(
+    root: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tabled(root, directory)
     before = files_in(directory)
     (root / "commitlog" / f"{0:020}").unlink()
     monkeypatch.setattr(iceberg, "find_spec", lambda _: None)
     assert said(root, directory) == (
-        "Iceberg needs the package pyiceberg: install QueueViz with its extra, queueviz[iceberg].")
+        "Iceberg needs the package pyiceberg: install QueueViz with its extra, queueviz[iceberg]."
+    )
     sealed_ahead(root, directory)
     assert files_in(directory) == before, "what the table names is not removed"
 
@@ -246,7 +256,8 @@ def test_a_garbled_catalog_is_named(root: Path, directory: Path) -> None:
     (directory / ICEBERG / "catalog.db").write_bytes(b"no database at all" * 99)
     assert said(root, directory) == (
         f"The Iceberg table in {directory}/iceberg cannot be used (file is not a database): if it is damaged, delete "
-        "that directory, and seal with --format iceberg again.")
+        "that directory, and seal with --format iceberg again."
+    )
     shutil.rmtree(directory / ICEBERG)
     tabled(root, directory)
     assert scanned(directory) == rows_alone(root)
@@ -274,7 +285,8 @@ def test_a_sealed_file_with_a_damaged_page_is_named_and_the_table_as_it_was(root
     spoil(first)
     assert said(root, directory) == (
         f"The sealed log file {first} is damaged, and the Iceberg table is as it was: delete the file, "
-        "and run this again.")
+        "and run this again."
+    )
     assert scanned(directory) == []
     first.unlink()
     assert tabled(root, directory)[0] == "sealed"

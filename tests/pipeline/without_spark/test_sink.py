@@ -33,21 +33,43 @@ def worlds() -> Iterator[Worlds]:
         world.loop.close()
 
 
-def row(number: int, *, queue_id: int | None = None, topic: str = "T", body: bytes | None = None,
-        delay_level: int = 0) -> Row:
-    return Row(topic, b"row %d" % number if body is None else body, f"key{number}", "red", (("colour", "blue"),),
-               queue_id, delay_level)
+def row(
+    number: int, *, queue_id: int | None = None, topic: str = "T", body: bytes | None = None, delay_level: int = 0
+) -> Row:
+    return Row(
+        topic,
+        b"row %d" % number if body is None else body,
+        f"key{number}",
+        "red",
+        (("colour", "blue"),),
+        queue_id,
+        delay_level,
+    )
 
 
 def rows(count: int, *, queue_id: int | None = None) -> list[Row]:
     return [row(number, queue_id=queue_id) for number in range(count)]
 
 
-def write(world: World, given: Sequence[Row], *, asks: bool = False, epoch: int = 7, partition: int = 0,
-          name_server: str = NAME_SERVER) -> Sender:
+def write(
+    world: World,
+    given: Sequence[Row],
+    *,
+    asks: bool = False,
+    epoch: int = 7,
+    partition: int = 0,
+    name_server: str = NAME_SERVER,
+) -> Sender:
     """One attempt of a task, whole."""
-    sender = Sender(Cluster((name_server,)), Naming("query", epoch, partition), clock=world.clock,
-                    chance=Chance("sink"), connector=world.network.connector(WRITER), instance_name="w", asks=asks)
+    sender = Sender(
+        Cluster((name_server,)),
+        Naming("query", epoch, partition),
+        clock=world.clock,
+        chance=Chance("sink"),
+        connector=world.network.connector(WRITER),
+        instance_name="w",
+        asks=asks,
+    )
 
     async def story() -> None:
         try:
@@ -63,8 +85,11 @@ def write(world: World, given: Sequence[Row], *, asks: bool = False, epoch: int 
 def stored(world: World, topic: str = "T") -> list[StoredMessage]:
     store = world.broker.store
     units = [store.unit(topic, queue, offset) for queue in range(8) for offset in range(store.max_offset(topic, queue))]
-    return [message for unit in units if unit is not None
-            and (message := store.read_message(unit.physical_offset)) is not None]
+    return [
+        message
+        for unit in units
+        if unit is not None and (message := store.read_message(unit.physical_offset)) is not None
+    ]
 
 
 def bodies(world: World, topic: str = "T") -> Counter[bytes]:
@@ -80,7 +105,11 @@ def test_a_row_becomes_a_message_with_all_it_says(worlds: Worlds) -> None:
     write(world, [row(1)])
     [found] = stored(world)
     assert (found.body, found.properties["KEYS"], found.properties["TAGS"], found.properties["colour"]) == (
-        b"row 1", "key1", "red", "blue")
+        b"row 1",
+        "key1",
+        "red",
+        "blue",
+    )
 
 
 def test_rows_without_a_queue_go_round_and_rows_with_one_keep_their_order(worlds: Worlds) -> None:
@@ -225,9 +254,15 @@ def test_names_are_made_of_all_that_tells_rows_apart() -> None:
 
 
 def test_rows_are_read_from_the_columns_that_are_there(worlds: Worlds) -> None:
-    batch = pa.record_batch({"body": ["grüß", "b"], "queueId": [3, None],
-                             "properties": pa.array([[("KEYS", "k"), ("UNIQ_KEY", "u"), ("z", "1")], None],
-                                                    pa.map_(pa.string(), pa.string()))})
+    batch = pa.record_batch(
+        {
+            "body": ["grüß", "b"],
+            "queueId": [3, None],
+            "properties": pa.array(
+                [[("KEYS", "k"), ("UNIQ_KEY", "u"), ("z", "1")], None], pa.map_(pa.string(), pa.string())
+            ),
+        }
+    )
     first, second = rows_of(batch, "T")
     assert first == Row("T", "grüß".encode(), "k", "", (("KEYS", "k"), ("UNIQ_KEY", "u"), ("z", "1")), 3, 0)
     assert second == Row("T", b"b", "", "", (), None, 0)
@@ -237,35 +272,51 @@ def test_rows_are_read_from_the_columns_that_are_there(worlds: Worlds) -> None:
     assert found.properties["UNIQ_KEY"] == Naming("query", 7, 0).name(first)
 
 
-@pytest.mark.parametrize(("columns", "says"), [
-    ({"body": [None]}, "A row has no body."),
-    ({"body": [b"x"], "topic": [""]}, "A row names no topic."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"body": [None]}, "A row has no body."),
+        ({"body": [b"x"], "topic": [""]}, "A row names no topic."),
+    ],
+)
 def test_a_row_that_is_no_message_is_refused_in_words(columns: dict[str, list[object]], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         list(rows_of(pa.record_batch(columns), None))
 
 
-@pytest.mark.parametrize(("types", "says"), [
-    ({"body": "binary", "key": "string"}, "Nothing of a message is called key. Columns are: body, topic, keys"),
-    ({"topic": "string"}, "There is no column body"),
-    ({"body": "array<int>"}, "The column body is array<int>; it should be binary or string."),
-    ({"body": "string", "properties": "string"}, "The column properties is string; it should be map<string,string>."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("types", "says"),
+    [
+        ({"body": "binary", "key": "string"}, "Nothing of a message is called key. Columns are: body, topic, keys"),
+        ({"topic": "string"}, "There is no column body"),
+        ({"body": "array<int>"}, "The column body is array<int>; it should be binary or string."),
+        (
+            {"body": "string", "properties": "string"},
+            "The column properties is string; it should be map<string,string>.",
+        ),
+    ],
+)
 def test_columns_that_make_no_messages_are_refused_in_words(types: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         check_columns(types, frozenset({"queueOffset"}))
     check_columns({"body": "string", "queueOffset": "bigint"}, frozenset({"queueOffset"}))
 
 
-@pytest.mark.parametrize(("options", "overwrite", "says"), [
-    ({"names": "127.0.0.1:9876", "topic": "T"}, True, "A topic cannot be overwritten"),
-    ({"topic": "T"}, False, "The option names is missing: the name servers, as 127.0.0.1:9876."),
-    ({"names": "127.0.0.1", "topic": "T"}, False, "127.0.0.1 is no address of a name server: write it as 127.0"),
-    ({"names": "a:99999", "topic": "T"}, False, "a:99999 is no address of a name server"),
-    ({"names": "a:1", "topic": "T", "ask": "never"}, False, "The option ask is never; it should be first or always."),
-    ({"names": "a:1"}, False, "No topic is named: give the option topic, or a column topic."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "overwrite", "says"),
+    [
+        ({"names": "127.0.0.1:9876", "topic": "T"}, True, "A topic cannot be overwritten"),
+        ({"topic": "T"}, False, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+        ({"names": "127.0.0.1", "topic": "T"}, False, "127.0.0.1 is no address of a name server: write it as 127.0"),
+        ({"names": "a:99999", "topic": "T"}, False, "a:99999 is no address of a name server"),
+        (
+            {"names": "a:1", "topic": "T", "ask": "never"},
+            False,
+            "The option ask is never; it should be first or always.",
+        ),
+        ({"names": "a:1"}, False, "No topic is named: give the option topic, or a column topic."),
+    ],
+)
 def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str], overwrite: bool, says: str) -> None:
     with pytest.raises(ValueError) as said:
         target_of(options, StructType([StructField("body", StringType())]), overwrite=overwrite)

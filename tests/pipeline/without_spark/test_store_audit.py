@@ -211,11 +211,26 @@ def alone(damage: Callable[[Path], Place]) -> Damage:
 
 
 ONE = (flip_a_body, zero_a_unit, cut_the_log, zero_the_tail, misdirect_an_entry)
-DAMAGES: list[Damage] = [*map(alone, ONE), damaged_unit, unit_for_no_message, lost_page, lost_queue_file,
-           exchanged_queue_files, hole_in_the_log, head_that_is_none, short_last_file, short_first_file,
-           lost_last_file, lost_middle_file, rubbish_behind_the_log, empty_slot, empty_entry, entry_of_another_time,
-           broken_chain,
-           *(header_field(at) for at in (0, 8, 16, 24, 32))]
+DAMAGES: list[Damage] = [
+    *map(alone, ONE),
+    damaged_unit,
+    unit_for_no_message,
+    lost_page,
+    lost_queue_file,
+    exchanged_queue_files,
+    hole_in_the_log,
+    head_that_is_none,
+    short_last_file,
+    short_first_file,
+    lost_last_file,
+    lost_middle_file,
+    rubbish_behind_the_log,
+    empty_slot,
+    empty_entry,
+    entry_of_another_time,
+    broken_chain,
+    *(header_field(at) for at in (0, 8, 16, 24, 32)),
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -235,7 +250,8 @@ def test_what_is_lost_says_what_leads_there(root: Path) -> None:
     hole_in_the_log(root)
     assert [found.says for found in checked(root).findings] == [
         f"magic 00000000 is no record's; {end - 214} bytes are lost; "
-        f"{len(lost)} queue units and {keys} index entries lead there"]
+        f"{len(lost)} queue units and {keys} index entries lead there"
+    ]
 
 
 def test_units_in_a_row_are_one_finding_that_says_how_many(root: Path) -> None:

@@ -67,7 +67,8 @@ def stores_of_a_run(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Verdict]
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_went_wrong_in_a_simulated_life_its_stores_are_clean(
-        seed: int, stores_of_a_run: list[tuple[str, Verdict]]) -> None:
+    seed: int, stores_of_a_run: list[tuple[str, Verdict]]
+) -> None:
     """Kills, power cuts, full disks, deleted files, delayed and transactional messages, batches, slaves."""
     run_seed(seed)
     assert stores_of_a_run
@@ -167,8 +168,17 @@ def test_units_may_lead_to_their_tags_by_way_of_the_queue_s_extension(tmp_path: 
     assert [found.queue_offset for found in findings(files, tmp_path / "changed")] == [2]
 
 
-@pytest.mark.parametrize("fields", [
-    {"TAGS": "red || green"}, {"TAGS": ""}, {"TAGS": "标签"}, {"KEYS": "a  b a"}, {"KEYS": "键 käse 🔑"}, {"KEYS": ""}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"TAGS": "red || green"},
+        {"TAGS": ""},
+        {"TAGS": "标签"},
+        {"KEYS": "a  b a"},
+        {"KEYS": "键 käse 🔑"},
+        {"KEYS": ""},
+    ],
+)
 def test_every_kind_of_key_and_tag_is_hashed_as_java_does(fields: dict[str, str], tmp_path: Path) -> None:
     stores = Stores()
     put_many(stores, 30, **fields)
@@ -199,12 +209,16 @@ def test_many_stores_are_audited_together_and_each_is_judged_alone(tmp_path: Pat
     sound, broken = Stores(), Stores()
     put_many(sound, 10)
     put_many(broken, 10)
-    roots = {"a/broker-a": written(sound.sim_disk.image(), tmp_path / "a"),
-             "b/broker-a": written(broken.sim_disk.image(), tmp_path / "b")}
+    roots = {
+        "a/broker-a": written(sound.sim_disk.image(), tmp_path / "a"),
+        "b/broker-a": written(broken.sim_disk.image(), tmp_path / "b"),
+    }
     queue = roots["b/broker-a"] / f"consumequeue/orders/1/{0:020}"
     queue.write_bytes(bytes(20) + queue.read_bytes()[20:])
     assert [(verdict.store, [found.kind for found in verdict.findings]) for verdict in audit(roots)] == [
-        ("a/broker-a", []), ("b/broker-a", ["missing_unit"])]
+        ("a/broker-a", []),
+        ("b/broker-a", ["missing_unit"]),
+    ]
 
 
 @pytest.mark.parametrize("shrinks_in", [None, 0, 1, 2, 3])

@@ -40,18 +40,20 @@ def broker(brokers: list[Broker]) -> Broker:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_cut_anywhere_and_started_again_a_stream_gives_every_row_exactly_once(brokers: list[Broker],
-                                                                                        seed: int) -> None:
+def test_cut_anywhere_and_started_again_a_stream_gives_every_row_exactly_once(brokers: list[Broker], seed: int) -> None:
     chance = Random(seed)
     for made in brokers:
         made.put(1)
-    stream = streaming(stores=json.dumps({made.root.name: str(made.root) for made in brokers}),
-                    **({"maxOffsetsPerTrigger": "7"} if seed % 2 else {}))
+    stream = streaming(
+        stores=json.dumps({made.root.name: str(made.root) for made in brokers}),
+        **({"maxOffsetsPerTrigger": "7"} if seed % 2 else {}),
+    )
     for _ in range(60):
         what = chance.choice(["put", "put", "plan", "read", "commit", "restart", "kill"])
         if what == "put":
-            chance.choice(brokers).put(chance.randrange(1, 9), topic=chance.choice(["orders", "payments"]),
-                                       queue_id=chance.randrange(3))
+            chance.choice(brokers).put(
+                chance.randrange(1, 9), topic=chance.choice(["orders", "payments"]), queue_id=chance.randrange(3)
+            )
         elif what == "kill":
             made = chance.choice(brokers)
             made.store = made.stores.killed(made.store)
@@ -62,8 +64,9 @@ def test_cut_anywhere_and_started_again_a_stream_gives_every_row_exactly_once(br
             if what == "commit":
                 stream.commit(rows)
     stream.run()
-    assert sorted(stream.rows, key=str) == sorted((row for made in brokers for row in told(made.root, made.root.name)),
-                                                  key=str)
+    assert sorted(stream.rows, key=str) == sorted(
+        (row for made in brokers for row in told(made.root, made.root.name)), key=str
+    )
     assert len(stream.rows) == sum(made.count for made in brokers)
 
 
@@ -87,13 +90,19 @@ def test_a_stream_begins_where_it_was_asked_to(broker: Broker) -> None:
     broker.put(1, queue_id=1)
     broker.put(1, topic="payments")
     assert [row[1:4] for row in late.run()] == [("orders", 1, 10), ("payments", 0, 0)]
-    assert [row[1:4] for row in named.run()] == [("orders", 0, 7), ("orders", 0, 8), ("orders", 0, 9),
-                                                 ("orders", 1, 10), ("payments", 0, 0)]
+    assert [row[1:4] for row in named.run()] == [
+        ("orders", 0, 7),
+        ("orders", 0, 8),
+        ("orders", 0, 9),
+        ("orders", 1, 10),
+        ("payments", 0, 0),
+    ]
 
 
 @pytest.mark.parametrize("meanwhile", [0, 3])
-def test_a_stream_that_begins_late_begins_there_also_when_its_first_batch_never_ended(broker: Broker,
-                                                                                    meanwhile: int) -> None:
+def test_a_stream_that_begins_late_begins_there_also_when_its_first_batch_never_ended(
+    broker: Broker, meanwhile: int
+) -> None:
     """Without a message between the kill and the new start it is not taken for idle."""
     broker.put(2)
     stream = streaming(path=str(broker.root), startingOffsets="latest")
@@ -133,8 +142,10 @@ def test_what_retention_took_before_it_was_read_is_told_or_left_out(broker: Brok
     assert first > 5
     with pytest.raises(StoreError) as why:
         strict.run()
-    assert str(why.value) == (f"Queue 0 of topic orders no longer has the messages 5 to {first - 1}: retention removed "
-                              "them before they were read. Set failOnDataLoss to false to go on with what is there.")
+    assert str(why.value) == (
+        f"Queue 0 of topic orders no longer has the messages 5 to {first - 1}: retention removed "
+        "them before they were read. Set failOnDataLoss to false to go on with what is there."
+    )
     assert [row[3] for row in loose.run()] == list(range(first, 65))
 
 
@@ -149,8 +160,12 @@ def test_what_retention_took_between_planning_and_reading_is_told_or_left_out(br
     broker.remove_old()
     with pytest.raises(StoreError, match="Queue 0 of topic orders no longer has the messages 0 to"):
         [list(strict.reader.read(partition)) for partition in plans[0]]
-    left = [row["queueOffset"] for partition in plans[1] for batch in loose.reader.read(partition)
-            for row in batch.to_pylist()]
+    left = [
+        row["queueOffset"]
+        for partition in plans[1]
+        for batch in loose.reader.read(partition)
+        for row in batch.to_pylist()
+    ]
     with StoreReader(broker.root) as reader:
         assert left == [m.queue_offset for m in reader.records()]
 
@@ -200,8 +215,9 @@ def test_reading_once_ends_where_the_store_ended_when_it_was_planned(broker: Bro
     assert found == list(range(4, 30))
     ended = StoreSource({"path": str(broker.root), "endingOffsets": '{"orders": {"0": 2}}', "topic": "orders"})
     again = ended.reader(None)
-    assert [row["queueOffset"] for part in again.partitions() for batch in again.read(part)
-            for row in batch.to_pylist()] == [0, 1]
+    assert [
+        row["queueOffset"] for part in again.partitions() for batch in again.read(part) for row in batch.to_pylist()
+    ] == [0, 1]
 
 
 def test_reading_once_tells_what_was_deleted_while_it_was_read(broker: Broker) -> None:
@@ -221,8 +237,9 @@ def _planned(**given_options: str) -> tuple[list[Any], Any]:
     return list(reader.partitions()), reader
 
 
-def test_tasks_read_small_files_together_and_large_ones_in_parts(brokers: list[Broker],
-                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_read_small_files_together_and_large_ones_in_parts(
+    brokers: list[Broker], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for made in brokers:
         made.put(40)
     named = json.dumps({made.root.name: str(made.root) for made in brokers})
@@ -232,11 +249,14 @@ def test_tasks_read_small_files_together_and_large_ones_in_parts(brokers: list[B
     monkeypatch.setattr(store, "SMALL_TASK_BYTES", 0)
     apart, _ = _planned(stores=named)
     assert len(apart) > 2 * 40 * 200 // 1_000
-    rows = [[row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
-            for parts in (together, apart)]
+    rows = [
+        [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
+        for parts in (together, apart)
+    ]
     assert rows[0] == rows[1]
     assert [(row["store"], row["queueOffset"]) for row in rows[0]] == [
-        (made.root.name, n) for made in brokers for n in range(40)]
+        (made.root.name, n) for made in brokers for n in range(40)
+    ]
 
 
 def test_a_young_store_has_no_rows(broker: Broker) -> None:
@@ -267,12 +287,22 @@ def test_positions_are_json_and_back(stands: dict[Queue, int]) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.builds(lambda queue, start, count: Slice(queue, start, start + count), QUEUES, st.integers(0, 99),
-                          st.integers(1, 50))), st.integers(1, 40))
+@given(
+    st.lists(
+        st.builds(
+            lambda queue, start, count: Slice(queue, start, start + count),
+            QUEUES,
+            st.integers(0, 99),
+            st.integers(1, 50),
+        )
+    ),
+    st.integers(1, 40),
+)
 def test_tasks_have_every_message_once_and_are_even(slices: list[Slice], most: int) -> None:
     groups = offsets.packed(slices, most)
     assert [(piece.queue, n) for group in groups for piece in group for n in range(piece.start, piece.end)] == [
-        (piece.queue, n) for piece in slices for n in range(piece.start, piece.end)]
+        (piece.queue, n) for piece in slices for n in range(piece.start, piece.end)
+    ]
     sizes = [sum(piece.end - piece.start for piece in group) for group in groups]
     assert all(size == most for size in sizes[:-1])
     assert all(0 < size <= most for size in sizes[-1:])

@@ -36,7 +36,8 @@ def test_a_schema_chooses_columns_in_its_own_order(root: Path) -> None:
     asked = schema(queueOffset=LongType(), topic=StringType(), queueId=IntegerType())
     rows = read(StoreSource({"path": str(root)}), asked)
     assert [list(row.items()) for row in rows] == [
-        [("queueOffset", n), ("topic", "orders"), ("queueId", 0)] for n in range(3)]
+        [("queueOffset", n), ("topic", "orders"), ("queueId", 0)] for n in range(3)
+    ]
     stream = StoreSource({"path": str(root)}).streamReader(asked)
     first = stream.initialOffset()
     parts = stream.partitions(first, stream.latestOffset(first, stream.getDefaultReadLimit()))
@@ -50,11 +51,13 @@ def test_the_name_of_a_store_is_a_column_like_others(root: Path) -> None:
     assert read(source, schema(body=BinaryType(), properties=MapType(StringType(), StringType())))[0]["body"]
 
 
-@pytest.mark.parametrize(("asked", "why"), [
-    (schema(topic=StringType(), colour=StringType()), "There is no column colour. Columns are: topic, queueId, "),
-    (schema(queueOffset=StringType()),
-     "Column queueOffset is BIGINT, not STRING: read it as that, and cast it."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (schema(topic=StringType(), colour=StringType()), "There is no column colour. Columns are: topic, queueId, "),
+        (schema(queueOffset=StringType()), "Column queueOffset is BIGINT, not STRING: read it as that, and cast it."),
+    ],
+)
 def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: StructType, why: str) -> None:
     with pytest.raises(ValueError) as said:
         StoreSource({"path": str(root)}).reader(asked)
@@ -62,37 +65,51 @@ def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: S
 
 
 WRONG = [
-    ({"starting": "latest", "Topics": "orders"},
-     "There is no option Topics, starting. Did you mean topic and startingOffsets? Options are: path, stores, "),
+    (
+        {"starting": "latest", "Topics": "orders"},
+        "There is no option Topics, starting. Did you mean topic and startingOffsets? Options are: path, stores, ",
+    ),
     ({"startingTimestmp": "1"}, "There is no option startingTimestmp. Did you mean startingTimestamp? Options are: "),
-    ({"stores": "[]", "path": ""},
-     "Option stores has to be a JSON object of names and directories, with one store at least."),
+    (
+        {"stores": "[]", "path": ""},
+        "Option stores has to be a JSON object of names and directories, with one store at least.",
+    ),
     ({"stores": "{}"}, "Name the store by load(DIR) or several by option stores, not both."),
     ({"failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),
     ({"queueId": "x"}, "Option queueId has to be a number of 0 or more, and x is none."),
-    ({"startingOffsets": '{"orders": {"0": -3}}'}, 'Option startingOffsets has to be earliest, latest or JSON '
-     '{topic: {"0": offset}}, and is not: queue 0 of topic orders stands at -3.'),
+    (
+        {"startingOffsets": '{"orders": {"0": -3}}'},
+        "Option startingOffsets has to be earliest, latest or JSON "
+        '{topic: {"0": offset}}, and is not: queue 0 of topic orders stands at -3.',
+    ),
     ({"startingTimestamp": "noon"}, "Option startingTimestamp has to be a number of 0 or more, and noon is none."),
     ({"startingTimestamp": "1", "startingOffsets": "earliest"}, "Name where to begin by startingTimestamp or by sta"),
     ({"startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy has to be latest or e"),
     ({"minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
 ]
 WRONG_NOW = [
-    ({"startingOffsets": '{"orders": {"1": 2}}'},
-     "Option startingOffsets names queue 1 of topic orders, and there is none."),
-    ({"startingOffsets": '{"order": {"0": 2}}'},
-     "Option startingOffsets names queue 0 of topic order, and there is none."),
+    (
+        {"startingOffsets": '{"orders": {"1": 2}}'},
+        "Option startingOffsets names queue 1 of topic orders, and there is none.",
+    ),
+    (
+        {"startingOffsets": '{"order": {"0": 2}}'},
+        "Option startingOffsets names queue 0 of topic order, and there is none.",
+    ),
 ]
 WRONG_OF_A_STREAM = [
     ({"endingOffsets": "latest"}, "A stream has no end: option endingOffsets is for reading once."),
-    ({"maxOffsetsPerTrigger": "0"},
-     "Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read."),
+    (
+        {"maxOffsetsPerTrigger": "0"},
+        "Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.",
+    ),
     ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more than maxOff"),
     ({"maxTriggerDelay": "soon"}, "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon is none."),
 ]
 WRONG_OF_READING_ONCE = [
     ({option: "5"}, f"Reading once has no triggers: option {option} is for a stream.")
-    for option in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")]
+    for option in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+]
 
 
 def why_refused(call: Callable[[], object]) -> str:
@@ -115,9 +132,11 @@ def test_wrong_options_of_a_stream_are_refused(root: Path, options: dict[str, st
 
 def test_a_store_has_to_be_named_and_to_be_one() -> None:
     assert why_refused(lambda: asked_of({})) == (
-        "Name the store: load(DIR), or several by option stores, as JSON {name: directory}.")
+        "Name the store: load(DIR), or several by option stores, as JSON {name: directory}."
+    )
     assert why_refused(lambda: asked_of({"path": "/no"})) == (
-        "/no is no store: it has no directory commitlog. Name the directory a broker writes to.")
+        "/no is no store: it has no directory commitlog. Name the directory a broker writes to."
+    )
 
 
 @pytest.mark.parametrize("text", ["1", "[1]", "[[0]]", '["ab"]', "{", '{"a": [[0, 1]]}'])

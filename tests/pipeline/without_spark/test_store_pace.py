@@ -21,8 +21,10 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 def tasks(reader: Any, planned: Any) -> list[list[tuple[int, int]]]:
     """Queue and offset of the messages of each."""
-    return [[(row["queueId"], row["queueOffset"]) for batch in reader.read(task) for row in batch.to_pylist()]
-            for task in planned]
+    return [
+        [(row["queueId"], row["queueOffset"]) for batch in reader.read(task) for row in batch.to_pylist()]
+        for task in planned
+    ]
 
 
 def joined(divided: list[list[tuple[int, int]]]) -> list[tuple[int, int]]:

@@ -31,8 +31,9 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 def once(root: Path, **options: str) -> list[tuple[int, int, int]]:
     """Queue, offset and store time of the rows of reading once."""
     reader = StoreSource({"path": str(root), "columns": "queueId,queueOffset,storeTimestamp", **options}).reader(None)
-    return sorted(tuple(row.values()) for part in reader.partitions() for batch in reader.read(part)
-                  for row in batch.to_pylist())
+    return sorted(
+        tuple(row.values()) for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()
+    )
 
 
 def test_a_time_begins_every_queue_with_its_first_message_stored_then_or_later(broker: Broker) -> None:
@@ -46,16 +47,24 @@ def test_a_time_begins_every_queue_with_its_first_message_stored_then_or_later(b
             assert sorted(row[2:4] for row in stream.run()) == [row[:2] for row in later]
 
 
-@pytest.mark.parametrize(("options", "sentence"), [
-    ({"startingOffsets": '{"orders": {"0": 100}}'},
-     "startingOffsets begins queue 0 of topic orders at 100, and it ends at 25. Choose an offset up to 25, "
-     "or set failOnDataLoss to false to read what is there."),
-    ({"startingOffsets": '{"orders": {"0": 20}}', "endingOffsets": '{"orders": {"0": 10}}'},
-     "startingOffsets begins queue 0 of topic orders at 20, and endingOffsets ends it at 10. Choose a start "
-     "that is not after the end."),
-])
-def test_offsets_that_are_no_range_of_their_queue_are_refused(broker: Broker, options: dict[str, str],
-                                                              sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"startingOffsets": '{"orders": {"0": 100}}'},
+            "startingOffsets begins queue 0 of topic orders at 100, and it ends at 25. Choose an offset up to 25, "
+            "or set failOnDataLoss to false to read what is there.",
+        ),
+        (
+            {"startingOffsets": '{"orders": {"0": 20}}', "endingOffsets": '{"orders": {"0": 10}}'},
+            "startingOffsets begins queue 0 of topic orders at 20, and endingOffsets ends it at 10. Choose a start "
+            "that is not after the end.",
+        ),
+    ],
+)
+def test_offsets_that_are_no_range_of_their_queue_are_refused(
+    broker: Broker, options: dict[str, str], sentence: str
+) -> None:
     """Case C25."""
     with pytest.raises(SandboxError) as refused:
         once(broker.root, **options)
@@ -68,10 +77,12 @@ def test_a_time_counts_for_the_queues_that_are_read_of_every_store(broker: Broke
     other.put(3)
     at_ms = once(broker.root)[-1][2]
     named = json.dumps({made.root.name: str(made.root) for made in (broker, other)})
-    reader = StoreSource({"stores": named, "queueId": "0,2", "startingTimestamp": str(at_ms),
-                          "columns": "store,queueId,queueOffset"}).reader(None)
-    rows = [tuple(row.values()) for part in reader.partitions() for batch in reader.read(part)
-            for row in batch.to_pylist()]
+    reader = StoreSource(
+        {"stores": named, "queueId": "0,2", "startingTimestamp": str(at_ms), "columns": "store,queueId,queueOffset"}
+    ).reader(None)
+    rows = [
+        tuple(row.values()) for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()
+    ]
     assert rows == [("broker-a", 2, EACH - 1)], "those of the other store are older"
     other.store.crash()
 
@@ -140,4 +151,5 @@ def test_a_damaged_unit_moves_no_start(tmp_path: Path, number: int, unit: bytes)
     overwrite(root / UNITS, 20 * number, unit)
     for at in (0, 1, 100, 148, 149, 150, 151, 152, 298, 299):
         assert [row[1] for row in once(root, startingTimestamp=str(times[at]))] == [
-            one for one in range(at, COUNT) if one != number]
+            one for one in range(at, COUNT) if one != number
+        ]

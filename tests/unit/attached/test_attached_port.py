@@ -35,11 +35,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EnginePo
     """The port of the engine whose sandbox it is, and its name servers."""
     engine = Engine(tmp_path_factory.mktemp("cluster"), HostConfig(first_port=free_port(4), last_port=65_535)).start()
     engine.port.create(SANDBOX, "empty").result(WITHIN_S)
-    for action in ({"action": "CreateTopic", "topic": "orders", "write_queues": 2, "read_queues": 2},
-                   {"action": "SendMessages", "topic": "orders", "count": 20}):
+    for action in (
+        {"action": "CreateTopic", "topic": "orders", "write_queues": 2, "read_queues": 2},
+        {"action": "SendMessages", "topic": "orders", "count": 20},
+    ):
         engine.port.act(SANDBOX, parse_action(action), Actor("owner", "otter")).result(WITHIN_S)
-    while sum(int(queue["max"]) for topic in engine.port.snapshot(SANDBOX).result(WITHIN_S)["topics"]
-              for queue in topic["queues"]) < 20:
+    while (
+        sum(
+            int(queue["max"])
+            for topic in engine.port.snapshot(SANDBOX).result(WITHIN_S)["topics"]
+            for queue in topic["queues"]
+        )
+        < 20
+    ):
         pass  # the console's producer is still sending
     servers = engine.port.open_listener(SANDBOX).result(WITHIN_S)["name_servers"]
     yield engine.port, tuple(servers)
@@ -98,9 +106,13 @@ def test_a_detached_cluster_is_unknown(port: EnginePort, cluster: Any) -> None:
     port.attach(SLUG, AttachedSettings(servers)).result(WITHIN_S)
     port.detach(SLUG).result(WITHIN_S)
     port.detach(SLUG).result(WITHIN_S)  # twice is no error
-    for verb in (lambda: port.snapshot(SLUG), lambda: port.wake(SLUG), lambda: port.entries(SLUG, 0, 1),
-                 lambda: port.ask(SLUG, parse_question("route", {"topic": "orders"})),
-                 lambda: port.subscribe(SLUG, Bell())):
+    for verb in (
+        lambda: port.snapshot(SLUG),
+        lambda: port.wake(SLUG),
+        lambda: port.entries(SLUG, 0, 1),
+        lambda: port.ask(SLUG, parse_question("route", {"topic": "orders"})),
+        lambda: port.subscribe(SLUG, Bell()),
+    ):
         with pytest.raises(ActionRefused) as refused:
             verb().result(WITHIN_S)  # type: ignore[attr-defined]
         assert refused.value.status == 404

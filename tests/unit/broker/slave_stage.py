@@ -28,8 +28,9 @@ class SlaveStage:
     def __init__(self, *, store: MessageStoreConfig | None = None, **config: Any) -> None:
         self.time = Time()
         self.network = SimNetwork(self.time.loop, Chance(5))
-        self.name_server = NameServer(NameServerConfig(address=NAME_SERVER), clock=self.time.clock,
-                                      journal=self.time.journal, name="ns-1")
+        self.name_server = NameServer(
+            NameServerConfig(address=NAME_SERVER), clock=self.time.clock, journal=self.time.journal, name="ns-1"
+        )
         self.name_server.start()
         self.network.listen(NAME_SERVER, self.name_server)
         self._store_config = store or small_store()
@@ -42,12 +43,25 @@ class SlaveStage:
         """A new process of that node."""
         ip, _, port = address.rpartition(":")
         clock = ProcessClock(self.time.clock)
-        store = MessageStore(self._store_config, disk=self._disks[address], clock=clock, journal=self.time.journal,
-                             broker="broker-a", broker_id=broker_id, store_host=host_bytes(ip, int(port)),
-                             flusher=InlineFlusher())
-        broker = Broker(BrokerConfig(name="broker-a", address=address, broker_id=broker_id, **self._config),
-                        store=store, clock=clock, chance=Chance(1), journal=self.time.journal,
-                        connector=self.network.connector(ip), name_servers=[NAME_SERVER])
+        store = MessageStore(
+            self._store_config,
+            disk=self._disks[address],
+            clock=clock,
+            journal=self.time.journal,
+            broker="broker-a",
+            broker_id=broker_id,
+            store_host=host_bytes(ip, int(port)),
+            flusher=InlineFlusher(),
+        )
+        broker = Broker(
+            BrokerConfig(name="broker-a", address=address, broker_id=broker_id, **self._config),
+            store=store,
+            clock=clock,
+            chance=Chance(1),
+            journal=self.time.journal,
+            connector=self.network.connector(ip),
+            name_servers=[NAME_SERVER],
+        )
         broker.start()
         self.network.listen(address, broker)
         self.network.listen(broker.config.ha_address, broker.ha_listener)

@@ -42,43 +42,79 @@ class Client:
         connector.open(address, self._heard, self._lost, self._opened)
         stage.settle()
 
-    def call(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *,
-             version: int = 409) -> RemotingCommand:
+    def call(
+        self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, version: int = 409
+    ) -> RemotingCommand:
         """Send one request and return its answer, which must come without time passing."""
         opaque = self.post(code, ext, body, version=version)
         self._stage.settle()
         return self.answers[opaque]
 
-    def post(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, flag: int = 0,
-             version: int = 409, serialize_type: int = 0) -> int:
+    def post(
+        self,
+        code: int,
+        ext: dict[str, str] | None = None,
+        body: bytes | None = None,
+        *,
+        flag: int = 0,
+        version: int = 409,
+        serialize_type: int = 0,
+    ) -> int:
         self._opaque += 1
-        self.channel.send(RemotingCommand(code, ext, body, flag=flag, opaque=self._opaque, version=version,
-                                          serialize_type=serialize_type))
+        self.channel.send(
+            RemotingCommand(
+                code, ext, body, flag=flag, opaque=self._opaque, version=version, serialize_type=serialize_type
+            )
+        )
         return self._opaque
 
     def oneway(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None) -> None:
         self.post(code, ext, body, flag=FLAG_ONEWAY)
         self._stage.settle()
 
-    def heartbeat(self, client_id: str, group: str, *topics: str, expression: str = "*", version: int = 1,
-                  model: str = "CLUSTERING", client_version: int = 409) -> RemotingCommand:
+    def heartbeat(
+        self,
+        client_id: str,
+        group: str,
+        *topics: str,
+        expression: str = "*",
+        version: int = 1,
+        model: str = "CLUSTERING",
+        client_version: int = 409,
+    ) -> RemotingCommand:
         wanted = parse_tags(expression)
-        subs = tuple(SubscriptionData(topic, expression, tuple(sorted(wanted.tags)), tuple(sorted(wanted.codes or ())),
-                                      version) for topic in topics)
+        subs = tuple(
+            SubscriptionData(topic, expression, tuple(sorted(wanted.tags)), tuple(sorted(wanted.codes or ())), version)
+            for topic in topics
+        )
         data = ConsumerData(group, message_model=model, subscriptions=subs)
-        return self.call(RequestCode.HEART_BEAT, None, HeartbeatData(client_id, ("P",), (data,)).encode(),
-                         version=client_version)
+        return self.call(
+            RequestCode.HEART_BEAT, None, HeartbeatData(client_id, ("P",), (data,)).encode(), version=client_version
+        )
 
-    def send(self, topic: str, body: bytes = b"hello", *, queue: int = 0, properties: str = "WAIT\x01true",
-             **fields: Any) -> RemotingCommand:
+    def send(
+        self, topic: str, body: bytes = b"hello", *, queue: int = 0, properties: str = "WAIT\x01true", **fields: Any
+    ) -> RemotingCommand:
         header = SendHeader("P", topic, "TBW102", 4, queue, 0, self._stage.time.clock.now_ms(), 0, properties, **fields)
         return self.call(RequestCode.SEND_MESSAGE_V2, header.to_ext(), body)
 
-    def pull_ext(self, group: str, topic: str, offset: int, *, queue: int = 0, flags: int = 4,
-                 subscription: str | None = "*", count: int = 32, commit: int = 0, sub_version: int = 0,
-                 patience_ms: int = 15_000) -> dict[str, str]:
-        return PullHeader(group, topic, queue, offset, count, flags, commit, patience_ms, subscription, sub_version,
-                          "TAG").to_ext()
+    def pull_ext(
+        self,
+        group: str,
+        topic: str,
+        offset: int,
+        *,
+        queue: int = 0,
+        flags: int = 4,
+        subscription: str | None = "*",
+        count: int = 32,
+        commit: int = 0,
+        sub_version: int = 0,
+        patience_ms: int = 15_000,
+    ) -> dict[str, str]:
+        return PullHeader(
+            group, topic, queue, offset, count, flags, commit, patience_ms, subscription, sub_version, "TAG"
+        ).to_ext()
 
     def pull(self, group: str, topic: str, offset: int, **more: Any) -> RemotingCommand:
         return self.call(RequestCode.PULL_MESSAGE, self.pull_ext(group, topic, offset, **more))
@@ -115,8 +151,9 @@ class Stage:
     def __init__(self, *, store: MessageStoreConfig | None = None, wire: bool = False, **config: Any) -> None:
         self.time = Time()
         self.network = LoopbackNetwork(self.time.loop, wire=wire, clock=self.time.clock)
-        self.name_server = NameServer(NameServerConfig(address=NAME_SERVER), clock=self.time.clock,
-                                      journal=self.time.journal, name="ns-1")
+        self.name_server = NameServer(
+            NameServerConfig(address=NAME_SERVER), clock=self.time.clock, journal=self.time.journal, name="ns-1"
+        )
         self.name_server.start()
         self.network.listen(NAME_SERVER, self.name_server)
         self.disk = SimDisk(Chance(7), self.time.clock)
@@ -127,12 +164,25 @@ class Stage:
 
     def start_broker(self) -> None:
         ip, _, port = BROKER.rpartition(":")
-        store = MessageStore(self.store_config, disk=self.disk, clock=self.time.clock, journal=self.time.journal,
-                             broker="broker-a", broker_id=0, store_host=host_bytes(ip, int(port)),
-                             flusher=InlineFlusher())
-        self.broker = Broker(self.config, store=store, clock=self.time.clock, chance=Chance(1),
-                             journal=self.time.journal, connector=self.network.connector(ip),
-                             name_servers=[NAME_SERVER])
+        store = MessageStore(
+            self.store_config,
+            disk=self.disk,
+            clock=self.time.clock,
+            journal=self.time.journal,
+            broker="broker-a",
+            broker_id=0,
+            store_host=host_bytes(ip, int(port)),
+            flusher=InlineFlusher(),
+        )
+        self.broker = Broker(
+            self.config,
+            store=store,
+            clock=self.time.clock,
+            chance=Chance(1),
+            journal=self.time.journal,
+            connector=self.network.connector(ip),
+            name_servers=[NAME_SERVER],
+        )
         self.broker.start()
         self.network.listen(BROKER, self.broker)
         self.settle()
@@ -149,8 +199,14 @@ class Stage:
         return Client(self, address, ip)
 
     def topic(self, name: str, queues: int = 4) -> None:
-        ext = {"topic": name, "defaultTopic": "TBW102", "readQueueNums": str(queues), "writeQueueNums": str(queues),
-               "perm": "6", "topicFilterType": "SINGLE_TAG"}
+        ext = {
+            "topic": name,
+            "defaultTopic": "TBW102",
+            "readQueueNums": str(queues),
+            "writeQueueNums": str(queues),
+            "perm": "6",
+            "topicFilterType": "SINGLE_TAG",
+        }
         assert self.client().call(RequestCode.UPDATE_AND_CREATE_TOPIC, ext).code == 0
 
     def settle(self) -> None:
@@ -164,9 +220,14 @@ class Stage:
 
 
 def small_store(**changes: Any) -> MessageStoreConfig:
-    values: dict[str, Any] = {"commit_log_file_bytes": 256 * 1024, "consume_queue_file_entries": 1_000,
-                              "index_slots": 97, "index_entries": 400, "max_message_bytes": 65_536,
-                              "memory_bytes": 64 * 1024 * 1024}
+    values: dict[str, Any] = {
+        "commit_log_file_bytes": 256 * 1024,
+        "consume_queue_file_entries": 1_000,
+        "index_slots": 97,
+        "index_entries": 400,
+        "max_message_bytes": 65_536,
+        "memory_bytes": 64 * 1024 * 1024,
+    }
     return MessageStoreConfig(**{**values, **changes})
 
 

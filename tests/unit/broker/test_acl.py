@@ -14,8 +14,14 @@ from tests.unit.broker.stage import Client, Stage, stage_with
 
 SECRET = "12345678"
 BOSS = Account("the-boss", SECRET, admin=True)
-SHOP = Account("the-shop", SECRET, default_topic_perm="DENY", default_group_perm="SUB",
-               topic_perms=("orders=PUB|SUB", "news=SUB", "secrets=DENY"), group_perms=("spies=DENY",))
+SHOP = Account(
+    "the-shop",
+    SECRET,
+    default_topic_perm="DENY",
+    default_group_perm="SUB",
+    topic_perms=("orders=PUB|SUB", "news=SUB", "secrets=DENY"),
+    group_perms=("spies=DENY",),
+)
 EXCEPTION = "org.apache.rocketmq.acl.common.AclException: "
 TOPIC = {"readQueueNums": "1", "writeQueueNums": "1", "perm": "6"}
 
@@ -101,23 +107,29 @@ def test_what_changes_the_broker_needs_an_administrator(shop: Signed) -> None:
 def test_a_heartbeat_needs_its_groups_and_all_their_topics(shop: Signed) -> None:
     def beat(group: str, *topics: str) -> RemotingCommand:
         subs = tuple(SubscriptionData(topic, "*") for topic in topics)
-        return shop.call(RequestCode.HEART_BEAT, None, HeartbeatData("c", (), (ConsumerData(
-            group, subscriptions=subs),)).encode())
+        return shop.call(
+            RequestCode.HEART_BEAT, None, HeartbeatData("c", (), (ConsumerData(group, subscriptions=subs),)).encode()
+        )
 
     assert beat("g", "orders", "%RETRY%g").code == 0
     assert why(beat("g", "orders", "secrets")) == "No default permission for topic:secrets"
     assert why(beat("spies", "orders")) == "No default permission for group:spies"
 
 
-@pytest.mark.parametrize(("code", "ext"), [
-    (RequestCode.CONSUMER_SEND_MSG_BACK, {"group": "spies", "offset": "0", "delayLevel": "0"}),
-    (RequestCode.UNREGISTER_CLIENT, {"clientID": "c", "consumerGroup": "spies"}),
-    (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "spies"}),
-    (RequestCode.UPDATE_CONSUMER_OFFSET,
-     {"consumerGroup": "spies", "topic": "orders", "queueId": "0", "commitOffset": "1"}),
-    (RequestCode.LITE_PULL_MESSAGE, {"consumerGroup": "spies", "topic": "orders"}),
-    (RequestCode.SEND_MESSAGE_V2, {"a": "spies", "b": "%RETRY%spies"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "ext"),
+    [
+        (RequestCode.CONSUMER_SEND_MSG_BACK, {"group": "spies", "offset": "0", "delayLevel": "0"}),
+        (RequestCode.UNREGISTER_CLIENT, {"clientID": "c", "consumerGroup": "spies"}),
+        (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "spies"}),
+        (
+            RequestCode.UPDATE_CONSUMER_OFFSET,
+            {"consumerGroup": "spies", "topic": "orders", "queueId": "0", "commitOffset": "1"},
+        ),
+        (RequestCode.LITE_PULL_MESSAGE, {"consumerGroup": "spies", "topic": "orders"}),
+        (RequestCode.SEND_MESSAGE_V2, {"a": "spies", "b": "%RETRY%spies"}),
+    ],
+)
 def test_what_a_group_does_needs_the_group(shop: Signed, code: int, ext: dict[str, str]) -> None:
     assert why(shop.call(code, ext)) == "No default permission for group:spies"
 
@@ -136,33 +148,48 @@ def test_white_addresses_need_no_key() -> None:
 
 
 def test_a_oneway_request_that_is_refused_is_silently_lost(stage: Stage, boss: Signed) -> None:
-    stage.client().oneway(RequestCode.UPDATE_CONSUMER_OFFSET,
-                          {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "1"})
+    stage.client().oneway(
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "1"},
+    )
     assert stage.broker.consumer_offsets.get("g", "orders", 0) is None
 
 
-@pytest.mark.parametrize(("pattern", "matching", "others"), [
-    ("", [], ["127.0.0.1"]),
-    ("*", ["127.0.0.1", "::1"], []),
-    ("10.0.0.1", ["10.0.0.1"], ["10.0.0.2", "nonsense"]),
-    ("10.0.0.1,10.0.0.3", ["10.0.0.1", "10.0.0.3"], ["10.0.0.2"]),
-    ("10.0.0.{1,3}", ["10.0.0.1", "10.0.0.3"], ["10.0.0.2"]),
-    ("10.0.0.4-9", ["10.0.0.4", "10.0.0.9"], ["10.0.0.3", "10.0.0.10", "10.0.1.5"]),
-    ("10.0.*.*", ["10.0.3.4"], ["10.1.3.4"]),
-    ("192.100-150.*.*", ["192.130.0.2"], ["192.99.0.2"]),
-    ("::1", ["0:0:0:0:0:0:0:1"], ["::2"]),
-    ("1050::5:600:300c:1-200", ["1050::5:600:300c:1ff"], ["1050::5:600:300c:201"]),
-    ("1050:5:600:300c:3261:*", ["1050:5:600:300c:3261:1:2:3"], ["1050:5:600:300c:3262::1"]),
-    ("1050::5:600:300c:{1,2}", ["1050::5:600:300c:2"], ["1050::5:600:300c:3"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pattern", "matching", "others"),
+    [
+        ("", [], ["127.0.0.1"]),
+        ("*", ["127.0.0.1", "::1"], []),
+        ("10.0.0.1", ["10.0.0.1"], ["10.0.0.2", "nonsense"]),
+        ("10.0.0.1,10.0.0.3", ["10.0.0.1", "10.0.0.3"], ["10.0.0.2"]),
+        ("10.0.0.{1,3}", ["10.0.0.1", "10.0.0.3"], ["10.0.0.2"]),
+        ("10.0.0.4-9", ["10.0.0.4", "10.0.0.9"], ["10.0.0.3", "10.0.0.10", "10.0.1.5"]),
+        ("10.0.*.*", ["10.0.3.4"], ["10.1.3.4"]),
+        ("192.100-150.*.*", ["192.130.0.2"], ["192.99.0.2"]),
+        ("::1", ["0:0:0:0:0:0:0:1"], ["::2"]),
+        ("1050::5:600:300c:1-200", ["1050::5:600:300c:1ff"], ["1050::5:600:300c:201"]),
+        ("1050:5:600:300c:3261:*", ["1050:5:600:300c:3261:1:2:3"], ["1050:5:600:300c:3262::1"]),
+        ("1050::5:600:300c:{1,2}", ["1050::5:600:300c:2"], ["1050::5:600:300c:3"]),
+    ],
+)
 def test_patterns_of_addresses(pattern: str, matching: list[str], others: list[str]) -> None:
     matches = address_pattern(pattern)
     assert [matches(address) for address in matching + others] == [True] * len(matching) + [False] * len(others)
 
 
-@pytest.mark.parametrize("pattern", [
-    "256.0.0.1", "::1ggg", "127.0.0.1,2,3}", "10.0.0.9-4", "10.*.0.1", "*.0.0.1", "10.0.0", "1.2.3.4," * 300,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "256.0.0.1",
+        "::1ggg",
+        "127.0.0.1,2,3}",
+        "10.0.0.9-4",
+        "10.*.0.1",
+        "*.0.0.1",
+        "10.0.0",
+        "1.2.3.4," * 300,
+    ],
+)
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         address_pattern(pattern)
@@ -187,13 +214,16 @@ def test_an_account_is_made_changed_and_deleted_over_the_wire(stage: Stage, boss
     assert why(new.send("orders")) == "No acl config for new-shop"
 
 
-@pytest.mark.parametrize(("ext", "remark"), [
-    ({"secretKey": "short"}, "The accessKey=new-shop and its secretKey cannot be null"),
-    ({}, "The accessKey=new-shop and secretKey=null cannot be null"),
-    ({"secretKey": SECRET, "topicPerms": "orders"}, "Parse Resource format error for orders."),
-    ({"secretKey": SECRET, "groupPerms": "g=READ"}, "Parse resource permission error for g=READ."),
-    ({"secretKey": SECRET, "whiteRemoteAddress": "here"}, "Netaddress examine Exception netaddress is here"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ext", "remark"),
+    [
+        ({"secretKey": "short"}, "The accessKey=new-shop and its secretKey cannot be null"),
+        ({}, "The accessKey=new-shop and secretKey=null cannot be null"),
+        ({"secretKey": SECRET, "topicPerms": "orders"}, "Parse Resource format error for orders."),
+        ({"secretKey": SECRET, "groupPerms": "g=READ"}, "Parse resource permission error for g=READ."),
+        ({"secretKey": SECRET, "whiteRemoteAddress": "here"}, "Netaddress examine Exception netaddress is here"),
+    ],
+)
 def test_an_account_rocketmq_does_not_take_is_209(boss: Signed, ext: dict[str, str], remark: str) -> None:
     answer = put(boss, "new-shop", **ext)
     assert answer.code == 209
@@ -203,7 +233,9 @@ def test_an_account_rocketmq_does_not_take_is_209(boss: Signed, ext: dict[str, s
 def test_an_account_that_is_not_there_cannot_be_deleted(boss: Signed) -> None:
     answer = boss.call(RequestCode.DELETE_ACL_CONFIG, {"accessKey": "stranger"})
     assert (answer.code, answer.remark) == (
-        210, "The accesskey[stranger] corresponding to accessConfig has been deleted failed.")
+        210,
+        "The accesskey[stranger] corresponding to accessConfig has been deleted failed.",
+    )
 
 
 def test_white_addresses_are_replaced(stage: Stage, boss: Signed) -> None:
@@ -238,10 +270,24 @@ def test_a_secret_is_not_printed() -> None:
 
 
 def test_a_file_of_rocketmq_is_read() -> None:
-    config = AclConfig.from_plain({
-        "globalWhiteRemoteAddresses": ["10.10.103.*"],
-        "accounts": [{"accessKey": "RocketMQ", "secretKey": "12345678", "whiteRemoteAddress": None, "admin": False,
-                      "defaultTopicPerm": "DENY", "defaultGroupPerm": "SUB", "topicPerms": ["topicA=DENY"],
-                      "groupPerms": ["groupA=DENY"]}]})
-    assert config == AclConfig((Account("RocketMQ", "12345678", "", False, "DENY", "SUB", ("topicA=DENY",),
-                                        ("groupA=DENY",)),), ("10.10.103.*",))
+    config = AclConfig.from_plain(
+        {
+            "globalWhiteRemoteAddresses": ["10.10.103.*"],
+            "accounts": [
+                {
+                    "accessKey": "RocketMQ",
+                    "secretKey": "12345678",
+                    "whiteRemoteAddress": None,
+                    "admin": False,
+                    "defaultTopicPerm": "DENY",
+                    "defaultGroupPerm": "SUB",
+                    "topicPerms": ["topicA=DENY"],
+                    "groupPerms": ["groupA=DENY"],
+                }
+            ],
+        }
+    )
+    assert config == AclConfig(
+        (Account("RocketMQ", "12345678", "", False, "DENY", "SUB", ("topicA=DENY",), ("groupA=DENY",)),),
+        ("10.10.103.*",),
+    )

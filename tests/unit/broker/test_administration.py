@@ -24,16 +24,29 @@ from tests.unit.broker.stage import NAME_SERVER, Client, Stage, messages, small_
 
 
 def update_topic(client: Client, topic: str, queues: int = 4) -> RemotingCommand:
-    return client.call(RequestCode.UPDATE_AND_CREATE_TOPIC, {
-        "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues), "writeQueueNums": str(queues),
-        "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false"})
+    return client.call(
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        {
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "readQueueNums": str(queues),
+            "writeQueueNums": str(queues),
+            "perm": "6",
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": "0",
+            "order": "false",
+        },
+    )
 
 
-@pytest.mark.parametrize(("topic", "remark"), [
-    ("TBW102", "The topic[TBW102] is conflict with system topic."),
-    ("DefaultCluster", "The topic[DefaultCluster] is conflict with system topic."),
-    ("a b", "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
-])
+@pytest.mark.parametrize(
+    ("topic", "remark"),
+    [
+        ("TBW102", "The topic[TBW102] is conflict with system topic."),
+        ("DefaultCluster", "The topic[DefaultCluster] is conflict with system topic."),
+        ("a b", "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+    ],
+)
 def test_some_topics_cannot_be_made(admin: Client, topic: str, remark: str) -> None:
     answer = update_topic(admin, topic)
     assert (answer.code, answer.remark) == (1, remark)
@@ -95,9 +108,19 @@ def test_traces_have_their_topic_from_the_start_where_they_are_wanted() -> None:
 def test_system_topics_are_the_ones_a_real_broker_lists(admin: Client) -> None:
     topics = TopicList.decode(admin.call(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER).body).topics
     assert set(topics) == {
-        "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRACE_TOPIC", "DefaultCluster_REPLY_TOPIC",
-        "RMQ_SYS_TRANS_OP_HALF_TOPIC", "BenchmarkTest", "TRANS_CHECK_MAX_TIME_TOPIC", "OFFSET_MOVED_EVENT", "TBW102",
-        "broker-a", "SELF_TEST_TOPIC", "DefaultCluster"}
+        "SCHEDULE_TOPIC_XXXX",
+        "RMQ_SYS_TRANS_HALF_TOPIC",
+        "RMQ_SYS_TRACE_TOPIC",
+        "DefaultCluster_REPLY_TOPIC",
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+        "BenchmarkTest",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+        "OFFSET_MOVED_EVENT",
+        "TBW102",
+        "broker-a",
+        "SELF_TEST_TOPIC",
+        "DefaultCluster",
+    }
 
 
 def test_group_rules_are_changed_listed_kept_and_deleted(admin: Client, stage: Stage) -> None:
@@ -142,7 +165,8 @@ def test_topic_statistics_show_where_queues_begin_end_and_were_last_written(admi
 
 
 def test_consume_statistics_cover_every_queue_of_every_topic_the_group_has_committed_in(
-        admin: Client, stage: Stage) -> None:
+    admin: Client, stage: Stage
+) -> None:
     admin.send("orders", queue=1)
     sent_ms = stage.time.clock.now_ms()
     stage.pass_s(1)
@@ -174,8 +198,7 @@ def test_consumption_speed_is_the_mean_since_the_oldest_sample_of_the_last_minut
 
 def test_connections_of_a_group_are_listed_with_its_subscriptions(admin: Client) -> None:
     admin.heartbeat("c1", "g", "orders", expression="A")
-    found = ConsumerConnection.decode(
-        admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "g"}).body)
+    found = ConsumerConnection.decode(admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "g"}).body)
     assert [(c.client_id, c.language, c.version) for c in found.connections] == [("c1", "JAVA", 409)]
     assert [sub.sub_string for sub in found.subscriptions] == ["A"]
     unknown = admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "GID_none"})
@@ -184,8 +207,7 @@ def test_connections_of_a_group_are_listed_with_its_subscriptions(admin: Client)
 
 def test_connections_of_a_producer_group_are_listed(admin: Client) -> None:
     admin.heartbeat("c1", "g", "orders")
-    found = ProducerConnection.decode(
-        admin.call(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": "P"}).body)
+    found = ProducerConnection.decode(admin.call(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": "P"}).body)
     assert [c.client_id for c in found.connections] == ["c1"]
     unknown = admin.call(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": "PID_none"})
     assert (unknown.code, unknown.remark) == (1, "the producer group[PID_none] not exist")
@@ -212,8 +234,9 @@ def test_a_time_finds_the_nearest_message(admin: Client, stage: Stage) -> None:
         times.append(stage.time.clock.now_ms())
         stage.pass_s(10)
     for at_ms, offset in ((times[0] - 99, 0), (times[1] + 10, 1), (times[2] - 10, 2), (times[2] + 99_999, 2)):
-        answer = admin.call(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-                            {"topic": "orders", "queueId": "0", "timestamp": str(at_ms)})
+        answer = admin.call(
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": "orders", "queueId": "0", "timestamp": str(at_ms)}
+        )
         assert answer.ext == {"offset": str(offset)}
 
 
@@ -246,8 +269,7 @@ def test_a_tag_subscription_passes_the_check_and_sql_does_not(admin: Client) -> 
     sql = tag._replace(subscription=SubscriptionData("orders", "a > 1", expression_type="SQL92"))
     assert admin.call(RequestCode.CHECK_CLIENT_CONFIG, None, tag.encode()).code == 0
     refused = admin.call(RequestCode.CHECK_CLIENT_CONFIG, None, sql.encode())
-    assert (refused.code, refused.remark) == (
-        1, "The broker does not support consumer to filter message by SQL92")
+    assert (refused.code, refused.remark) == (1, "The broker does not support consumer to filter message by SQL92")
 
 
 def test_an_unknown_request_is_answered_with_3(admin: Client) -> None:
@@ -255,8 +277,9 @@ def test_an_unknown_request_is_answered_with_3(admin: Client) -> None:
     assert (answer.code, answer.remark) == (3, " request type 9999 not supported")
 
 
-def test_a_handler_that_breaks_is_code_1_and_in_the_journal(admin: Client, stage: Stage,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handler_that_breaks_is_code_1_and_in_the_journal(
+    admin: Client, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("the index is upside down")
 
@@ -278,9 +301,19 @@ def test_runtime_figures_have_what_the_cluster_list_reads(admin: Client, stage: 
     admin.send("orders", properties="DELAY\x011")
     stage.pass_s(2)
     found = KVTable.decode(admin.call(RequestCode.GET_BROKER_RUNTIME_INFO).body).table
-    for key in ("putTps", "getTransferedTps", "getTransferredTps", "sendThreadPoolQueueSize", "pageCacheLockTimeMills",
-                "pullThreadPoolQueueSize", "sendThreadPoolQueueHeadWaitTimeMills", "commitLogDiskRatio",
-                "pullThreadPoolQueueHeadWaitTimeMills", "msgPutTotalTodayMorning", "msgGetTotalTodayNow"):
+    for key in (
+        "putTps",
+        "getTransferedTps",
+        "getTransferredTps",
+        "sendThreadPoolQueueSize",
+        "pageCacheLockTimeMills",
+        "pullThreadPoolQueueSize",
+        "sendThreadPoolQueueHeadWaitTimeMills",
+        "commitLogDiskRatio",
+        "pullThreadPoolQueueHeadWaitTimeMills",
+        "msgPutTotalTodayMorning",
+        "msgGetTotalTodayNow",
+    ):
         float(found[key].split()[0])
     assert found["brokerVersionDesc"] == "V4_9_8"
     assert found["scheduleMessageOffset_1"] == "1,1"

@@ -12,9 +12,18 @@ from tests.unit.broker.stage import Client, Stage, messages
 
 
 def test_apaches_keys_set_the_fields_and_strange_ones_are_left_alone() -> None:
-    config = BrokerConfig.from_properties({
-        "brokerName": "b", "brokerId": "1", "brokerClusterName": "C", "autoCreateTopicEnable": "false",
-        "defaultTopicQueueNums": "4", "regionId": "here", "listenPort": "10911"}, address="10.0.0.1:10911")
+    config = BrokerConfig.from_properties(
+        {
+            "brokerName": "b",
+            "brokerId": "1",
+            "brokerClusterName": "C",
+            "autoCreateTopicEnable": "false",
+            "defaultTopicQueueNums": "4",
+            "regionId": "here",
+            "listenPort": "10911",
+        },
+        address="10.0.0.1:10911",
+    )
     assert (config.name, config.broker_id, config.cluster, config.auto_create_topic) == ("b", 1, "C", False)
     assert (config.default_topic_queues, config.region, config.is_master) == (4, "here", False)
     assert (config.ip, config.ha_address) == ("10.0.0.1", "10.0.0.1:10912")
@@ -79,12 +88,19 @@ def test_a_topic_has_no_negative_number_of_queues() -> None:
         Stage().broker.create_topic(TopicConfig("T", -1, 1))
 
 
-@pytest.mark.parametrize(("status", "code"), [
-    (PutMessageStatus.CREATE_MAPEDFILE_FAILED, 1), (PutMessageStatus.SERVICE_NOT_AVAILABLE, 14),
-    (PutMessageStatus.OS_PAGECACHE_BUSY, 1), (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, 13),
-    (PutMessageStatus.UNKNOWN_ERROR, 1)])
-def test_what_the_store_refuses_has_its_code(status: PutMessageStatus, code: int,
-                                             monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (PutMessageStatus.CREATE_MAPEDFILE_FAILED, 1),
+        (PutMessageStatus.SERVICE_NOT_AVAILABLE, 14),
+        (PutMessageStatus.OS_PAGECACHE_BUSY, 1),
+        (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, 13),
+        (PutMessageStatus.UNKNOWN_ERROR, 1),
+    ],
+)
+def test_what_the_store_refuses_has_its_code(
+    status: PutMessageStatus, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage = Stage()
     client = stage.client()
     sent = client.send("TBW102")

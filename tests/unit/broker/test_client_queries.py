@@ -81,8 +81,9 @@ def test_status_gathers_what_every_member_says_and_leaves_out_who_is_silent(stag
     silent, admin = stage.client(), stage.client()
     silent.heartbeat("c2", "g", "orders")
     member.requests.clear()
-    opaque = admin.post(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
-                        {"topic": "orders", "group": "g", "clientAddr": ""})
+    opaque = admin.post(
+        RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, {"topic": "orders", "group": "g", "clientAddr": ""}
+    )
     stage.settle()
     answer(stage, member, ConsumerStatusBody({QUEUE: 5}, {}).encode())
     assert opaque not in admin.answers

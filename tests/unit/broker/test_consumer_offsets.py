@@ -23,7 +23,9 @@ def test_the_last_commit_wins_even_if_it_is_smaller(time: Time, offsets: Consume
     offsets.commit("g", "orders", 0, 4, "reset")
     assert offsets.get("g", "orders", 0) == 4
     assert [(e.previous, e.offset, e.by, e.client_id) for e in time.events(OffsetCommitted)] == [
-        (None, 10, "timer", "c1"), (10, 4, "reset", None)]
+        (None, 10, "timer", "c1"),
+        (10, 4, "reset", None),
+    ]
 
 
 def test_a_commit_of_the_same_value_is_no_news(time: Time, offsets: ConsumerOffsetManager) -> None:

@@ -33,8 +33,9 @@ def test_a_delayed_message_counts_for_the_delay_topic_first(admin: Client, stage
     assert taken(admin) == (1, size)
 
 
-def test_a_delivered_message_counts_for_its_own_topic_and_as_got_from_the_delay_topic(admin: Client,
-                                                                                     stage: Stage) -> None:
+def test_a_delivered_message_counts_for_its_own_topic_and_as_got_from_the_delay_topic(
+    admin: Client, stage: Stage
+) -> None:
     admin.send("orders", properties="DELAY\x011")
     stage.pass_s(10)
     first, last = (message.store_bytes for message in stored(stage, DELAYED) + stored(stage, "orders"))
@@ -61,8 +62,10 @@ def test_a_message_given_back_counts_for_the_delay_topic_and_not_for_the_broker(
     admin.send("orders")
     [sent] = messages(admin.pull("g", "orders", 0))
     for level in ("5", "-1"):
-        admin.call(RequestCode.CONSUMER_SEND_MSG_BACK, {"offset": str(sent.physical_offset), "group": "g",
-                                                        "delayLevel": level, "originTopic": "orders"})
+        admin.call(
+            RequestCode.CONSUMER_SEND_MSG_BACK,
+            {"offset": str(sent.physical_offset), "group": "g", "delayLevel": level, "originTopic": "orders"},
+        )
     stage.pass_s(10)
     assert counted(stage, "TOPIC_PUT_NUMS", DELAYED) == counted(stage, "QUEUE_PUT_NUMS", f"{DELAYED}@4") == 1
     assert counted(stage, "TOPIC_PUT_NUMS", "%DLQ%g") is None

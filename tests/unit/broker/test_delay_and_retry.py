@@ -21,8 +21,9 @@ def place(answer: RemotingCommand) -> int:
     return msg_id.decode(answer.ext["msgId"]).physical_offset
 
 
-def send_back(client: Client, offset: int, *, level: int = 0, most: int | None = 16,
-              version: int = 409) -> RemotingCommand:
+def send_back(
+    client: Client, offset: int, *, level: int = 0, most: int | None = 16, version: int = 409
+) -> RemotingCommand:
     header = SendBackHeader(offset, "g", level, max_reconsume_times=most)
     return client.call(RequestCode.CONSUMER_SEND_MSG_BACK, header.to_ext(), version=version)
 
@@ -33,8 +34,14 @@ def test_a_delayed_message_waits_in_the_queue_of_its_level(client: Client) -> No
     assert answer.ext is not None
     assert answer.ext["queueId"] == "2"
     [waiting] = read(client, "SCHEDULE_TOPIC_XXXX", queue=2)
-    assert waiting.properties == {"TAGS": "A", "DELAY": "3", "WAIT": "true", "CLUSTER": "DefaultCluster",
-                                  "REAL_TOPIC": "orders", "REAL_QID": "2"}
+    assert waiting.properties == {
+        "TAGS": "A",
+        "DELAY": "3",
+        "WAIT": "true",
+        "CLUSTER": "DefaultCluster",
+        "REAL_TOPIC": "orders",
+        "REAL_QID": "2",
+    }
     assert read(client, "orders", queue=2) == []
 
 
@@ -81,7 +88,8 @@ def test_what_was_delivered_stays_delivered_over_a_restart(client: Client, stage
 
 
 def test_a_message_that_fell_due_while_the_broker_was_down_comes_a_second_after_the_start(
-        client: Client, stage: Stage) -> None:
+    client: Client, stage: Stage
+) -> None:
     client.send("orders", properties="DELAY\x011")
     stage.stop_broker()
     stage.pass_s(60)
@@ -160,8 +168,13 @@ def test_a_group_without_retry_queues_retries_nothing(client: Client, stage: Sta
 
 
 def test_a_retry_sent_as_a_message_too_often_goes_to_the_dead_letters(client: Client) -> None:
-    answer = client.send("%RETRY%g", b"orderly", properties="RETRY_TOPIC\x01orders\x02DELAY\x013",
-                         reconsume_times=3, max_reconsume_times=3)
+    answer = client.send(
+        "%RETRY%g",
+        b"orderly",
+        properties="RETRY_TOPIC\x01orders\x02DELAY\x013",
+        reconsume_times=3,
+        max_reconsume_times=3,
+    )
     assert answer.code == 0
     [dead] = read(client, "%DLQ%g")
     assert (dead.body, dead.properties["DELAY"]) == (b"orderly", "0")
@@ -173,8 +186,9 @@ def test_the_offsets_of_the_levels_can_be_asked_for(client: Client, stage: Stage
     assert client.call(RequestCode.GET_ALL_DELAY_OFFSET).body == b'{"offsetTable":{"1":1}}'
 
 
-def test_a_delivery_the_disk_refuses_is_tried_again(client: Client, stage: Stage,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_the_disk_refuses_is_tried_again(
+    client: Client, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.send("orders", properties="DELAY\x011")
     with monkeypatch.context() as full:
         full.setattr(stage.broker.store, "put_message", lambda _: PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE))

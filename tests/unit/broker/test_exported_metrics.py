@@ -24,12 +24,17 @@ def report(admin: Client) -> dict[str, Any]:
     topics = TopicConfigTable.decode(admin.call(RequestCode.GET_ALL_TOPIC_CONFIG).body).topics
     groups = SubscriptionGroupTable.decode(admin.call(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).body).groups
     members = ConsumerConnection.decode(
-        admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "g"}).body).connections
-    counted = [StatsData.decode(admin.call(RequestCode.VIEW_BROKER_STATS_DATA,
-                                           {"statsName": "TOPIC_PUT_NUMS", "statsKey": topic}).body)
-               for topic in (HALF, "SCHEDULE_TOPIC_XXXX")]
+        admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "g"}).body
+    ).connections
+    counted = [
+        StatsData.decode(
+            admin.call(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": "TOPIC_PUT_NUMS", "statsKey": topic}).body
+        )
+        for topic in (HALF, "SCHEDULE_TOPIC_XXXX")
+    ]
     return {
-        "cpuNum": int(config["clientCallbackExecutorThreads"]), "totalMemKBytes": int(runtime["totalMemKBytes"]),
+        "cpuNum": int(config["clientCallbackExecutorThreads"]),
+        "totalMemKBytes": int(runtime["totalMemKBytes"]),
         "diskRatio": (float(runtime["commitLogDiskRatio"]), float(runtime["consumeQueueDiskRatio"])),
         "normalTps": (float(runtime["putTps"].split()[0]), float(runtime["getTransferedTps"].split()[0])),
         "specialInTps": tuple(data.minute.tps for data in counted),
@@ -39,7 +44,8 @@ def report(admin: Client) -> dict[str, Any]:
         "messageAverageSize": float(runtime["putMessageAverageSize"]),
         "topics": sorted({topic for topic in topics if not topic.startswith("%")} - set(system)),
         "groups": [group for group in groups if group == "g"],
-        "clientInfo": [(member.language, member.version) for member in members]}
+        "clientInfo": [(member.language, member.version) for member in members],
+    }
 
 
 def test_the_report_has_no_gaps() -> None:
@@ -59,5 +65,13 @@ def test_the_report_has_no_gaps() -> None:
     assert found.pop("messageAverageSize") == stage.broker.store.max_physical_offset / 4
     assert 0 <= min(found["diskRatio"]) <= max(found.pop("diskRatio")) <= 1
     assert found == {
-        "cpuNum": 1, "normalTps": (0.4, 0.1), "specialInTps": (0.1, 0.2), "specialOneDayIn": (1, 2),
-        "normalOneDayIn": 0, "normalOneDayOut": 0, "topics": ["orders"], "groups": ["g"], "clientInfo": [("JAVA", 409)]}
+        "cpuNum": 1,
+        "normalTps": (0.4, 0.1),
+        "specialInTps": (0.1, 0.2),
+        "specialOneDayIn": (1, 2),
+        "normalOneDayIn": 0,
+        "normalOneDayOut": 0,
+        "topics": ["orders"],
+        "groups": ["g"],
+        "clientInfo": [("JAVA", 409)],
+    }

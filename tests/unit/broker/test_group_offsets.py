@@ -1,6 +1,5 @@
 """Offsets of groups: asked, committed, kept over restarts."""
 
-
 from sandbox.journal.events import OffsetCommitted, OffsetsPersisted
 from sandbox.remoting.codes import RequestCode
 from tests.unit.broker.stage import Client, Stage, small_store
@@ -15,8 +14,10 @@ def ask(client: Client, group: str = "g", queue: int = 0) -> tuple[int, str | No
 
 
 def commit(client: Client, offset: int, *, group: str = "g", queue: int = 0) -> None:
-    client.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, {
-        "consumerGroup": group, "topic": "orders", "queueId": str(queue), "commitOffset": str(offset)})
+    client.oneway(
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        {"consumerGroup": group, "topic": "orders", "queueId": str(queue), "commitOffset": str(offset)},
+    )
 
 
 def test_what_was_committed_is_answered(stage: Stage) -> None:
@@ -58,7 +59,8 @@ def test_offsets_are_written_down_every_five_seconds_the_first_time_after_ten(st
     assert stage.events(OffsetsPersisted) == []
     stage.pass_s(0.2)
     assert [(e.owner, e.file, e.entries) for e in stage.events(OffsetsPersisted)] == [
-        ("broker-a", "consumerOffset.json", 1)]
+        ("broker-a", "consumerOffset.json", 1)
+    ]
     stage.pass_s(20)
     assert len(stage.events(OffsetsPersisted)) == 1
     commit(client, 6)

@@ -32,6 +32,7 @@ Narrow = Callable[..., None]
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> Narrow:
     """Limits, made small enough to be met."""
+
     def put(module: object, **values: float) -> None:
         for name, value in values.items():
             monkeypatch.setattr(module, name, value)
@@ -40,9 +41,15 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Narrow:
 
 
 def beat(client_id: str, *groups: str, producers: int = 0, expression: str = "*") -> bytes:
-    rows = [{"groupName": group, "subscriptionDataSet": [{"topic": "orders", "subString": expression,
-                                                          "subVersion": 1, "tagsSet": expression.split("||")}]}
-            for group in groups]  # fmt: skip
+    rows = [
+        {
+            "groupName": group,
+            "subscriptionDataSet": [
+                {"topic": "orders", "subString": expression, "subVersion": 1, "tagsSet": expression.split("||")}
+            ],
+        }
+        for group in groups
+    ]
     made = [{"groupName": f"{client_id}-{n}"} for n in range(producers)]
     return json.dumps({"clientID": client_id, "producerDataSet": made, "consumerDataSet": rows}).encode()
 
@@ -81,8 +88,12 @@ def test_a_group_has_a_name_of_some_length(stage: Stage) -> None:
 def test_groups_an_administrator_makes_count_as_those_that_make_themselves() -> None:
     stage = Stage(limits=BrokerLimits(groups=3))
     client = stage.client()
-    codes = [client.call(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None,
-                         json.dumps({"groupName": f"g{n % 5}"}).encode()).code for n in range(10)]  # fmt: skip
+    codes = [
+        client.call(
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, json.dumps({"groupName": f"g{n % 5}"}).encode()
+        ).code
+        for n in range(10)
+    ]
     assert codes == [0, 0, 0, 1, 1] * 2, "those that are there can be changed"
 
 
@@ -125,9 +136,17 @@ def test_groups_subscribe_to_so_much_together(stage: Stage, narrow: Narrow) -> N
 def test_hashes_without_tags_weigh_as_much(stage: Stage, narrow: Narrow) -> None:
     narrow(consumers, MAX_SUBSCRIPTION_BYTES=180_000)
     client = stage.client()
-    rows = [[{"groupName": f"g{n}", "subscriptionDataSet": [
-        {"topic": "orders", "subString": "A", "subVersion": 1, "tagsSet": [], "codeSet": [*range(1_000)]}]}]
-        for n in range(3)]  # fmt: skip
+    rows = [
+        [
+            {
+                "groupName": f"g{n}",
+                "subscriptionDataSet": [
+                    {"topic": "orders", "subString": "A", "subVersion": 1, "tagsSet": [], "codeSet": [*range(1_000)]}
+                ],
+            }
+        ]
+        for n in range(3)
+    ]
     bodies = [json.dumps({"clientID": "c", "producerDataSet": [], "consumerDataSet": row}).encode() for row in rows]
     assert [client.call(RequestCode.HEART_BEAT, None, body).code for body in bodies] == [0, 1, 1]
 
@@ -245,8 +264,18 @@ def test_a_body_that_takes_long_to_read_is_not_read(stage: Stage, what: str) -> 
 
 def test_a_batch_of_a_million_messages_is_not_counted_to_its_end(stage: Stage) -> None:
     item = (22).to_bytes(4, "big") + bytes(18)
-    ext = {"a": "P", "b": "orders", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0", "i": "",
-           "m": "true"}  # fmt: skip
+    ext = {
+        "a": "P",
+        "b": "orders",
+        "c": "TBW102",
+        "d": "4",
+        "e": "0",
+        "f": "0",
+        "g": "0",
+        "h": "0",
+        "i": "",
+        "m": "true",
+    }
     answer = stage.client().call(RequestCode.SEND_BATCH_MESSAGE, ext, item * 700_000 + b"no item")
     assert (answer.code, answer.remark) == (13, f"a batch holds at most {MAX_BATCH_MESSAGES} messages")
 
@@ -269,8 +298,13 @@ def test_a_name_server_knows_so_many_brokers_clusters_and_topics(narrow: Narrow)
     narrow(route_info, MAX_ADDRESSES=4, MAX_ROUTES=before + 5)
 
     def register(broker: str, address: str, cluster: str, *topics: str) -> int:
-        ext = {"brokerName": broker, "brokerAddr": address, "clusterName": cluster, "brokerId": "0",
-               "haServerAddr": "10.0.0.1:1"}  # fmt: skip
+        ext = {
+            "brokerName": broker,
+            "brokerAddr": address,
+            "clusterName": cluster,
+            "brokerId": "0",
+            "haServerAddr": "10.0.0.1:1",
+        }
         table = {name: {"topicName": name} for name in topics}
         wrapper = {"topicConfigTable": table, "dataVersion": {"counter": 1, "timestamp": 1}}
         body = json.dumps({"topicConfigSerializeWrapper": wrapper}).encode()
@@ -315,5 +349,3 @@ def test_a_member_may_be_asked_for_its_status_and_say_too_much(stage: Stage) -> 
     stage.settle()
     assert asker.answers[opaque].code == 0
     assert json.loads(asker.answers[opaque].body or b"")["consumerTable"] == {"c": {}}
-
-

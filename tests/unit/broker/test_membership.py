@@ -38,7 +38,8 @@ def test_a_heartbeat_makes_member_group_rules_and_retry_topic(stage: Stage) -> N
     assert (retry.read_queues, retry.write_queues, retry.permission) == (1, 1, 6)
     assert "P" in stage.broker.producers.groups
     assert [(e.client_id, e.kind, e.model) for e in stage.events(MemberJoined)] == [
-        ("c1", "CONSUME_PASSIVELY", "CLUSTERING")]
+        ("c1", "CONSUME_PASSIVELY", "CLUSTERING")
+    ]
 
 
 def test_everyone_hears_of_a_new_member_the_new_one_too(stage: Stage) -> None:
@@ -189,14 +190,19 @@ def test_the_journal_reports_who_connected(stage: Stage) -> None:
 
 
 def test_a_heartbeat_of_a_cpp_client_with_numbers_is_understood(stage: Stage) -> None:
-    body = (b'{"clientID":"9-10.0.0.1@DEFAULT","consumerDataSet":[{"consumeFromWhere":4,"consumeType":1,'
-            b'"groupName":"g","messageModel":1,"subscriptionDataSet":[{"codeSet":["0"],"subString":"A",'
-            b'"subVersion":"17","tagsSet":["A"],"topic":"orders"}]}],"producerDataSet":[]}')
+    body = (
+        b'{"clientID":"9-10.0.0.1@DEFAULT","consumerDataSet":[{"consumeFromWhere":4,"consumeType":1,'
+        b'"groupName":"g","messageModel":1,"subscriptionDataSet":[{"codeSet":["0"],"subString":"A",'
+        b'"subVersion":"17","tagsSet":["A"],"topic":"orders"}]}],"producerDataSet":[]}'
+    )
     client = stage.client()
     assert client.call(RequestCode.HEART_BEAT, None, body, version=63).code == 0
     group = stage.broker.consumers.groups["g"]
     assert (group.consume_type, group.model, group.from_where) == (
-        "CONSUME_PASSIVELY", "CLUSTERING", "CONSUME_FROM_FIRST_OFFSET")
+        "CONSUME_PASSIVELY",
+        "CLUSTERING",
+        "CONSUME_FROM_FIRST_OFFSET",
+    )
 
 
 def test_requests_to_a_client_go_out_in_the_type_it_last_used(stage: Stage) -> None:

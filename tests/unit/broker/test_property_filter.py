@@ -114,7 +114,9 @@ def test_a_bad_expression_is_not_registered(client: Client) -> None:
     beat(client, sql("amount >"))
     answer = registered(client)
     assert (answer.code, answer.remark) == (
-        27, "The broker's consumer filter data is not exist!Your expression may be wrong!")
+        27,
+        "The broker's consumer filter data is not exist!Your expression may be wrong!",
+    )
 
 
 def test_a_newer_bad_expression_drives_out_the_good_one(client: Client) -> None:
@@ -229,10 +231,26 @@ def test_the_file_has_what_a_broker_of_apache_looks_for(client: Client, stage: S
     born_ms = stage.time.clock.now_ms()
     stage.pass_s(10)
     content: Any = stage.broker.store.config_file("consumerFilter").read()
-    assert content == {"filterDataByTopic": {"orders": {"topic": "orders", "groupFilterData": {"G": {
-        "bloomFilterData": {"bitNum": 112, "bitPos": list(bloom_positions("G", "orders"))}, "bornTime": born_ms,
-        "clientVersion": 7, "consumerGroup": "G", "dead": False, "deadTime": 0, "expression": "amount > 5",
-        "expressionType": "SQL92", "topic": "orders"}}}}}
+    assert content == {
+        "filterDataByTopic": {
+            "orders": {
+                "topic": "orders",
+                "groupFilterData": {
+                    "G": {
+                        "bloomFilterData": {"bitNum": 112, "bitPos": list(bloom_positions("G", "orders"))},
+                        "bornTime": born_ms,
+                        "clientVersion": 7,
+                        "consumerGroup": "G",
+                        "dead": False,
+                        "deadTime": 0,
+                        "expression": "amount > 5",
+                        "expressionType": "SQL92",
+                        "topic": "orders",
+                    }
+                },
+            }
+        }
+    }
 
 
 def test_what_a_restart_finds_is_dead_until_the_next_heartbeat(client: Client, stage: Stage) -> None:
@@ -256,11 +274,19 @@ def test_a_killed_broker_remembers_what_it_wrote_every_ten_seconds(client: Clien
     assert table(stage)["orders", "g"] == ("amount > 5", True)
 
 
-@pytest.mark.parametrize(("change", "left"), [
-    ({}, 1), ({"bloomFilterData": {"bitNum": 64, "bitPos": [1, 2, 3]}}, 0), ({"bloomFilterData": None}, 0),
-    ({"bloomFilterData": {"bitNum": 112, "bitPos": [1, 2]}}, 0), ({"expression": "a >"}, 0)])  # fmt: skip
-def test_rows_of_another_bloom_filter_or_without_an_expression_are_not_taken_over(change: dict[str, Any],
-                                                                                  left: int) -> None:
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({}, 1),
+        ({"bloomFilterData": {"bitNum": 64, "bitPos": [1, 2, 3]}}, 0),
+        ({"bloomFilterData": None}, 0),
+        ({"bloomFilterData": {"bitNum": 112, "bitPos": [1, 2]}}, 0),
+        ({"expression": "a >"}, 0),
+    ],
+)
+def test_rows_of_another_bloom_filter_or_without_an_expression_are_not_taken_over(
+    change: dict[str, Any], left: int
+) -> None:
     time = Time()
     filters = ConsumerFilterManager(time.clock)
     filters.register("g", [sql("amount > 5")])
@@ -287,9 +313,15 @@ def test_a_full_table_gives_up_its_longest_dead_and_no_one_who_lives() -> None:
     assert (filters.get("orders", "g8"), filters.get("orders", "g3") is None) == (None, False)
 
 
-@pytest.mark.parametrize(("group", "topic", "positions"), [
-    ("G", "T", (24, 26, 83)), ("filtering", "orders", (11, 21, 31)), ("red", "orders", (74, 98, 101)),
-    ("顺序", "订单", (85, 48, 20))])
+@pytest.mark.parametrize(
+    ("group", "topic", "positions"),
+    [
+        ("G", "T", (24, 26, 83)),
+        ("filtering", "orders", (11, 21, 31)),
+        ("red", "orders", (74, 98, 101)),
+        ("顺序", "订单", (85, 48, 20)),
+    ],
+)
 def test_bloom_positions_are_those_of_rocketmq(group: str, topic: str, positions: tuple[int, ...]) -> None:
     """Worked out by RocketMQ's own class."""
     assert bloom_positions(group, topic) == positions

@@ -21,8 +21,9 @@ def test_c12_a_queue_without_a_committed_offset_counts_from_0(admin: Client, sta
     assert committed_and_max(admin, "g", queue=1) == (0, 10)
 
 
-def test_c13_a_time_after_the_last_message_is_the_last_message_and_latest_is_its_end(admin: Client,
-                                                                                     stage: Stage) -> None:
+def test_c13_a_time_after_the_last_message_is_the_last_message_and_latest_is_its_end(
+    admin: Client, stage: Stage
+) -> None:
     for _ in range(20):
         admin.send("orders")
     for queue in range(4):
@@ -30,8 +31,10 @@ def test_c13_a_time_after_the_last_message_is_the_last_message_and_latest_is_its
     stage.client().heartbeat("c1", "g", "orders")
     found = []
     for at_ms in (stage.time.clock.now_ms() + 60_000, -1):
-        answer = admin.call(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {
-            "topic": "orders", "group": "g", "timestamp": str(at_ms), "isForce": "true"})
+        answer = admin.call(
+            RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+            {"topic": "orders", "group": "g", "timestamp": str(at_ms), "isForce": "true"},
+        )
         offsets = ResetOffsetBody.decode(answer.body).offsets
         found.append({queue[2]: offset for queue, offset in offsets.items()}[0])
     assert found == [19, 20]
@@ -41,19 +44,25 @@ def test_c14_a_reset_of_members_needs_one_that_is_online(admin: Client, stage: S
     admin.send("orders")
     for queue in range(4):
         stage.broker.consumer_offsets.commit("g", "orders", queue, queue == 0, "timer")
-    answer = admin.call(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {
-        "topic": "orders", "group": "g", "timestamp": "0", "isForce": "true"})
+    answer = admin.call(
+        RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+        {"topic": "orders", "group": "g", "timestamp": "0", "isForce": "true"},
+    )
     assert answer.code == 206
-    admin.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, {
-        "consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "0"})
+    admin.oneway(
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "0"},
+    )
     assert committed_and_max(admin, "g") == (0, 1), "while it is offline an offset can be written"
 
 
 def test_c15_a_commit_beyond_the_end_is_shown_as_it_is(admin: Client) -> None:
     for _ in range(5):
         admin.send("orders")
-    admin.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, {
-        "consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "500"})
+    admin.oneway(
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "500"},
+    )
     assert committed_and_max(admin, "g") == (500, 5)
 
 

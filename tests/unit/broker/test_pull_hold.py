@@ -19,12 +19,29 @@ class Stage:
         self.hold = PullRequestHoldService(self.time.clock, lambda t, q: self.ends.get((t, q), 0), scan_ms=5_000)
         self.hold.start()
 
-    def park(self, name: str, *, offset: int = 0, patience_ms: int = 15_000, wanted: TagFilter | None = None,
-             channel: FakeChannel | None = None) -> None:
+    def park(
+        self,
+        name: str,
+        *,
+        offset: int = 0,
+        patience_ms: int = 15_000,
+        wanted: TagFilter | None = None,
+        channel: FakeChannel | None = None,
+    ) -> None:
         now_ms = self.time.clock.now_ms()
-        self.hold.suspend(HeldPull(
-            group="g", mq=MessageQueue("T", "b", 0), client_id=name, offset=offset, wanted=wanted,
-            channel=channel or FakeChannel(), since_ms=now_ms, due_ms=now_ms + patience_ms, retry=self._answer))
+        self.hold.suspend(
+            HeldPull(
+                group="g",
+                mq=MessageQueue("T", "b", 0),
+                client_id=name,
+                offset=offset,
+                wanted=wanted,
+                channel=channel or FakeChannel(),
+                since_ms=now_ms,
+                due_ms=now_ms + patience_ms,
+                retry=self._answer,
+            )
+        )
 
     def arrive(self, next_offset: int, code: int = 0) -> None:
         self.ends["T", 0] = next_offset

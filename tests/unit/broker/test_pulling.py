@@ -30,15 +30,19 @@ def test_no_more_messages_than_asked_for(client: Client) -> None:
     assert len(messages(client.pull("g", "orders", 0, count=2))) == 2
 
 
-@pytest.mark.parametrize(("stored", "offset", "code", "remark", "following"), [
-    (0, 0, 19, "NO_MESSAGE_IN_QUEUE", 0),
-    (0, 5, 21, "NO_MESSAGE_IN_QUEUE", 0),
-    (3, 3, 19, "OFFSET_OVERFLOW_ONE", 3),
-    (3, 9, 21, "OFFSET_OVERFLOW_BADLY", 3),
-    (3, -1, 21, "OFFSET_TOO_SMALL", 0),
-])
-def test_each_status_has_its_code_and_next_offset(client: Client, stored: int, offset: int, code: int, remark: str,
-                                                  following: int) -> None:
+@pytest.mark.parametrize(
+    ("stored", "offset", "code", "remark", "following"),
+    [
+        (0, 0, 19, "NO_MESSAGE_IN_QUEUE", 0),
+        (0, 5, 21, "NO_MESSAGE_IN_QUEUE", 0),
+        (3, 3, 19, "OFFSET_OVERFLOW_ONE", 3),
+        (3, 9, 21, "OFFSET_OVERFLOW_BADLY", 3),
+        (3, -1, 21, "OFFSET_TOO_SMALL", 0),
+    ],
+)
+def test_each_status_has_its_code_and_next_offset(
+    client: Client, stored: int, offset: int, code: int, remark: str, following: int
+) -> None:
     fill(client, stored)
     answer = client.pull("g", "orders", offset)
     assert (answer.code, answer.remark) == (code, remark)
@@ -167,8 +171,22 @@ def test_a_held_pull_finds_all_that_arrived_in_the_turn(client: Client, stage: S
     opaque = client.park("g", "orders", 0)
     producer = stage.client()
     for _ in range(3):
-        producer.post(RequestCode.SEND_MESSAGE_V2, {"a": "P", "b": "orders", "c": "TBW102", "d": "4", "e": "0",
-                                                    "f": "0", "g": "0", "h": "0", "i": "", "j": "0", "k": "false"})
+        producer.post(
+            RequestCode.SEND_MESSAGE_V2,
+            {
+                "a": "P",
+                "b": "orders",
+                "c": "TBW102",
+                "d": "4",
+                "e": "0",
+                "f": "0",
+                "g": "0",
+                "h": "0",
+                "i": "",
+                "j": "0",
+                "k": "false",
+            },
+        )
     stage.settle()
     assert len(messages(client.answers[opaque])) == 3
 

@@ -34,10 +34,17 @@ def test_a_retry_topic_has_no_more_queues_than_any_other() -> None:
     assert "g" not in limited.broker.subscription_groups.table
 
 
-@pytest.mark.parametrize("body", [
-    b'{"groupName":"g","retryQueueNums":"x"}', b'{"groupName":"g","retryQueueNums":1.5}',
-    b'{"groupName":"g","consumeEnable":1}', b'{"groupName":"g","retryMaxTimes":true}', b'{"retryQueueNums":1}', b"[]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"groupName":"g","retryQueueNums":"x"}',
+        b'{"groupName":"g","retryQueueNums":1.5}',
+        b'{"groupName":"g","consumeEnable":1}',
+        b'{"groupName":"g","retryMaxTimes":true}',
+        b'{"retryQueueNums":1}',
+        b"[]",
+    ],
+)
 def test_a_group_of_other_values_than_rocketmqs_is_refused(body: bytes) -> None:
     stage = Stage()
     code, remark = group(stage, body)

@@ -27,8 +27,9 @@ def header(stage: Stage, **found: str) -> SendHeader:
     return SendHeader("R", TOPIC, "TBW102", 4, 0, 0, stage.time.clock.now_ms(), 0, text)
 
 
-def post(stage: Stage, replier: Client, code: int = RequestCode.SEND_REPLY_MESSAGE_V2, flag: int = 0,
-         **found: str) -> int:
+def post(
+    stage: Stage, replier: Client, code: int = RequestCode.SEND_REPLY_MESSAGE_V2, flag: int = 0, **found: str
+) -> int:
     sent = header(stage, **found)
     ext = sent.to_ext() if code == RequestCode.SEND_REPLY_MESSAGE_V2 else sent.to_v1_ext()
     opaque = replier.post(code, ext, b"pong", flag=flag)
@@ -75,8 +76,7 @@ def test_a_requester_that_does_not_take_it_makes_the_reply_fail(stage: Stage, as
     replier = stage.client()
     opaque = post(stage, replier, REPLY_TO_CLIENT=ASKER)
     answer(stage, asker, code=1)
-    assert (replier.answers[opaque].code, replier.answers[opaque].remark) == (
-        1, f"push reply message to {ASKER}fail.")
+    assert (replier.answers[opaque].code, replier.answers[opaque].remark) == (1, f"push reply message to {ASKER}fail.")
     silent = post(stage, replier, REPLY_TO_CLIENT=ASKER)
     stage.pass_s(9.9)
     assert silent not in replier.answers
@@ -105,6 +105,7 @@ def test_a_oneway_reply_arrives_and_no_one_is_answered(stage: Stage, asker: Clie
 
 def test_what_is_sent_may_be_replied_to(stage: Stage, asker: Client) -> None:
     """The checks are those of a send."""
-    refused = stage.client().call(RequestCode.SEND_REPLY_MESSAGE_V2,
-                                  header(stage)._replace(topic="SELF_TEST_TOPIC").to_ext(), b"pong")
+    refused = stage.client().call(
+        RequestCode.SEND_REPLY_MESSAGE_V2, header(stage)._replace(topic="SELF_TEST_TOPIC").to_ext(), b"pong"
+    )
     assert refused.code == 16

@@ -97,7 +97,9 @@ def test_a_group_that_is_offline_is_206(reset: Reset) -> None:
 def test_an_unknown_topic_is_code_1(reset: Reset) -> None:
     answer = reset.admin.call(222, {"topic": "none", "group": "g", "timestamp": "-1", "isForce": "true"})
     assert (answer.code, answer.remark) == (
-        1, "[reset-offset] reset offset failed, no topic in this broker. topic=none")
+        1,
+        "[reset-offset] reset offset failed, no topic in this broker. topic=none",
+    )
 
 
 def test_a_member_too_old_to_understand_refuses_the_reset(reset: Reset) -> None:

@@ -13,8 +13,9 @@ TEXT = b"TRAN_MSG\x01true\x02PGROUP\x01P\x02REAL_TOPIC\x01orders\x02REAL_QID\x01
 
 def given_up(stage: Stage) -> str:
     """The id of a message in the topic of those given up."""
-    result = stage.broker.store.put_message(InboundMessage(
-        topics.CHECK_MAX_TIME_TOPIC, 0, b"half", TEXT, 0, 0, 3, 1_000, HOST, wait_store_ok=False))
+    result = stage.broker.store.put_message(
+        InboundMessage(topics.CHECK_MAX_TIME_TOPIC, 0, b"half", TEXT, 0, 0, 3, 1_000, HOST, wait_store_ok=False)
+    )
     stage.broker.store.dispatch()
     return msg_id.encode(HOST, result.physical_offset)
 
@@ -39,4 +40,6 @@ def test_an_id_that_names_nothing_is_refused() -> None:
     for message_id in ("no id", msg_id.encode(HOST, 12_345)):
         answer = client.call(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"msgId": message_id})
         assert (answer.code, answer.remark) == (
-            1, "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC.")
+            1,
+            "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC.",
+        )

@@ -32,25 +32,57 @@ def test_how_much_room_there_is_is_reported_where_there_is_an_end_to_it() -> Non
 
 
 EMPTY = {
-    "putMessageTimesTotal": "1", "putMessageSizeTotal": "0", "putMessageAverageSize": "0.0",
-    "putMessageFailedTimes": "0", "putMessageEntireTimeMax": "0", "getMessageEntireTimeMax": "0",
-    "putLatency99": "0.00", "putLatency999": "0.00", "putMessageDistributeTime": "null", "dispatchMaxBuffer": "0",
-    "putTps": "0.0  ", "getFoundTps": "0.0  ", "getMissTps": "0.0  ", "getTransferedTps": "0.0  ",
+    "putMessageTimesTotal": "1",
+    "putMessageSizeTotal": "0",
+    "putMessageAverageSize": "0.0",
+    "putMessageFailedTimes": "0",
+    "putMessageEntireTimeMax": "0",
+    "getMessageEntireTimeMax": "0",
+    "putLatency99": "0.00",
+    "putLatency999": "0.00",
+    "putMessageDistributeTime": "null",
+    "dispatchMaxBuffer": "0",
+    "putTps": "0.0  ",
+    "getFoundTps": "0.0  ",
+    "getMissTps": "0.0  ",
+    "getTransferedTps": "0.0  ",
     "getTotalTps": "0.0 0.0 0.0",
-    "msgPutTotalYesterdayMorning": "0", "msgPutTotalTodayMorning": "0", "msgPutTotalTodayNow": "0",
-    "msgGetTotalYesterdayMorning": "0", "msgGetTotalTodayMorning": "0", "msgGetTotalTodayNow": "0",
-    "commitLogMinOffset": "-1", "commitLogMaxOffset": "0", "dispatchBehindBytes": "0",
-    "earliestMessageTimeStamp": "-1", "startAcceptSendRequestTimeStamp": "0", "pageCacheLockTimeMills": "0",
-    "remainHowManyDataToFlush": "0 B", "remainTransientStoreBufferNumbs": "2147483647",
-    "sendThreadPoolQueueSize": "0", "pullThreadPoolQueueSize": "0", "queryThreadPoolQueueSize": "0",
-    "EndTransactionQueueSize": "0", "sendThreadPoolQueueCapacity": "10000", "pullThreadPoolQueueCapacity": "100000",
-    "queryThreadPoolQueueCapacity": "20000", "EndTransactionThreadPoolQueueCapacity": "100000",
-    "sendThreadPoolQueueHeadWaitTimeMills": "0", "pullThreadPoolQueueHeadWaitTimeMills": "0",
+    "msgPutTotalYesterdayMorning": "0",
+    "msgPutTotalTodayMorning": "0",
+    "msgPutTotalTodayNow": "0",
+    "msgGetTotalYesterdayMorning": "0",
+    "msgGetTotalTodayMorning": "0",
+    "msgGetTotalTodayNow": "0",
+    "commitLogMinOffset": "-1",
+    "commitLogMaxOffset": "0",
+    "dispatchBehindBytes": "0",
+    "earliestMessageTimeStamp": "-1",
+    "startAcceptSendRequestTimeStamp": "0",
+    "pageCacheLockTimeMills": "0",
+    "remainHowManyDataToFlush": "0 B",
+    "remainTransientStoreBufferNumbs": "2147483647",
+    "sendThreadPoolQueueSize": "0",
+    "pullThreadPoolQueueSize": "0",
+    "queryThreadPoolQueueSize": "0",
+    "EndTransactionQueueSize": "0",
+    "sendThreadPoolQueueCapacity": "10000",
+    "pullThreadPoolQueueCapacity": "100000",
+    "queryThreadPoolQueueCapacity": "20000",
+    "EndTransactionThreadPoolQueueCapacity": "100000",
+    "sendThreadPoolQueueHeadWaitTimeMills": "0",
+    "pullThreadPoolQueueHeadWaitTimeMills": "0",
     "queryThreadPoolQueueHeadWaitTimeMills": "0",
-    "brokerVersion": "409", "brokerVersionDesc": "V4_9_8", "bootTimestamp": "1700000000000",
-    "runtime": "[ 0 days, 0 hours, 0 minutes, 30 seconds ]"}  # fmt: skip
-OF_THE_MACHINE = {"commitLogDirCapacity", "commitLogDiskRatio", "commitLogDiskRatio_store/commitlog",
-                  "consumeQueueDiskRatio"}  # fmt: skip
+    "brokerVersion": "409",
+    "brokerVersionDesc": "V4_9_8",
+    "bootTimestamp": "1700000000000",
+    "runtime": "[ 0 days, 0 hours, 0 minutes, 30 seconds ]",
+}
+OF_THE_MACHINE = {
+    "commitLogDirCapacity",
+    "commitLogDiskRatio",
+    "commitLogDiskRatio_store/commitlog",
+    "consumeQueueDiskRatio",
+}
 READ_BY_TOOLS = {"brokerActive", "getTransferredTps", "totalMemKBytes"}  # no broker of 4.9.8 has them
 
 
@@ -68,9 +100,23 @@ def test_how_long_puts_took_is_of_the_last_whole_minute(stage: Stage) -> None:
     stage.pass_s(59)
     assert figures(stage)["putMessageDistributeTime"] == "null"
     stage.pass_s(1)
-    rest = "".join(f"[{span}]:0 " for span in (
-        "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms", "500ms~1s", "1~2s", "2~3s", "3~4s", "4~5s", "5~10s",
-        "10s~"))
+    rest = "".join(
+        f"[{span}]:0 "
+        for span in (
+            "0~10ms",
+            "10~50ms",
+            "50~100ms",
+            "100~200ms",
+            "200~500ms",
+            "500ms~1s",
+            "1~2s",
+            "2~3s",
+            "3~4s",
+            "4~5s",
+            "5~10s",
+            "10s~",
+        )
+    )
     assert figures(stage)["putMessageDistributeTime"] == f"[<=0ms]:1 {rest}"
     stage.pass_s(60)
     assert figures(stage)["putMessageDistributeTime"] == f"[<=0ms]:0 {rest}"

@@ -76,16 +76,20 @@ def test_a_queue_beyond_both_counts_is_refused_in_rocketmqs_words(producer: Clie
     assert answer.remark is not None
     assert answer.remark.startswith(
         "request queueId[99] is illegal, TopicConfig [topicName=orders, readQueueNums=4, writeQueueNums=4, perm=RW-, "
-        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false] Producer: 127.0.0.1:")
+        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false] Producer: 127.0.0.1:"
+    )
     assert answer.ext == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
-@pytest.mark.parametrize(("topic", "code", "remark"), [
-    ("SCHEDULE_TOPIC_XXXX", 16, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."),
-    ("a b", 1, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
-    ("x" * 128, 1, "The specified topic is longer than topic max length."),
-    (" ", 1, "The specified topic is blank."),
-])
+@pytest.mark.parametrize(
+    ("topic", "code", "remark"),
+    [
+        ("SCHEDULE_TOPIC_XXXX", 16, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."),
+        ("a b", 1, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+        ("x" * 128, 1, "The specified topic is longer than topic max length."),
+        (" ", 1, "The specified topic is blank."),
+    ],
+)
 def test_a_topic_that_cannot_be_sent_to_is_refused(producer: Client, topic: str, code: int, remark: str) -> None:
     answer = producer.send(topic)
     assert (answer.code, answer.remark) == (code, remark)
@@ -108,15 +112,18 @@ def test_an_unknown_topic_makes_itself_after_its_template(producer: Client, stag
 def test_without_auto_creation_an_unknown_topic_is_refused() -> None:
     answer = Stage(auto_create_topic=False).client().send("fresh")
     assert (answer.code, answer.remark) == (
-        17, "topic[fresh] not exist, apply first please!"
-            "\nSee http://rocketmq.apache.org/docs/faq/ for further details.")
+        17,
+        "topic[fresh] not exist, apply first please!\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
+    )
 
 
 def test_a_body_too_large_is_illegal(producer: Client) -> None:
     answer = producer.send("orders", b"x" * 65_537)
     assert (answer.code, answer.remark) == (
-        13, "the message is illegal, maybe msg body or properties length not matched. "
-            "msg body length limit 65536B, msg properties length limit 32KB.")
+        13,
+        "the message is illegal, maybe msg body or properties length not matched. "
+        "msg body length limit 65536B, msg properties length limit 32KB.",
+    )
 
 
 def test_properties_beyond_a_short_are_illegal(producer: Client) -> None:
@@ -205,7 +212,8 @@ def test_a_flush_that_does_not_come_is_status_10_and_the_message_is_stored() -> 
 
 
 def test_more_messages_a_second_than_allowed_over_the_wire_are_refused_and_said_once(
-        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(End, "transport_kind", "tcp")
     stage = Stage(limits=BrokerLimits(messages_per_s=3))
     stage.topic("orders")

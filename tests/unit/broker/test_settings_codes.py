@@ -53,13 +53,16 @@ def test_what_senders_hear_changes_with_the_setting(admin: Client) -> None:
     assert (admin.send("orders").ext or {})["TRACE_ON"] == "false"
 
 
-@pytest.mark.parametrize(("lines", "code", "remark"), [
-    ("brokerConfigPath=/tmp/x", 16, "Can not update config in black list."),
-    ("traceOn=false\nbrokerName=other", 16, "brokerName cannot be changed while the broker runs."),
-    ("flushDiskType=SYNC_FLUSH", 16, "flushDiskType cannot be changed while the broker runs."),
-    ("fileReservedTime=-1", 1, "fileReservedTime is 0 to 87600 here, not -1"),
-    ("transactionCheckInterval=0", 1, "transactionCheckInterval is 1000 to 86400000 here, not 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lines", "code", "remark"),
+    [
+        ("brokerConfigPath=/tmp/x", 16, "Can not update config in black list."),
+        ("traceOn=false\nbrokerName=other", 16, "brokerName cannot be changed while the broker runs."),
+        ("flushDiskType=SYNC_FLUSH", 16, "flushDiskType cannot be changed while the broker runs."),
+        ("fileReservedTime=-1", 1, "fileReservedTime is 0 to 87600 here, not -1"),
+        ("transactionCheckInterval=0", 1, "transactionCheckInterval is 1000 to 86400000 here, not 0"),
+    ],
+)
 def test_what_cannot_be_changed_is_refused_whole(admin: Client, lines: str, code: int, remark: str) -> None:
     before = read(admin)
     answer = update(admin, lines)
@@ -84,7 +87,8 @@ def test_files_are_kept_for_as_long_as_the_administrator_says_now(stage: Stage, 
     store = stage.broker.store
     assert (store.config.file_reserved_hours, sorted(store.cleaning.config.delete_hours)) == (5, [7, 19])
     assert [event.changes for event in stage.events(BrokerConfigChanged)] == [
-        {"fileReservedTime": 5, "deleteWhen": "07;19", "diskMaxUsedSpaceRatio": 60}]
+        {"fileReservedTime": 5, "deleteWhen": "07;19", "diskMaxUsedSpaceRatio": 60}
+    ]
 
 
 def test_a_time_of_day_that_is_none_changes_nothing(admin: Client) -> None:
@@ -94,9 +98,24 @@ def test_a_time_of_day_that_is_none_changes_nothing(admin: Client) -> None:
 
 def test_what_mqadmin_exports_of_a_broker_is_reported(admin: Client) -> None:
     """Its `exportConfigs` ends in a NullPointerException where one of these is missing."""
-    exported = {"autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerName",
-                "brokerRole", "fileReservedTime", "filterServerNums", "flushDiskType", "maxMessageSize",
-                "messageDelayLevel", "msgTraceTopicName", "slaveReadEnable", "traceOn", "traceTopicEnable", "useTLS"}
+    exported = {
+        "autoCreateSubscriptionGroup",
+        "autoCreateTopicEnable",
+        "brokerClusterName",
+        "brokerId",
+        "brokerName",
+        "brokerRole",
+        "fileReservedTime",
+        "filterServerNums",
+        "flushDiskType",
+        "maxMessageSize",
+        "messageDelayLevel",
+        "msgTraceTopicName",
+        "slaveReadEnable",
+        "traceOn",
+        "traceTopicEnable",
+        "useTLS",
+    }
     found = read(admin)
     assert exported <= found.keys()
     assert found["messageDelayLevel"] == "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"

@@ -12,10 +12,18 @@ from tests.unit.broker.stage import NAME_SERVER, Stage
 LINES = (Path(__file__).parent / "settings-4.9.8.txt").read_text("utf-8").splitlines()
 OURS_ALONE = {"diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}  # system properties there
 OTHERWISE = {  # what we do, or have not, where it is done there
-    "autoDeleteUnusedStats": "true", "brokerFastFailureEnable": "false", "clientCallbackExecutorThreads": "1",
-    "commercialEnable": "false", "diskFallRecorded": "false"}  # fmt: skip
-OF_THIS_BROKER = {"brokerName": "broker-a", "brokerIP1": "127.0.0.2", "brokerIP2": "127.0.0.2",
-                  "namesrvAddr": NAME_SERVER}  # fmt: skip
+    "autoDeleteUnusedStats": "true",
+    "brokerFastFailureEnable": "false",
+    "clientCallbackExecutorThreads": "1",
+    "commercialEnable": "false",
+    "diskFallRecorded": "false",
+}
+OF_THIS_BROKER = {
+    "brokerName": "broker-a",
+    "brokerIP1": "127.0.0.2",
+    "brokerIP2": "127.0.0.2",
+    "namesrvAddr": NAME_SERVER,
+}
 
 
 def as_they_come(*classes: str) -> dict[str, str]:

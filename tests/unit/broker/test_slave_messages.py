@@ -106,7 +106,11 @@ def test_a_master_suggests_the_slave_to_who_reads_what_is_long_gone_from_memory(
     old = small_store(memory_bytes=4_000)  # 1 600 bytes count as in memory
     stage = stocked(40, store=old, slave_read=True)
     assert stage.client().pull("g", "orders", 0).ext == {
-        "suggestWhichBrokerId": "1", "nextBeginOffset": "8", "minOffset": "0", "maxOffset": "40"}
+        "suggestWhichBrokerId": "1",
+        "nextBeginOffset": "8",
+        "minOffset": "0",
+        "maxOffset": "40",
+    }
     near = stage.client().pull("g", "orders", 38)
     assert near.ext is not None
     assert near.ext["suggestWhichBrokerId"] == "0"

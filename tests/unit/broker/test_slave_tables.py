@@ -9,8 +9,14 @@ from sandbox.remoting.headers import DeleteGroupHeader, TopicHeader, UpdateOffse
 from sandbox.remoting.json_body import dumps
 from tests.unit.broker.slave_stage import MASTER, SLAVE, SlaveStage
 
-CREATE = {"topic": "new", "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6",
-          "topicFilterType": "SINGLE_TAG"}  # fmt: skip
+CREATE = {
+    "topic": "new",
+    "defaultTopic": "TBW102",
+    "readQueueNums": "4",
+    "writeQueueNums": "4",
+    "perm": "6",
+    "topicFilterType": "SINGLE_TAG",
+}
 
 
 def test_a_registration_says_who_the_slave_s_master_is() -> None:
@@ -116,12 +122,15 @@ def test_a_master_that_does_not_answer_ends_the_round_and_the_next_one_is_tried(
     assert "orders" in stage.slave.topics.table
 
 
-@pytest.mark.parametrize(("code", "ext", "body"), [
-    (RequestCode.UPDATE_AND_CREATE_TOPIC, CREATE, None),
-    (RequestCode.DELETE_TOPIC_IN_BROKER, TopicHeader("orders").to_ext(), None),
-    (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, dumps({"groupName": "g"})),
-    (RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteGroupHeader("g").to_ext(), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "ext", "body"),
+    [
+        (RequestCode.UPDATE_AND_CREATE_TOPIC, CREATE, None),
+        (RequestCode.DELETE_TOPIC_IN_BROKER, TopicHeader("orders").to_ext(), None),
+        (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, dumps({"groupName": "g"})),
+        (RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteGroupHeader("g").to_ext(), None),
+    ],
+)
 def test_a_slave_changes_neither_topics_nor_groups(code: int, ext: dict[str, str], body: bytes | None) -> None:
     stage = SlaveStage()
     answer = stage.client(SLAVE).call(code, ext, body)

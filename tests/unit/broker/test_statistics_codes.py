@@ -88,12 +88,16 @@ def test_what_a_group_gets_and_gives_back_is_counted(admin: Client, stage: Stage
     for _ in range(4):
         admin.send("orders")
     [first, *_] = messages(admin.pull("g", "orders", 0))
-    admin.call(RequestCode.CONSUMER_SEND_MSG_BACK, {
-        "offset": str(first.physical_offset), "group": "g", "delayLevel": "0", "originTopic": "orders"})
+    admin.call(
+        RequestCode.CONSUMER_SEND_MSG_BACK,
+        {"offset": str(first.physical_offset), "group": "g", "delayLevel": "0", "originTopic": "orders"},
+    )
     stage.pass_s(15)
     [again] = messages(admin.pull("g", "%RETRY%g", 0))
-    admin.call(RequestCode.CONSUMER_SEND_MSG_BACK, {"offset": str(again.physical_offset), "group": "g",
-                                                    "delayLevel": "0", "originTopic": "%RETRY%g"})
+    admin.call(
+        RequestCode.CONSUMER_SEND_MSG_BACK,
+        {"offset": str(again.physical_offset), "group": "g", "delayLevel": "0", "originTopic": "%RETRY%g"},
+    )
     stage.pass_s(5)
     assert counter(admin, "GROUP_GET_NUMS", "orders@g").minute == StatsSpan(4, 0.2, 4.0)
     assert counter(admin, "SNDBCK_PUT_NUMS", "orders@g").minute.sum == 2, "also what came from the retry topic"

@@ -83,7 +83,9 @@ def test_the_producers_answer_ends_it(shop: Transactor, stage: Stage) -> None:
     shop.say(no, ROLLBACK)
     assert [m.properties["UNIQ_KEY"] for m in stored(stage, "orders", 1)] == ["yes"]
     assert [(e.transaction_id, e.outcome, e.by, e.checks) for e in stage.events(TransactionEnded)] == [
-        ("yes", "commit", "check", 1), ("no", "rollback", "check", 1)]
+        ("yes", "commit", "check", 1),
+        ("no", "rollback", "check", 1),
+    ]
     stage.pass_s(120)
     assert len(shop.asked()) == 2
     assert progress(stage) == (4, 2)
@@ -98,8 +100,7 @@ def test_both_offsets_of_the_question_belong_to_the_answer(shop: Transactor, sta
     assert (mixed.code, mixed.remark) == (1, "The transaction state table offset wrong")
 
 
-def test_the_end_of_an_older_copy_counts_and_the_newer_one_is_asked_about_again(shop: Transactor,
-                                                                                stage: Stage) -> None:
+def test_the_end_of_an_older_copy_counts_and_the_newer_one_is_asked_about_again(shop: Transactor, stage: Stage) -> None:
     first = shop.prepare()
     stage.pass_s(61)
     assert shop.end(first, COMMIT).code == 0
@@ -123,7 +124,10 @@ def test_a_half_message_is_asked_about_fifteen_times_and_then_put_aside(shop: Tr
     assert len(shop.asked()) == 15
     [kept] = stored(stage, GIVEN_UP)
     assert (kept.body, kept.properties["TRANSACTION_CHECK_TIMES"], kept.properties["REAL_TOPIC"]) == (
-        b"pay", "15", "orders")
+        b"pay",
+        "15",
+        "orders",
+    )
     assert stage.broker.topics.table[GIVEN_UP].read_queues == 1
     [fact] = stage.events(TransactionEnded)
     assert (fact.outcome, fact.by, fact.checks) == ("discarded", "check", 15)
@@ -167,8 +171,9 @@ def test_ended_ones_are_passed_over_in_any_order(shop: Transactor, stage: Stage)
     assert progress(stage) == (100, 90)
 
 
-def test_an_immunity_time_of_its_own_puts_the_question_off_and_counts_as_a_check(shop: Transactor,
-                                                                                 stage: Stage) -> None:
+def test_an_immunity_time_of_its_own_puts_the_question_off_and_counts_as_a_check(
+    shop: Transactor, stage: Stage
+) -> None:
     shop.prepare(more="\x02CHECK_IMMUNITY_TIME_IN_SECONDS\x01100")
     shop.live(61)
     assert shop.asked() == []
@@ -240,7 +245,8 @@ def test_a_broker_killed_between_the_halves_knows_the_first_one_still(shop: Tran
 
 
 def test_a_store_that_takes_nothing_ends_the_run_and_the_next_one_asks(
-        shop: Transactor, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop: Transactor, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shop.prepare()
     put, refused = stage.broker.store.put_message, PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
     monkeypatch.setattr(stage.broker.store, "put_message", lambda _: refused)

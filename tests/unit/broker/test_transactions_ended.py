@@ -15,8 +15,16 @@ def test_a_half_message_stands_in_the_half_queue_and_not_in_its_topic(shop: Tran
     answer = shop.prepare(queue=3)
     [half] = stored(stage, HALF)
     assert (half.queue_offset, half.queue_id, half.sys_flag, half.prepared_offset) == (0, 0, 0, 0)
-    assert half.properties == {"UNIQ_KEY": "U1", "WAIT": "true", "PGROUP": "PG", "TRAN_MSG": "true", "TAGS": "A",
-                               "CLUSTER": "DefaultCluster", "REAL_TOPIC": "orders", "REAL_QID": "3"}
+    assert half.properties == {
+        "UNIQ_KEY": "U1",
+        "WAIT": "true",
+        "PGROUP": "PG",
+        "TRAN_MSG": "true",
+        "TAGS": "A",
+        "CLUSTER": "DefaultCluster",
+        "REAL_TOPIC": "orders",
+        "REAL_QID": "3",
+    }
     assert (answer.queue_id, answer.queue_offset) == (3, 0), "the queue asked for, the offset of the half queue"
     assert msg_id.decode(answer.msg_id).physical_offset == half.physical_offset
     assert stored(stage, "orders", 3) == []
@@ -85,8 +93,9 @@ def test_what_is_rolled_back_is_never_seen(shop: Transactor, stage: Stage) -> No
 
 def test_not_knowing_ends_nothing_and_gets_no_answer(shop: Transactor, stage: Stage) -> None:
     half = shop.prepare()
-    header = EndTransactionHeader("PG", half.queue_offset, msg_id.decode(half.msg_id).physical_offset, UNKNOWN, False,
-                                  "U1")
+    header = EndTransactionHeader(
+        "PG", half.queue_offset, msg_id.decode(half.msg_id).physical_offset, UNKNOWN, False, "U1"
+    )
     opaque = shop.client.post(RequestCode.END_TRANSACTION, header.to_ext())
     stage.settle()
     assert opaque not in shop.client.answers
@@ -100,15 +109,19 @@ def test_a_second_commit_stores_the_message_again(shop: Transactor, stage: Stage
     assert [op.body for op in stored(stage, OP)] == [b"0", b"0"]
 
 
-@pytest.mark.parametrize(("changes", "remark"), [
-    ({"group": "other"}, "The producer group wrong"),
-    ({"half_queue_offset": 1}, "The transaction state table offset wrong"),
-    ({"physical_offset": 77}, "Find prepared transaction message failed"),
-    ({"physical_offset": -1}, "Find prepared transaction message failed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "remark"),
+    [
+        ({"group": "other"}, "The producer group wrong"),
+        ({"half_queue_offset": 1}, "The transaction state table offset wrong"),
+        ({"physical_offset": 77}, "Find prepared transaction message failed"),
+        ({"physical_offset": -1}, "Find prepared transaction message failed"),
+    ],
+)
 @pytest.mark.parametrize("decision", [COMMIT, ROLLBACK])
-def test_an_end_that_fits_no_half_message_is_refused(shop: Transactor, stage: Stage, changes: dict[str, object],
-                                                     remark: str, decision: int) -> None:
+def test_an_end_that_fits_no_half_message_is_refused(
+    shop: Transactor, stage: Stage, changes: dict[str, object], remark: str, decision: int
+) -> None:
     half = shop.prepare()
     answer = shop.end(half, decision, **changes)
     assert (answer.code, answer.remark) == (1, remark)
@@ -203,7 +216,9 @@ def test_open_transactions_are_listed_until_they_end(shop: Transactor, stage: St
     first, second = shop.prepare("U1"), shop.prepare("U2")
     opened = stage.broker.transactions.table
     assert [(half.transaction_id, half.topic, half.queue_id, half.half_offset) for half in opened.values()] == [
-        ("U1", "orders", 1, 0), ("U2", "orders", 1, 1)]
+        ("U1", "orders", 1, 0),
+        ("U2", "orders", 1, 1),
+    ]
     shop.end(first, COMMIT)
     assert list(opened) == ["U2"]
     shop.end(second, ROLLBACK)
@@ -225,8 +240,14 @@ def test_a_half_message_that_cannot_be_read_is_not_listed_and_stops_no_one(shop:
 
 def test_apaches_settings_are_understood() -> None:
     config = BrokerConfig.from_properties(
-        {"transactionTimeOut": "1000", "transactionCheckMax": "3", "transactionCheckInterval": "5000",
-         "rejectTransactionMessage": "true"}, address="127.0.0.1:10911")
+        {
+            "transactionTimeOut": "1000",
+            "transactionCheckMax": "3",
+            "transactionCheckInterval": "5000",
+            "rejectTransactionMessage": "true",
+        },
+        address="127.0.0.1:10911",
+    )
     assert (config.transaction_timeout_ms, config.transaction_check_max, config.transaction_check_ms) == (1000, 3, 5000)
     assert config.reject_transaction
     plain = BrokerConfig(name="b", address="127.0.0.1:10911")

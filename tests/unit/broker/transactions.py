@@ -32,27 +32,39 @@ class Transactor:
             self.beat()
             seconds -= 20
 
-    def prepare(self, key: str = "U1", *, topic: str = "orders", queue: int = 1, body: bytes = b"pay",
-                more: str = "") -> SendResponseHeader:
+    def prepare(
+        self, key: str = "U1", *, topic: str = "orders", queue: int = 1, body: bytes = b"pay", more: str = ""
+    ) -> SendResponseHeader:
         text = f"UNIQ_KEY\x01{key}\x02WAIT\x01true\x02PGROUP\x01PG\x02TRAN_MSG\x01true\x02TAGS\x01A{more}"
         answer = self.client.send(topic, body, queue=queue, properties=text)
         assert answer.code == 0, answer
         return SendResponseHeader.from_ext(answer.ext)
 
     def end(self, half: SendResponseHeader, decision: int, **changes: object) -> RemotingCommand:
-        header = EndTransactionHeader("PG", half.queue_offset, msg_id.decode(half.msg_id).physical_offset, decision,
-                                      False, "U1")
+        header = EndTransactionHeader(
+            "PG", half.queue_offset, msg_id.decode(half.msg_id).physical_offset, decision, False, "U1"
+        )
         return self.client.call(RequestCode.END_TRANSACTION, header._replace(**changes).to_ext())  # type: ignore[arg-type]
 
     def asked(self) -> list[tuple[CheckTransactionHeader, StoredMessage]]:
         """The questions that came in, each with the message it is about."""
-        return [(CheckTransactionHeader.from_ext(c.ext), record.decode(c.body or b"")) for c in self.client.requests
-                if c.code == RequestCode.CHECK_TRANSACTION_STATE]
+        return [
+            (CheckTransactionHeader.from_ext(c.ext), record.decode(c.body or b""))
+            for c in self.client.requests
+            if c.code == RequestCode.CHECK_TRANSACTION_STATE
+        ]
 
     def say(self, asked: CheckTransactionHeader, decision: int) -> None:
         """Answer a question as Java does: with a one-way end."""
-        header = EndTransactionHeader("PG", asked.half_queue_offset, asked.physical_offset, decision, True,
-                                      asked.msg_id or "", asked.transaction_id)
+        header = EndTransactionHeader(
+            "PG",
+            asked.half_queue_offset,
+            asked.physical_offset,
+            decision,
+            True,
+            asked.msg_id or "",
+            asked.transaction_id,
+        )
         self.client.oneway(RequestCode.END_TRANSACTION, header.to_ext())
 
 

@@ -52,7 +52,8 @@ def with_a_dead_broker(cluster: FakeCluster) -> None:
     def route(command: RemotingCommand, channel: Channel) -> None:
         route = TopicRouteData(
             (QueueData(BROKER, 4, 4, 6), QueueData("broker-b", 2, 2, 6)),
-            (BrokerData(BROKER, "C", {0: ADDRESS}), BrokerData("broker-b", "C", {0: DEAD})))
+            (BrokerData(BROKER, "C", {0: ADDRESS}), BrokerData("broker-b", "C", {0: DEAD})),
+        )
         channel.send(command.reply(Answer.SUCCESS, body=route.encode()))
 
     cluster._get_routeinfo_by_topic = route  # type: ignore[method-assign]

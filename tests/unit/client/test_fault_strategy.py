@@ -16,7 +16,15 @@ class Now:
 
 def test_the_table_of_pauses_is_rocketmqs() -> None:
     assert [not_available_ms(ms) for ms in (49, 50, 100, 550, 1_000, 2_000, 3_000, 15_000)] == [
-        0, 0, 0, 30_000, 60_000, 120_000, 180_000, 600_000]  # fmt: skip
+        0,
+        0,
+        0,
+        30_000,
+        60_000,
+        120_000,
+        180_000,
+        600_000,
+    ]
 
 
 def test_a_retry_avoids_the_broker_that_just_failed() -> None:

@@ -28,10 +28,18 @@ def test_the_timer_table_reports_when_each_job_is_due(cluster: FakeCluster) -> N
     cluster.run(instance.start())
     cluster.loop.run_for(0.005)
     assert {name: due_ms - START_MS for name, due_ms in instance.timers.items()} == {
-        "route": 10, "heartbeat": 1_000, "commit": 10_000, "rebalance": 20_000}  # fmt: skip
+        "route": 10,
+        "heartbeat": 1_000,
+        "commit": 10_000,
+        "rebalance": 20_000,
+    }
     cluster.loop.run_for(61)
     assert {name: due_ms - START_MS for name, due_ms in instance.timers.items()} == {
-        "route": 90_010, "heartbeat": 61_000 + 30_000, "commit": 65_000, "rebalance": 80_000}  # fmt: skip
+        "route": 90_010,
+        "heartbeat": 61_000 + 30_000,
+        "commit": 65_000,
+        "rebalance": 80_000,
+    }
 
 
 def test_a_job_that_adjusts_thread_pools_runs_every_minute_and_does_nothing(cluster: FakeCluster) -> None:
@@ -48,8 +56,9 @@ def test_a_silent_name_server_is_left_for_the_next_and_the_working_one_is_kept(c
     cluster.network.listen(SECOND, cluster)
     config = ClientConfig(name_servers=("10.0.0.8:9876", SECOND), instance_name="a")
     connector = cluster.network.connector("10.0.0.9")
-    instance = ClientInstance(config, clock=cluster.clock, chance=Chance(3), connector=connector,
-                              journal=cluster.journal)  # fmt: skip
+    instance = ClientInstance(
+        config, clock=cluster.clock, chance=Chance(3), connector=connector, journal=cluster.journal
+    )
     for _ in range(3):
         assert cluster.run(instance.name_servers.learn_route("T"))
         assert instance.name_servers.chosen == SECOND
@@ -138,7 +147,12 @@ def test_an_instance_lives_as_long_as_someone_uses_it(cluster: FakeCluster) -> N
 
 def test_without_name_servers_nothing_starts(cluster: FakeCluster) -> None:
     connector = cluster.network.connector("10.0.0.9")
-    instance = ClientInstance(ClientConfig(name_servers=()), clock=cluster.clock, chance=Chance(1),
-                              connector=connector, journal=cluster.journal)  # fmt: skip
+    instance = ClientInstance(
+        ClientConfig(name_servers=()),
+        clock=cluster.clock,
+        chance=Chance(1),
+        connector=connector,
+        journal=cluster.journal,
+    )
     with pytest.raises(ClientError, match="no name server"):
         cluster.run(instance.start())

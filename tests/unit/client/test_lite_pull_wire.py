@@ -46,7 +46,8 @@ def test_a_pull_says_suspend_subscription_and_lite_and_never_commits(cluster: Fa
     cluster.loop.run_for(30)
     headers = pulls(cluster)
     assert {(h.sys_flag, h.max_messages, h.suspend_timeout_ms, h.sub_version, h.commit_offset) for h in headers} == {
-        (22, 10, 20_000, 0, 0)}
+        (22, 10, 20_000, 0, 0)
+    }
     assert all((command.ext or {})["ReqT"] == "0" for command in cluster.requests(Code.PULL_MESSAGE))
     assert consumer.client_id.endswith("@STREAM")
 
@@ -75,9 +76,14 @@ def test_subscribe_and_assign_exclude_each_other(cluster: FakeCluster) -> None:
         lite(cluster, "other").assign([])
 
 
-@pytest.mark.parametrize("where", [
-    ConsumeFromWhere.CONSUME_FROM_MIN_OFFSET, ConsumeFromWhere.CONSUME_FROM_MAX_OFFSET,
-    ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST])
+@pytest.mark.parametrize(
+    "where",
+    [
+        ConsumeFromWhere.CONSUME_FROM_MIN_OFFSET,
+        ConsumeFromWhere.CONSUME_FROM_MAX_OFFSET,
+        ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST,
+    ],
+)
 def test_the_deprecated_beginnings_are_refused(where: ConsumeFromWhere) -> None:
     with pytest.raises(ClientError, match="Invalid ConsumeFromWhere"):
         LitePullConsumerConfig(group="L", from_where=where)

@@ -13,8 +13,9 @@ MQ = MessageQueue("T", "b", 0)
 
 
 def messages(*offsets: int) -> list[Message]:
-    return [Message("T", b"12345", {properties.KEYS: f"k{o}", properties.MAX_OFFSET: "20"}, queue_offset=o)
-            for o in offsets]  # fmt: skip
+    return [
+        Message("T", b"12345", {properties.KEYS: f"k{o}", properties.MAX_OFFSET: "20"}, queue_offset=o) for o in offsets
+    ]
 
 
 def queue(*offsets: int) -> ProcessQueue:

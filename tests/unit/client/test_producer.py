@@ -125,12 +125,15 @@ def test_a_batch_is_one_request_and_keeps_every_key(cluster: FakeCluster) -> Non
     assert len(result.unique_key.split(",")) == 3
 
 
-@pytest.mark.parametrize(("messages", "why"), [
-    ([Message.make("T", b"x"), Message.make("U", b"x")], "one topic"),
-    ([Message.make("T", b"x", delay_level=3)], "delayed"),
-    ([Message.make("T", b"x"), Message.make("T", b"x", wait_store_ok=False)], "wait for the store"),
-    ([], "at least one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("messages", "why"),
+    [
+        ([Message.make("T", b"x"), Message.make("U", b"x")], "one topic"),
+        ([Message.make("T", b"x", delay_level=3)], "delayed"),
+        ([Message.make("T", b"x"), Message.make("T", b"x", wait_store_ok=False)], "wait for the store"),
+        ([], "at least one"),
+    ],
+)
 def test_messages_that_do_not_fit_together_are_no_batch(
     cluster: FakeCluster, messages: list[Message], why: str
 ) -> None:
@@ -139,14 +142,17 @@ def test_messages_that_do_not_fit_together_are_no_batch(
         cluster.run(sender.send_batch(messages))
 
 
-@pytest.mark.parametrize(("message", "why"), [
-    (Message.make("", b"x"), "blank"),
-    (Message.make("a b", b"x"), "illegal characters"),
-    (Message.make("SCHEDULE_TOPIC_XXXX", b"x"), "forbidden"),
-    (Message.make("t" * 128, b"x"), "longer"),
-    (Message.make("T", b""), "zero"),
-    (Message.make("T", b"x" * 101), "over the max"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (Message.make("", b"x"), "blank"),
+        (Message.make("a b", b"x"), "illegal characters"),
+        (Message.make("SCHEDULE_TOPIC_XXXX", b"x"), "forbidden"),
+        (Message.make("t" * 128, b"x"), "longer"),
+        (Message.make("T", b""), "zero"),
+        (Message.make("T", b"x" * 101), "over the max"),
+    ],
+)
 def test_a_message_that_cannot_be_sent_is_refused_before_it_leaves(
     cluster: FakeCluster, message: Message, why: str
 ) -> None:

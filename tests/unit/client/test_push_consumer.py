@@ -57,8 +57,9 @@ class Listener:
         return [body for _, _, _, body in self.seen]
 
 
-def consumer(cluster: FakeCluster, name: str, handler: Any, topic: str = "T", expression: str = "*",
-             **config: Any) -> PushConsumer:
+def consumer(
+    cluster: FakeCluster, name: str, handler: Any, topic: str = "T", expression: str = "*", **config: Any
+) -> PushConsumer:
     config.setdefault("from_where", ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
     made = PushConsumer(PushConsumerConfig(group="G", **config), cluster.instance(name), handler)
     made.subscribe(topic, expression)
@@ -83,12 +84,28 @@ def test_the_steps_of_a_start_and_a_stop_are_reported_in_order(cluster: FakeClus
     cluster.run(member.shutdown())
     steps = [(step.phase, step.step, step.name) for step in cluster.events(LifecycleStep)]
     assert [name for phase, _, name in steps if phase == "start"][-4:] == [
-        "fetch routes", "check subscriptions at a broker", "heartbeat", "wake rebalance"]  # fmt: skip
+        "fetch routes",
+        "check subscriptions at a broker",
+        "heartbeat",
+        "wake rebalance",
+    ]
     assert [name for phase, _, name in steps if phase == "stop"] == [
-        "stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
-        "stop timers", "close connections", "stop rebalance", "drop queues"]  # fmt: skip
+        "stop consume service",
+        "persist offsets",
+        "unregister",
+        "stop pulling",
+        "stop inner producer",
+        "stop timers",
+        "close connections",
+        "stop rebalance",
+        "drop queues",
+    ]
     assert [event.state for event in cluster.events(MemberStateChanged)] == [
-        "starting", "running", "stopping", "stopped"]  # fmt: skip
+        "starting",
+        "running",
+        "stopping",
+        "stopped",
+    ]
 
 
 def test_offsets_go_out_after_ten_seconds_and_then_every_five(cluster: FakeCluster) -> None:
@@ -239,12 +256,15 @@ def test_an_offset_outside_the_queue_drops_it_and_a_later_round_begins_where_the
     assert [e.reason for e in cluster.events(QueueDropped) if e.queue_id == 0 and e.topic == "T"] == ["illegal_offset"]
 
 
-@pytest.mark.parametrize(("where", "offset", "trace"), [
-    (ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET, 5, ("not_found", "max")),
-    (ConsumeFromWhere.CONSUME_FROM_MAX_OFFSET, 5, ("not_found", "max")),
-    (ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, 0, ("not_found", "zero")),
-    (ConsumeFromWhere.CONSUME_FROM_TIMESTAMP, 3, ("not_found", "by_time")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "offset", "trace"),
+    [
+        (ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET, 5, ("not_found", "max")),
+        (ConsumeFromWhere.CONSUME_FROM_MAX_OFFSET, 5, ("not_found", "max")),
+        (ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, 0, ("not_found", "zero")),
+        (ConsumeFromWhere.CONSUME_FROM_TIMESTAMP, 3, ("not_found", "by_time")),
+    ],
+)
 def test_without_a_record_a_group_begins_where_it_is_configured_to(
     cluster: FakeCluster, where: ConsumeFromWhere, offset: int, trace: tuple[str, ...]
 ) -> None:
@@ -253,8 +273,9 @@ def test_without_a_record_a_group_begins_where_it_is_configured_to(
     cluster.offsets["G", "T", 1] = 0
     cluster.run(consumer(cluster, "a", Listener(cluster), from_where=where).start())
     cluster.loop.run_for(1)
-    taken = {event.queue_id: (event.start_offset, event.trace) for event in cluster.events(QueueTaken)
-             if event.topic == "T"}  # fmt: skip
+    taken = {
+        event.queue_id: (event.start_offset, event.trace) for event in cluster.events(QueueTaken) if event.topic == "T"
+    }
     assert taken[0] == (offset, trace)
     assert taken[1] == (0, ("zero_in_memory",))
 
@@ -396,5 +417,9 @@ def test_an_idle_member_costs_a_handful_of_requests_a_minute(cluster: FakeCluste
     for _, command in cluster.seen[before:]:
         by_code[Code(command.code).name] = by_code.get(Code(command.code).name, 0) + 1
     assert by_code == {
-        "GET_ROUTEINFO_BY_TOPIC": 6, "HEART_BEAT": 2, "GET_CONSUMER_LIST_BY_GROUP": 6, "PULL_MESSAGE": 20,
-        "UPDATE_CONSUMER_OFFSET": 60}  # fmt: skip
+        "GET_ROUTEINFO_BY_TOPIC": 6,
+        "HEART_BEAT": 2,
+        "GET_CONSUMER_LIST_BY_GROUP": 6,
+        "PULL_MESSAGE": 20,
+        "UPDATE_CONSUMER_OFFSET": 60,
+    }

@@ -19,8 +19,11 @@ from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import CheckTransactionHeader, EndTransactionHeader, SendHeader
 from tests.unit.client.fake_cluster import FakeCluster
 
-COMMIT, ROLLBACK, UNKNOW = (LocalTransactionState.COMMIT_MESSAGE, LocalTransactionState.ROLLBACK_MESSAGE,
-                            LocalTransactionState.UNKNOW)
+COMMIT, ROLLBACK, UNKNOW = (
+    LocalTransactionState.COMMIT_MESSAGE,
+    LocalTransactionState.ROLLBACK_MESSAGE,
+    LocalTransactionState.UNKNOW,
+)
 
 
 def saying(state: Any) -> Callable[[Message], Any]:
@@ -62,15 +65,21 @@ class Asking:
         m = InboundMessage("T", 2, b"pay", properties.encode(pairs).encode(), 0, 0, 0, 5, host_bytes("10.0.0.9", 1))
         body = record.encode(m, offset, 700, 6, host_bytes("10.0.0.1", 10911))
         header = CheckTransactionHeader(offset, 700, key, key, "ID")
-        self._channels[-1].send(RemotingCommand(Code.CHECK_TRANSACTION_STATE, header.to_ext(), body,
-                                                flag=FLAG_ONEWAY))
+        self._channels[-1].send(RemotingCommand(Code.CHECK_TRANSACTION_STATE, header.to_ext(), body, flag=FLAG_ONEWAY))
 
 
-@pytest.mark.parametrize(("said", "decision", "state"), [
-    (COMMIT, 8, COMMIT), (ROLLBACK, 12, ROLLBACK), (UNKNOW, 0, UNKNOW), (None, 0, UNKNOW),
-])  # fmt: skip
-def test_the_local_transaction_decides_what_the_broker_hears(cluster: FakeCluster, said: Any, decision: int,
-                                                               state: LocalTransactionState) -> None:
+@pytest.mark.parametrize(
+    ("said", "decision", "state"),
+    [
+        (COMMIT, 8, COMMIT),
+        (ROLLBACK, 12, ROLLBACK),
+        (UNKNOW, 0, UNKNOW),
+        (None, 0, UNKNOW),
+    ],
+)
+def test_the_local_transaction_decides_what_the_broker_hears(
+    cluster: FakeCluster, said: Any, decision: int, state: LocalTransactionState
+) -> None:
     sender = started(cluster)
     result = cluster.run(sender.send_in_transaction(Message.make("T", b"pay", delay_level=3), saying(said)))
     assert (result.state, result.sent.status) == (state, SendStatus.SEND_OK)
@@ -110,7 +119,8 @@ def test_the_local_transaction_runs_after_the_half_message_is_stored(cluster: Fa
 
 @pytest.mark.parametrize("code", [10, 11, 12])
 def test_a_half_message_stored_less_safely_than_asked_is_rolled_back_at_once(
-        cluster: FakeCluster, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster: FakeCluster, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sender, ran = started(cluster), []
 
     async def never(_: Message) -> LocalTransactionState:

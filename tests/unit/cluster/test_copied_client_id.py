@@ -15,8 +15,15 @@ world = world_with({TOPIC: 4, "mails": 1}, seconds=1)
 
 
 def start(world: World, actor: str, **fields: Any) -> None:
-    world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[[TOPIC, "*"]], work_ms=[10, 10],
-              from_where="CONSUME_FROM_FIRST_OFFSET", **fields)
+    world.act(
+        "StartConsumer",
+        actor=actor,
+        group=GROUP,
+        subscriptions=[[TOPIC, "*"]],
+        work_ms=[10, 10],
+        from_where="CONSUME_FROM_FIRST_OFFSET",
+        **fields,
+    )
 
 
 def two(world: World, **fields: Any) -> None:
@@ -44,8 +51,12 @@ def committed(world: World) -> list[int | None]:
 
 def times_consumed(world: World) -> Counter[tuple[int, int]]:
     """(queue, offset) → how often a listener accepted it."""
-    return Counter((entry.event.queue_id, offset) for entry in world.entries()
-                   if isinstance(entry.event, MessagesConsumed) for offset in entry.event.offsets)
+    return Counter(
+        (entry.event.queue_id, offset)
+        for entry in world.entries()
+        if isinstance(entry.event, MessagesConsumed)
+        for offset in entry.event.offsets
+    )
 
 
 def send(world: World, count: int = 8) -> None:
@@ -152,17 +163,24 @@ def test_a_member_like_the_newest_one_has_an_id_of_its_own(world: World) -> None
     assert len(known(world)) == 3
 
 
-@pytest.mark.parametrize(("fields", "says"), [
-    ({"client_id_of": "Z"}, "There is no actor Z."),
-    ({"client_id_of": "P"}, "P is not a member of clerks."),
-    ({"client_id_of": "M"}, "M is not a member of clerks."),
-    ({"client_id_of": "A", "instance": "A"}, "shares the process of another one, or has a process with its client id"),
-    ({"client_id_of": "A", "kind": "pull"}, "have clients with different ids"),
-    ({"client_id_of": "A", "model": "BROADCASTING"}, "read all queues, whatever their client ids"),
-    ({"client_id_of": "10.9.9.9@app"}, "10.9.9.9@app came over a real wire"),
-])
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"client_id_of": "Z"}, "There is no actor Z."),
+        ({"client_id_of": "P"}, "P is not a member of clerks."),
+        ({"client_id_of": "M"}, "M is not a member of clerks."),
+        (
+            {"client_id_of": "A", "instance": "A"},
+            "shares the process of another one, or has a process with its client id",
+        ),
+        ({"client_id_of": "A", "kind": "pull"}, "have clients with different ids"),
+        ({"client_id_of": "A", "model": "BROADCASTING"}, "read all queues, whatever their client ids"),
+        ({"client_id_of": "10.9.9.9@app"}, "10.9.9.9@app came over a real wire"),
+    ],
+)
 def test_an_id_that_cannot_be_taken_is_refused_with_the_reason(
-        world: World, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], says: str) -> None:
+    world: World, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], says: str
+) -> None:
     start(world, "A")
     world.act("StartProducer", actor="P", topic=TOPIC, rate_per_s=0)
     world.act("StartConsumer", actor="M", group="mailers", subscriptions=[["mails", "*"]])

@@ -55,8 +55,8 @@ def test_c1_two_files_of_nul_bytes_keep_the_broker_from_starting(world: World) -
     assert "accept the loss" in refusal.value.hint
     assert state_of(world) == "damaged"
     assert world.entries(TableDamaged)[-1].event == TableDamaged(
-        broker=BROKER, table="consumerOffset", file=OFFSETS, why="nul_bytes", backup_why="nul_bytes",
-        outcome="refused")
+        broker=BROKER, table="consumerOffset", file=OFFSETS, why="nul_bytes", backup_why="nul_bytes", outcome="refused"
+    )
     assert notices_of(world) == [(TABLE_DAMAGED, "consumerOffset", False)]
     assert len(world.entries(RecoveryDone)) == recoveries, "its log was not touched"
 
@@ -129,7 +129,8 @@ def test_c2_every_table_takes_its_backup_and_says_so(world: World) -> None:
         zeroed(world, path)
     world.act("StartBroker", broker=BROKER)
     assert [entry.event for entry in world.entries(TableDamaged)] == [
-        TableDamaged(BROKER, name, path_of(name), "nul_bytes", None, "backup") for name in TABLES]
+        TableDamaged(BROKER, name, path_of(name), "nul_bytes", None, "backup") for name in TABLES
+    ]
     every = [(FROM_BACKUP, name, True) for name in sorted(TABLES)]
     assert notices_of(world) == every
     assert world.cluster.nodes.broker(BROKER).running.consumer_offsets.get("g", "paid", 0) == 15

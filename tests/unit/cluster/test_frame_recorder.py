@@ -77,7 +77,10 @@ def test_an_answer_is_joined_with_its_request(tmp_path: Path) -> None:
         for answer in answers:
             request = found[answer["pair"]]
             assert (request["pair"], request["opaque"], request["name"]) == (
-                answer["no"], answer["opaque"], answer["name"])
+                answer["no"],
+                answer["opaque"],
+                answer["name"],
+            )
             assert request["there"] is not answer["there"]
             assert request["took_ms"] == answer["took_ms"] == answer["at_ms"] - request["at_ms"]
             assert (request["code"], request["status"]) == (answer["code"], answer["status"])
@@ -94,7 +97,7 @@ def test_the_bytes_are_the_frame_itself(world: World) -> None:
         assert (command.opaque, command.is_response) == (one["opaque"], one["kind"] == "answer")
         assert one["fields"][0]["value"] == str(len(raw) - 4)
         if one["body"] is not None:
-            assert raw[-one["body"]["bytes"]:] == command.body
+            assert raw[-one["body"]["bytes"] :] == command.body
 
 
 @pytest.mark.seed("0.16")

@@ -40,8 +40,9 @@ async def test_a_connection_from_outside_is_a_link_by_its_address_until_it_says_
     ip, _, port = address.rpartition(":")
     raw = Raw(*await asyncio.open_connection(ip, int(port)))
     link = f"{raw.address}~broker-a"
-    await hall.until(lambda board: raw.address in {row["address"] for row in board["connections"].values()},
-                     of="connect")
+    await hall.until(
+        lambda board: raw.address in {row["address"] for row in board["connections"].values()}, of="connect"
+    )
     assert (await links(hall))[link]["connections"] == 1
     beat = b'{"clientID":"far@away","producerDataSet":[{"groupName":"abroad"}],"consumerDataSet":[]}'
     head = b'{"code":34,"flag":0,"language":"JAVA","opaque":1,"version":409}'
@@ -63,9 +64,17 @@ async def test_the_bytes_are_those_of_the_wire_whatever_way_a_client_writes_its_
     request, reported = await frames(hall, link)
     assert bytes.fromhex(request["hex"]) == FRAME
     assert (request["from"], request["to"], request["kind"], request["name"]) == (
-        raw.address, "broker-a", "request", "GET_ROUTEINFO_BY_TOPIC")
+        raw.address,
+        "broker-a",
+        "request",
+        "GET_ROUTEINFO_BY_TOPIC",
+    )
     assert (request["pair"], reported["pair"], reported["kind"], reported["to"]) == (
-        reported["no"], request["no"], "answer", raw.address)
+        reported["no"],
+        request["no"],
+        "answer",
+        raw.address,
+    )
     [again] = FrameDecoder().feed(bytes.fromhex(reported["hex"]))
     assert (again.opaque, again.code, again.body) == (7, answer.code, answer.body)
     await raw.close()

@@ -12,8 +12,17 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def made(first: int, last: int, taken: set[int]) -> set[int]:
-    record = new_record("s", "orders", preset="sandbox", seed=1, changes=None, limits=None,
-                        config=HostConfig(first_port=first, last_port=last), ports_taken=taken, now_ms=0)  # fmt: skip
+    record = new_record(
+        "s",
+        "orders",
+        preset="sandbox",
+        seed=1,
+        changes=None,
+        limits=None,
+        config=HostConfig(first_port=first, last_port=last),
+        ports_taken=taken,
+        now_ms=0,
+    )
     return {port_of(node.address) for node in record.nodes}
 
 
@@ -37,9 +46,18 @@ def test_where_the_range_is_too_small_deleting_does_not_help_and_is_not_said(fir
 
 def test_a_recipe_whose_ports_end_too_high_is_refused_for_that() -> None:
     config = HostConfig()
-    order = RunOrder(template="orders", preset="sandbox", seed="7", wall_ms=1_795_000_000_000, memory_bytes=2**34,
-                     first_port=65_535, conditions=conditions_of(config, config.node_host), came=(), until=9,
-                     until_ms=1_795_000_001_000)  # fmt: skip
+    order = RunOrder(
+        template="orders",
+        preset="sandbox",
+        seed="7",
+        wall_ms=1_795_000_000_000,
+        memory_bytes=2**34,
+        first_port=65_535,
+        conditions=conditions_of(config, config.node_host),
+        came=(),
+        until=9,
+        until_ms=1_795_000_001_000,
+    )
     with pytest.raises(ActionRefused) as refused:
         run_of(order, config)
     said = refused.value
@@ -47,9 +65,15 @@ def test_a_recipe_whose_ports_end_too_high_is_refused_for_that() -> None:
     assert said.hint == "Ask for a new one."
 
 
-@pytest.mark.parametrize(("given", "says"), [
-    ("65535", "QUEUEVIZ_FIRST_PORT is 65535. Choose a number from 1024 to 59000."), ("80", "from 1024 to 59000"),
-    ("-1", "from 1024 to 59000"), ("x", "is no number")])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("65535", "QUEUEVIZ_FIRST_PORT is 65535. Choose a number from 1024 to 59000."),
+        ("80", "from 1024 to 59000"),
+        ("-1", "from 1024 to 59000"),
+        ("x", "is no number"),
+    ],
+)
 def test_a_server_does_not_start_with_a_first_port_that_leaves_no_room(
     given: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

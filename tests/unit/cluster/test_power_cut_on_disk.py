@@ -93,9 +93,18 @@ def test_nothing_answered_is_lost_when_every_put_is_flushed(world: World) -> Non
 def test_who_asked_for_no_answer_had_no_ok(world: World) -> None:
     address = world.cluster.nodes.broker("broker-a").record.address
     caller = Caller(world, address)
-    ext = {"producerGroup": "PG", "topic": "orders", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4",
-           "queueId": "0", "sysFlag": "0", "bornTimestamp": "1795000000000", "flag": "0", "properties": "",
-           "reconsumeTimes": "0"}
+    ext = {
+        "producerGroup": "PG",
+        "topic": "orders",
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": "4",
+        "queueId": "0",
+        "sysFlag": "0",
+        "bornTimestamp": "1795000000000",
+        "flag": "0",
+        "properties": "",
+        "reconsumeTimes": "0",
+    }
     caller.tell(RequestCode.SEND_MESSAGE, ext, b"nobody waits", flag=FLAG_ONEWAY)
     assert caller.ask(RequestCode.SEND_MESSAGE, ext, b"somebody waits").code == 0
     lost = cut_and_start(world)
@@ -144,6 +153,7 @@ def test_after_a_second_cut_the_first_is_not_undone(world: World) -> None:
 
 
 # The disk alone.
+
 
 @pytest.fixture
 def clock() -> ScaledClock:

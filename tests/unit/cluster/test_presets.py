@@ -15,8 +15,9 @@ def test_a_single_key_can_be_changed() -> None:
     assert preset_of("sandbox", {"flush": "SYNC_FLUSH"}).flush == "SYNC_FLUSH"
 
 
-@pytest.mark.parametrize(("key", "value"),
-                         [("index_slots", 3), ("index_slots", "many"), ("flush", "SOMETIMES"), ("x", 1)])
+@pytest.mark.parametrize(
+    ("key", "value"), [("index_slots", 3), ("index_slots", "many"), ("flush", "SOMETIMES"), ("x", 1)]
+)
 def test_unknown_keys_and_values_out_of_range_are_refused(key: str, value: object) -> None:
     with pytest.raises(ActionRefused) as refusal:
         preset_of("sandbox", {key: value})

@@ -1,5 +1,4 @@
-"""Rows that a power cut took from a broker's tables are facts at its next start; so are topics made in their place.
-"""
+"""Rows that a power cut took from a broker's tables are facts at its next start; so are topics made in their place."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,14 +44,32 @@ def test_c3_a_topic_lost_in_a_power_cut_is_a_fact_and_so_is_its_successor(tmp_pa
         world.act("CreateTopic", topic="orders", **ONE_QUEUE)
         world.act("SendMessages", topic="orders", count=6)
         world.run(22)
-        assert ended(world) == [TopicReverted(
-            topic="orders", broker=BROKER, how="power_cut", read_queues=None, write_queues=None, permission=None,
-            was_read_queues=1, was_write_queues=1, was_permission=6, ends=((0, 0, 6),))]
+        assert ended(world) == [
+            TopicReverted(
+                topic="orders",
+                broker=BROKER,
+                how="power_cut",
+                read_queues=None,
+                write_queues=None,
+                permission=None,
+                was_read_queues=1,
+                was_write_queues=1,
+                was_permission=6,
+                ends=((0, 0, 6),),
+            )
+        ]
         world.act("SendMessages", topic="orders", count=1)
         world.run(5)
         assert world.entries(TopicChanged)[-1].event == TopicChanged(
-            topic="orders", broker=BROKER, read_queues=4, write_queues=4, permission=6, how="automatic",
-            lost_read_queues=1, lost_write_queues=1)
+            topic="orders",
+            broker=BROKER,
+            read_queues=4,
+            write_queues=4,
+            permission=6,
+            how="automatic",
+            lost_read_queues=1,
+            lost_write_queues=1,
+        )
         assert world.cluster.origins.of("orders", BROKER) == "automatic"
 
 
@@ -94,7 +111,8 @@ def test_offsets_settings_and_delays_are_facts_with_both_values(world: World) ->
     assert with_files_of(world, older) == [
         GroupReverted(group="g", broker=BROKER, how="killed", changes=(("retryMaxTimes", "3", "16"),)),
         OffsetsReverted(group="g", broker=BROKER, how="killed", queues=((f"orders/{BROKER}/0", 14, 6),)),
-        DelayOffsetsReverted(broker=BROKER, how="killed", levels=((1, 5, 2),))]
+        DelayOffsetsReverted(broker=BROKER, how="killed", levels=((1, 5, 2),)),
+    ]
 
 
 def test_what_a_kill_takes_from_memory_is_a_fact(world: World) -> None:
@@ -102,7 +120,8 @@ def test_what_a_kill_takes_from_memory_is_a_fact(world: World) -> None:
     world.act("CreateTopic", topic="orders", **ONE_QUEUE)
     Caller(world, broker_address(world)).commit("g", "orders", 0, 7)
     assert ended(world, "KillBroker") == [
-        OffsetsReverted(group="g", broker=BROKER, how="killed", queues=((f"orders/{BROKER}/0", 7, -1),))]
+        OffsetsReverted(group="g", broker=BROKER, how="killed", queues=((f"orders/{BROKER}/0", 7, -1),))
+    ]
 
 
 def test_a_clean_stop_loses_nothing(world: World) -> None:
@@ -131,4 +150,5 @@ def test_a_loss_that_was_accepted_is_counted_row_by_row(world: World) -> None:
         world.act("StartBroker", broker=BROKER)
     world.act("AcceptLoss", broker=BROKER, table="consumerOffset")
     assert [entry.event for entry in world.entries(OffsetsReverted)] == [
-        OffsetsReverted(group="g", broker=BROKER, how="damaged", queues=((f"orders/{BROKER}/0", 7, -1),))]
+        OffsetsReverted(group="g", broker=BROKER, how="damaged", queues=((f"orders/{BROKER}/0", 7, -1),))
+    ]

@@ -35,8 +35,18 @@ async def guest(address: str) -> Raw:
 
 
 def send(opaque: int, keys: Keys | None = None, *, flag: int = 0) -> RemotingCommand:
-    ext = {"a": "abroad", "b": "orders", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0", "i": "",
-           "j": "0"}
+    ext = {
+        "a": "abroad",
+        "b": "orders",
+        "c": "TBW102",
+        "d": "4",
+        "e": "0",
+        "f": "0",
+        "g": "0",
+        "h": "0",
+        "i": "",
+        "j": "0",
+    }
     command = RemotingCommand(RequestCode.SEND_MESSAGE_V2, ext, b"hello", opaque=opaque, flag=flag)
     if keys is not None:
         sign(command, *keys)
@@ -60,8 +70,9 @@ async def test_who_does_not_sign_is_refused_in_rocketmqs_words_and_seen_so(hall:
     assert await asked(raw, send(3, KEYS._replace(secret_key="another one"))) == wrong
     assert (await asked(raw, send(4, KEYS)))[0] == ResponseCode.SUCCESS
     raw.say(send(5, flag=FLAG_ONEWAY))
-    rows = await hall.until(lambda board: [row for row in board["connections"].values() if row["denied"] == 4],
-                            of="connect")
+    rows = await hall.until(
+        lambda board: [row for row in board["connections"].values() if row["denied"] == 4], of="connect"
+    )
     assert rows[0]["denial"] == "unsigned"
     [queue] = (await hall.snapshot())["topics"][0]["queues"]
     assert queue["max"] == "1", "only what was signed is stored"

@@ -6,13 +6,16 @@ from sandbox.commands.reset.targets import reset_fact
 from sandbox.message.queue import MessageQueue
 
 
-@pytest.mark.parametrize(("before", "after", "skipped", "replayed"), [
-    (10, 30, 20, 0),
-    (30, 10, 0, 20),
-    (10, 10, 0, 0),
-    (None, 30, 30, 0),  # nothing was consumed: nothing is consumed again
-    (None, 0, 0, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "skipped", "replayed"),
+    [
+        (10, 30, 20, 0),
+        (30, 10, 0, 20),
+        (10, 10, 0, 0),
+        (None, 30, 30, 0),  # nothing was consumed: nothing is consumed again
+        (None, 0, 0, 0),
+    ],
+)
 def test_a_reset_counts_what_it_skips_and_what_is_consumed_again(
     before: int | None, after: int, skipped: int, replayed: int
 ) -> None:

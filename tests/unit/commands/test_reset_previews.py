@@ -19,8 +19,9 @@ QUEUE = QUEUES[0].row
 NEW_PLAN = {"rows": ["as it is now"]}
 
 
-def row(committed: int | None, target: int | None, *, min_offset: int = 0, queue_id: int = 0,
-        selected: bool = True) -> PlannedQueue:
+def row(
+    committed: int | None, target: int | None, *, min_offset: int = 0, queue_id: int = 0, selected: bool = True
+) -> PlannedQueue:
     return PlannedQueue(QUEUES[queue_id], min_offset, 100, committed, None, target, None, selected, ())
 
 
@@ -39,11 +40,21 @@ def refusal(now: ResetPlan, wished: ResetOffsets) -> ActionRefused:
     return refused.value
 
 
-@pytest.mark.parametrize(("queue", "again", "skipped", "lag_after"), [
-    (row(60, 40), 20, 0, 60), (row(40, 60), 0, 20, 40), (row(None, 60), 0, 60, 40), (row(60, None), 0, 0, 40),
-    (row(60, 40, selected=False), 0, 0, 40), (row(30, 60, min_offset=50), 0, 10, 40), (row(None, None), 0, 0, 100)])
-def test_the_price_of_a_target_counts_only_messages_that_are_still_there(queue: PlannedQueue, again: int, skipped: int,
-                                                                         lag_after: int) -> None:
+@pytest.mark.parametrize(
+    ("queue", "again", "skipped", "lag_after"),
+    [
+        (row(60, 40), 20, 0, 60),
+        (row(40, 60), 0, 20, 40),
+        (row(None, 60), 0, 60, 40),
+        (row(60, None), 0, 0, 40),
+        (row(60, 40, selected=False), 0, 0, 40),
+        (row(30, 60, min_offset=50), 0, 10, 40),
+        (row(None, None), 0, 0, 100),
+    ],
+)
+def test_the_price_of_a_target_counts_only_messages_that_are_still_there(
+    queue: PlannedQueue, again: int, skipped: int, lag_after: int
+) -> None:
     assert (queue.again, queue.skipped, queue.lag_after) == (again, skipped, lag_after)
 
 
@@ -51,17 +62,22 @@ CHANGED: list[tuple[str, ExpectedQueue, PlannedQueue, str]] = [
     ("copy_of", ExpectedQueue(QUEUE, 5, None), row(5, 9), "broker-a:0 has a target now that it had not."),
     ("earliest", ExpectedQueue(QUEUE, 5, 0), row(5, 2), "The target of broker-a:0 is 2 now, not 0."),
     ("time", ExpectedQueue(QUEUE, 5, 3), row(5, 4), "The target of broker-a:0 is 4 now, not 3."),
-    ("shift", ExpectedQueue(QUEUE, 9, 4), row(9, 6, min_offset=6),
-     "The messages before 6 of broker-a:0 are gone, so 4 cannot be reached."),
+    (
+        "shift",
+        ExpectedQueue(QUEUE, 9, 4),
+        row(9, 6, min_offset=6),
+        "The messages before 6 of broker-a:0 are gone, so 4 cannot be reached.",
+    ),
     ("offset", ExpectedQueue(QUEUE, 9, 5), row(8, 5), "The stored offset of broker-a:0 went back from 9 to 8."),
     ("offset", ExpectedQueue(QUEUE, 9, 5), row(None, 5), "The stored offset of broker-a:0 went back from 9 to -1."),
     ("shift", ExpectedQueue(QUEUE, 1, 4), row(5, 8), "The stored offset of broker-a:0 passed 4: it is 5 now."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("target", "shown", "now", "sentence"), CHANGED)
-def test_a_queue_that_is_no_longer_as_shown_refuses_the_apply(target: str, shown: ExpectedQueue, now: PlannedQueue,
-                                                              sentence: str) -> None:
+def test_a_queue_that_is_no_longer_as_shown_refuses_the_apply(
+    target: str, shown: ExpectedQueue, now: PlannedQueue, sentence: str
+) -> None:
     refused = refusal(plan(now), action(target, shown, value=5, source_group="other"))
     assert (refused.status, str(refused), refused.hint) == (409, sentence, "Look at the new preview and apply again.")
     assert refused.details == NEW_PLAN, "a refusal brings the new plan"
@@ -73,12 +89,13 @@ STILL_TRUE: list[tuple[str, ExpectedQueue, PlannedQueue, int]] = [
     ("offset", ExpectedQueue(QUEUE, None, 5), row(3, 5), 5),
     ("latest", ExpectedQueue(QUEUE, 5, 20), row(7, 30), 30),  # the end moves, and is meant as it is
     ("latest", ExpectedQueue(QUEUE, 5, 20), row(25, 30), 30),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("target", "shown", "now", "offset"), STILL_TRUE)
-def test_what_only_went_on_after_the_preview_is_applied(target: str, shown: ExpectedQueue, now: PlannedQueue,
-                                                        offset: int) -> None:
+def test_what_only_went_on_after_the_preview_is_applied(
+    target: str, shown: ExpectedQueue, now: PlannedQueue, offset: int
+) -> None:
     assert targets_of(plan(now), action(target, shown), lambda _: NEW_PLAN) == {QUEUES[0]: offset}
 
 
@@ -87,17 +104,29 @@ def test_without_a_preview_the_plan_of_now_is_applied_to_the_chosen_queues() -> 
     assert targets_of(now, action("earliest"), lambda _: NEW_PLAN) == {QUEUES[0]: 0}
 
 
-@pytest.mark.parametrize(("now", "wished", "status", "sentence"), [
-    (plan(row(5, 0), refused=Refusal("Members of {group} are online.", "Stop them.", {"group": "g"})),
-     action("earliest"), 409, "Members of g are online."),
-    (plan(row(5, 0), row(5, 0, queue_id=1)), action("earliest", ExpectedQueue(QUEUE, 5, 0)), 409,
-     "The topic has queues the preview did not show."),
-    (plan(row(None, None)), action("shift", value=1), 409, "No queue has a target."),
-    (plan(row(5, 9)), action("latest", confirm=None), 422, "4 messages would be skipped for good."),
-    (plan(row(5, 9)), action("latest", confirm="orders"), 422, "4 messages would be skipped for good."),
-])
-def test_a_plan_that_cannot_be_carried_out_as_it_is_refuses_the_apply(now: ResetPlan, wished: ResetOffsets,
-                                                                      status: int, sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("now", "wished", "status", "sentence"),
+    [
+        (
+            plan(row(5, 0), refused=Refusal("Members of {group} are online.", "Stop them.", {"group": "g"})),
+            action("earliest"),
+            409,
+            "Members of g are online.",
+        ),
+        (
+            plan(row(5, 0), row(5, 0, queue_id=1)),
+            action("earliest", ExpectedQueue(QUEUE, 5, 0)),
+            409,
+            "The topic has queues the preview did not show.",
+        ),
+        (plan(row(None, None)), action("shift", value=1), 409, "No queue has a target."),
+        (plan(row(5, 9)), action("latest", confirm=None), 422, "4 messages would be skipped for good."),
+        (plan(row(5, 9)), action("latest", confirm="orders"), 422, "4 messages would be skipped for good."),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_as_it_is_refuses_the_apply(
+    now: ResetPlan, wished: ResetOffsets, status: int, sentence: str
+) -> None:
     refused = refusal(now, wished)
     assert (refused.status, str(refused)) == (status, sentence)
     assert refused.field == ("confirm" if status == 422 else None)
@@ -106,9 +135,18 @@ def test_a_plan_that_cannot_be_carried_out_as_it_is_refuses_the_apply(now: Reset
 WISH: dict[str, Any] = {"group": GROUP, "topic": TOPIC, "target": "shift", "value": -5, "method": "online"}
 
 
-@pytest.mark.parametrize("changed", [
-    {"value": -6}, {"target": "latest", "value": None}, {"queues": (QUEUE,)}, {"method": "offline"},
-    {"group": "other"}, {"topic": "payments"}, {"target": "copy_of", "value": None, "source_group": "other"}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"value": -6},
+        {"target": "latest", "value": None},
+        {"queues": (QUEUE,)},
+        {"method": "offline"},
+        {"group": "other"},
+        {"topic": "payments"},
+        {"target": "copy_of", "value": None, "source_group": "other"},
+    ],
+)
 def test_an_apply_of_another_wish_than_the_previewed_one_is_refused(changed: dict[str, Any]) -> None:
     """Every target may lie where its preview said: only the fingerprint shows that another wish was shown."""
     shown = fingerprint(PlanReset(**WISH))
@@ -136,16 +174,25 @@ def test_an_undo_leads_where_an_offset_was_stored_and_the_queue_still_is() -> No
     assert undo_targets(POINT, min_offset) == {QUEUES[0]: 6}
 
 
-@pytest.mark.parametrize(("point", "reset_id", "now_ms", "status", "sentence"), [
-    (None, "r7", 1_000, 404, "There is no reset r7 to undo."),
-    (POINT, "r8", 1_000, 404, "There is no reset r8 to undo."),
-    (POINT, "r7", 1_001 + UNDO_MS, 409, "The reset is older than 24 hours."),
-    (POINT._replace(before={("broker-a", 0): 1}), "r7", 1_000, 409,
-     "Messages before 2 of broker-a:0 were deleted since."),
-    (POINT._replace(before={("broker-a", 0): None}), "r7", 1_000, 409, "Nothing was stored before that reset."),
-])
-def test_an_undo_that_leads_nowhere_is_refused(point: UndoPoint | None, reset_id: str, now_ms: int, status: int,
-                                               sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("point", "reset_id", "now_ms", "status", "sentence"),
+    [
+        (None, "r7", 1_000, 404, "There is no reset r7 to undo."),
+        (POINT, "r8", 1_000, 404, "There is no reset r8 to undo."),
+        (POINT, "r7", 1_001 + UNDO_MS, 409, "The reset is older than 24 hours."),
+        (
+            POINT._replace(before={("broker-a", 0): 1}),
+            "r7",
+            1_000,
+            409,
+            "Messages before 2 of broker-a:0 were deleted since.",
+        ),
+        (POINT._replace(before={("broker-a", 0): None}), "r7", 1_000, 409, "Nothing was stored before that reset."),
+    ],
+)
+def test_an_undo_that_leads_nowhere_is_refused(
+    point: UndoPoint | None, reset_id: str, now_ms: int, status: int, sentence: str
+) -> None:
     with pytest.raises(ActionRefused) as refused:
         undo_targets(checked_point(point, reset_id, now_ms), min_offset)
     assert (refused.value.status, str(refused.value)) == (status, sentence)

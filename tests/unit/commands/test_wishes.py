@@ -30,22 +30,30 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "pull", "threads": 4}, "threads"),
-    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "lite_pull", "fail_percent": 5},
-     "fail_percent"),
+    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "lite_pull", "fail_percent": 5}, "fail_percent"),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "timestamp": 1}, "timestamp"),
-    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "from_where": "CONSUME_FROM_TIMESTAMP",
-                       "timestamp": -1}, "timestamp"),
+    (
+        "StartConsumer",
+        {"group": "g", "subscriptions": ORDERS, "from_where": "CONSUME_FROM_TIMESTAMP", "timestamp": -1},
+        "timestamp",
+    ),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "strategy": "CONFIG"}, "strategy"),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "strategy": "MACHINE_ROOM"}, "strategy"),
     ("StartConsumer", {"group": "g", "subscriptions": [["orders", "||"]]}, "subscriptions"),
     ("StartConsumer", {"group": "g", "subscriptions": [["orders", "*"], ["orders", "b"]]}, "subscriptions"),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "work_ms": [1, 2, 3]}, "work_ms"),
-    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "model": "BROADCASTING",
-                       "strategy": "AVG_BY_CIRCLE"}, "strategy"),
+    (
+        "StartConsumer",
+        {"group": "g", "subscriptions": ORDERS, "model": "BROADCASTING", "strategy": "AVG_BY_CIRCLE"},
+        "strategy",
+    ),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "model": "BROADCASTING", "room": "east"}, "room"),
     ("StartProducer", {"topic": "orders", "transactional": True, "selector": "hash"}, "selector"),
-    ("StartProducer", {"topic": "orders", "transactional": True, "selector": "queue", "queue": "broker-a:1"},
-     "selector"),
+    (
+        "StartProducer",
+        {"topic": "orders", "transactional": True, "selector": "queue", "queue": "broker-a:1"},
+        "selector",
+    ),
     ("ChangeActor", {"actor": "shop", "fail_percent": 5}, "fail_percent"),
     ("ChangeActor", {"actor": "shop", "handler": "undecided"}, "handler"),
     ("StartProducer", {"topic": "orders", "selector": "queue"}, "queue"),
@@ -60,8 +68,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("ChangeActor", {"actor": "A", "rate_per_s": 2}, "rate_per_s"),
     ("ChangeActor", {"actor": "A", "slow_ms": 500}, "slow_key"),
     ("ChangeActor", {"actor": "A", "slow_key": "k", "slow_queue": "broker-a:0", "slow_ms": 500}, "slow_queue"),
-    *(("StartConsumer", {"group": "g", "subscriptions": [["orders", "*"]], "from_where": f"CONSUME_FROM_{old}"},
-       "from_where") for old in ("LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "MIN_OFFSET", "MAX_OFFSET")),
+    *(
+        (
+            "StartConsumer",
+            {"group": "g", "subscriptions": [["orders", "*"]], "from_where": f"CONSUME_FROM_{old}"},
+            "from_where",
+        )
+        for old in ("LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "MIN_OFFSET", "MAX_OFFSET")
+    ),
     ("ChangeActor", {"actor": "A", "expression": "||"}, "expression"),
     ("ChangeActor", {"actor": "A", "work_ms": [1, 2, 3]}, "work_ms"),
     ("ChangeActor", {"actor": "L", "fail_percent": 5}, "fail_percent"),
@@ -79,10 +93,16 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("SetStrategy", {"group": GROUP, "strategy": "AVG", "virtual_nodes": 3}, "virtual_nodes"),
     ("SetStrategy", {"group": GROUP, "strategy": "AVG", "queues_by_member": {"A": []}}, "queues_by_member"),
     ("SetStrategy", {"group": GROUP, "strategy": "CONFIG"}, "queues_by_member"),
-    ("SetStrategy", {"group": GROUP, "strategy": "CONFIG", "queues_by_member": {"Z": ["broker-a:0"]}},
-     "queues_by_member"),
-    ("SetStrategy", {"group": GROUP, "strategy": "CONFIG", "queues_by_member": {"A": ["broker-a:9"]}},
-     "queues_by_member"),
+    (
+        "SetStrategy",
+        {"group": GROUP, "strategy": "CONFIG", "queues_by_member": {"Z": ["broker-a:0"]}},
+        "queues_by_member",
+    ),
+    (
+        "SetStrategy",
+        {"group": GROUP, "strategy": "CONFIG", "queues_by_member": {"A": ["broker-a:9"]}},
+        "queues_by_member",
+    ),
     ("SetStrategy", {"group": GROUP, "strategy": "CONFIG", "queues_by_member": {"A": 7}}, "queues_by_member"),
     ("SetStrategy", {"group": GROUP, "strategy": "MACHINE_ROOM"}, "rooms"),
     ("SetStrategy", {"group": GROUP, "strategy": "MACHINE_ROOM", "rooms": ["east"]}, "rooms"),
@@ -100,8 +120,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("action", "fields", "field"), REFUSED, ids=lambda value: str(value)[:60])
-def test_what_cannot_be_done_as_asked_is_refused_with_a_sentence(world: World, action: str, fields: dict[str, Any],
-                                                                 field: str) -> None:
+def test_what_cannot_be_done_as_asked_is_refused_with_a_sentence(
+    world: World, action: str, fields: dict[str, Any], field: str
+) -> None:
     before = len(world.entries(ActionTaken))
     with pytest.raises(ActionRefused) as refusal:
         world.act(action, **fields)

@@ -33,44 +33,67 @@ def test_json_becomes_a_typed_action() -> None:
 
 
 def test_form_text_becomes_numbers_lists_and_shapes() -> None:
-    action = parse_action({"action": "StartConsumer", "group": "g", "copies": "2", "work_ms": "10, 20",
-                           "subscriptions": '[{"topic": "orders", "expression": "a || b"}]'})
-    assert action == StartConsumer(group="g", copies=2, work_ms=(10, 20),
-                                   subscriptions=(Subscription("orders", "a || b"),))
+    action = parse_action(
+        {
+            "action": "StartConsumer",
+            "group": "g",
+            "copies": "2",
+            "work_ms": "10, 20",
+            "subscriptions": '[{"topic": "orders", "expression": "a || b"}]',
+        }
+    )
+    assert action == StartConsumer(
+        group="g", copies=2, work_ms=(10, 20), subscriptions=(Subscription("orders", "a || b"),)
+    )
 
 
 def test_an_empty_form_field_means_not_given() -> None:
-    assert parse_action({"action": "SetRate", "rate": "2", }) == SetRate(rate=2.0)
+    assert parse_action(
+        {
+            "action": "SetRate",
+            "rate": "2",
+        }
+    ) == SetRate(rate=2.0)
     assert parse_action({"action": "SendMessages", "topic": "t", "count": ""}) == SendMessages(topic="t")
 
 
 def test_the_expected_offsets_of_a_reset_keep_64_bits() -> None:
-    action = parse_action({"action": "ResetOffsets", "group": "g", "topic": "t", "target": "earliest",
-                           "expected": [{"queue": "b:0", "committed": str(2**53 + 1), "target": None}]})
+    action = parse_action(
+        {
+            "action": "ResetOffsets",
+            "group": "g",
+            "topic": "t",
+            "target": "earliest",
+            "expected": [{"queue": "b:0", "committed": str(2**53 + 1), "target": None}],
+        }
+    )
     assert isinstance(action, ResetOffsets)
     assert action.expected == (ExpectedQueue("b:0", 2**53 + 1, None),)
 
 
-@pytest.mark.parametrize(("given", "field"), [
-    ({"action": "Explode"}, "action"),
-    ({"action": None}, "action"),
-    ({"action": ["CrashActor"]}, "action"),
-    ({"action": "CrashActor"}, "actor"),
-    ({"action": "CrashActor", "actor": "A", "colour": "red"}, "colour"),
-    ({"action": "CrashActor", "actor": 5}, "actor"),
-    ({"action": "SetRate", "rate": "99"}, "rate"),
-    ({"action": "SetRate", "rate": "nan"}, "rate"),
-    ({"action": "SetRate", "rate": "1e999"}, "rate"),
-    ({"action": "SetRate", "rate": True}, "rate"),
-    ({"action": "SendMessages", "topic": "x" * 256}, "topic"),
-    ({"action": "SendMessages", "topic": "t", "count": "1.5"}, "count"),
-    ({"action": "SendMessages", "topic": "t", "rows": "[{"}, "rows"),
-    ({"action": "SendMessages", "topic": "t", "key": "a\x01b"}, "key"),
-    ({"action": "SendMessages", "topic": "t", "rows": [{"tag": "a\x02b"}]}, "rows.tag"),
-    ({"action": "SendMessages", "topic": "t", "rows": [{"price": 1}]}, "rows"),
-    ({"action": "StartConsumer", "group": "g", "listener": "lazy"}, "listener"),
-    ({"action": "ChangeGroup", "group": "g", "changes": "[1]"}, "changes"),
-])
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"action": "Explode"}, "action"),
+        ({"action": None}, "action"),
+        ({"action": ["CrashActor"]}, "action"),
+        ({"action": "CrashActor"}, "actor"),
+        ({"action": "CrashActor", "actor": "A", "colour": "red"}, "colour"),
+        ({"action": "CrashActor", "actor": 5}, "actor"),
+        ({"action": "SetRate", "rate": "99"}, "rate"),
+        ({"action": "SetRate", "rate": "nan"}, "rate"),
+        ({"action": "SetRate", "rate": "1e999"}, "rate"),
+        ({"action": "SetRate", "rate": True}, "rate"),
+        ({"action": "SendMessages", "topic": "x" * 256}, "topic"),
+        ({"action": "SendMessages", "topic": "t", "count": "1.5"}, "count"),
+        ({"action": "SendMessages", "topic": "t", "rows": "[{"}, "rows"),
+        ({"action": "SendMessages", "topic": "t", "key": "a\x01b"}, "key"),
+        ({"action": "SendMessages", "topic": "t", "rows": [{"tag": "a\x02b"}]}, "rows.tag"),
+        ({"action": "SendMessages", "topic": "t", "rows": [{"price": 1}]}, "rows"),
+        ({"action": "StartConsumer", "group": "g", "listener": "lazy"}, "listener"),
+        ({"action": "ChangeGroup", "group": "g", "changes": "[1]"}, "changes"),
+    ],
+)
 def test_a_bad_field_is_named(given: dict[str, object], field: str) -> None:
     why = refusal(**given)
     assert (why.status, why.field) == (422, field)
@@ -99,9 +122,11 @@ def test_a_question_is_parsed_like_an_action() -> None:
 
 
 words = st.text(max_size=8)
-json_values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-                           lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
-                           max_leaves=8)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
 
 
 @given(name=st.sampled_from(sorted(BY_NAME)), values=st.data())

@@ -23,11 +23,22 @@ from sandbox.recording.head import pack_head, read_head
 from sandbox.recording.part import pack_part
 
 LIMITS = HostLimits()
-RECIPE = RunOrder(template="orders", preset="sandbox", seed="7", wall_ms=1_795_000_000_000, memory_bytes=2**34,
-                  first_port=20_000, conditions="abc", until=450, until_ms=1_795_000_095_000, came=(
-                      Came(40, 9_000, "CrashActor", {"actor": "A"}),
-                      Came(70, 12_000, None, {"limit": "topics", "value": 33, "allowed": 32, "who": "x"}),
-                      Came(90, 15_000, "idle", None, 1_795_000_090_000, 60_000)))  # fmt: skip
+RECIPE = RunOrder(
+    template="orders",
+    preset="sandbox",
+    seed="7",
+    wall_ms=1_795_000_000_000,
+    memory_bytes=2**34,
+    first_port=20_000,
+    conditions="abc",
+    until=450,
+    until_ms=1_795_000_095_000,
+    came=(
+        Came(40, 9_000, "CrashActor", {"actor": "A"}),
+        Came(70, 12_000, None, {"limit": "topics", "value": 33, "allowed": 32, "who": "x"}),
+        Came(90, 15_000, "idle", None, 1_795_000_090_000, 60_000),
+    ),
+)
 AT_0 = (2**53, 2**62, -1, 1.5, True, None, "7")
 
 
@@ -48,8 +59,13 @@ def without_range(hint: Any, name: str) -> Iterator[str]:
 
 
 def test_each_number_of_an_action_or_question_has_a_range() -> None:
-    found = [name for kinds in (ACTIONS, QUESTIONS) for kind in kinds.values()
-             for field, hint in hints_of(kind).items() for name in without_range(hint, f"{kind.__name__}.{field}")]
+    found = [
+        name
+        for kinds in (ACTIONS, QUESTIONS)
+        for kind in kinds.values()
+        for field, hint in hints_of(kind).items()
+        for name in without_range(hint, f"{kind.__name__}.{field}")
+    ]
     assert found == []
 
 
@@ -86,9 +102,18 @@ def set_at(*path: int | str, value: Any) -> Any:
     return change
 
 
-NUMBERS = {"wall_ms": (4,), "memory_bytes": (5,), "first_port": (6,), "until": (8,), "lasts_ms": (9,),
-           "turn": (10, 0, 0), "ms": (10, 0, 1), "limit's value": (10, 1, 3, "value"),
-           "limit's allowed": (10, 1, 3, "allowed"), "woken_ms": (10, 2, 3)}  # fmt: skip
+NUMBERS = {
+    "wall_ms": (4,),
+    "memory_bytes": (5,),
+    "first_port": (6,),
+    "until": (8,),
+    "lasts_ms": (9,),
+    "turn": (10, 0, 0),
+    "ms": (10, 0, 1),
+    "limit's value": (10, 1, 3, "value"),
+    "limit's allowed": (10, 1, 3, "allowed"),
+    "woken_ms": (10, 2, 3),
+}
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -103,8 +128,11 @@ def test_a_recipe_whose_number_is_beyond_its_range_is_no_recipe(name: str) -> No
 
 
 def test_a_recipe_at_the_ends_of_the_ranges_is_one() -> None:
-    for order in (replace(RECIPE, wall_ms=0, until_ms=0, came=()), replace(RECIPE, first_port=65_535),
-                  replace(RECIPE, wall_ms=4_102_444_800_000, until_ms=4_102_444_800_000, came=())):  # fmt: skip
+    for order in (
+        replace(RECIPE, wall_ms=0, until_ms=0, came=()),
+        replace(RECIPE, first_port=65_535),
+        replace(RECIPE, wall_ms=4_102_444_800_000, until_ms=4_102_444_800_000, came=()),
+    ):
         assert unpack(pack(order, LIMITS), LIMITS) == order
 
 
@@ -114,9 +142,20 @@ def head_of(**sums: Any) -> bytes:
     return pack_head(About("1", None, None, None, pace_ms), line, [(0, 5, 1, 1, 1)], 1, RecordingLimits())
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("seq", [5, 4]), ("at_ms", [5, 4]), ("at_ms", [0, LAST_MS + 1]), ("pace_ms", 0), ("pace_ms", 2**40),
-    ("frames", 0), ("frames", 2**40), ("facts", 2**50), ("frames", True)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seq", [5, 4]),
+        ("at_ms", [5, 4]),
+        ("at_ms", [0, LAST_MS + 1]),
+        ("pace_ms", 0),
+        ("pace_ms", 2**40),
+        ("frames", 0),
+        ("frames", 2**40),
+        ("facts", 2**50),
+        ("frames", True),
+    ],
+)
 def test_a_recording_s_first_line_beyond_its_ranges_is_refused_in_words(name: str, value: Any) -> None:
     whole = head_of()
     assert read_head(whole, len(whole) + 4, RecordingLimits()).frames == 1

@@ -41,9 +41,13 @@ def test_breaks_afterwards(broken): pass
 def test_has_no_mark(): assert 1 == 2
 """
 ENDS = {
-    "test_passes[1]": "passed", "test_passes[2]": "passed", "test_fails": "failed", "test_is_skipped": "skipped",
-    "test_fails_as_expected": "skipped", "test_breaks_afterwards": "failed",
-}  # fmt: skip
+    "test_passes[1]": "passed",
+    "test_passes[2]": "passed",
+    "test_fails": "failed",
+    "test_is_skipped": "skipped",
+    "test_fails_as_expected": "skipped",
+    "test_breaks_afterwards": "failed",
+}
 
 
 @pytest.fixture
@@ -97,18 +101,24 @@ def test_json_lists_each_row_with_its_tests_and_nothing_else(tree: Path, alone: 
     assert [set(entry) for entry in listed] == [{"row", "claim", "tests"}] * 2
     assert [entry["row"] for entry in listed] == ["0.1", "D1"]
     assert listed[0]["claim"] == ledger()["0.1"].claim
-    assert listed[0]["tests"] == listed[1]["tests"] == [
-        {"id": "test_small.py::test_passes[1]", "outcome": "passed"},
-        {"id": "test_small.py::test_passes[2]", "outcome": "passed"},
-    ]
+    assert (
+        listed[0]["tests"]
+        == listed[1]["tests"]
+        == [
+            {"id": "test_small.py::test_passes[1]", "outcome": "passed"},
+            {"id": "test_small.py::test_passes[2]", "outcome": "passed"},
+        ]
+    )
     assert (code, err) == (0, "")
 
 
 def test_without_rows_all_of_them_are_listed_and_what_is_missing_is_said(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passed, failed = (Outcome(f"test_small.py::{name}", rows, end) for name, rows, end in (
-        ("test_passes[1]", ("0.1", "D1"), "passed"), ("test_fails", ("0.2",), "failed")))
+    passed, failed = (
+        Outcome(f"test_small.py::{name}", rows, end)
+        for name, rows, end in (("test_passes[1]", ("0.1", "D1"), "passed"), ("test_fails", ("0.2",), "failed"))
+    )
     again = passed._replace(id="test_small.py::test_passes[2]")
     monkeypatch.setattr(runner, "run", lambda *_, **__: Run([passed, again, failed], []))
     code, out, err = ended(tree)
@@ -122,8 +132,11 @@ def test_without_rows_all_of_them_are_listed_and_what_is_missing_is_said(
 
 @pytest.mark.parametrize(
     ("outcome", "said"),
-    [("failed", "0.1: t.py::t failed."), ("skipped", "0.1: t.py::t was skipped."),
-     ("odd", "0.1: t.py::t ended as odd.")],
+    [
+        ("failed", "0.1: t.py::t failed."),
+        ("skipped", "0.1: t.py::t was skipped."),
+        ("odd", "0.1: t.py::t ended as odd."),
+    ],
 )
 def test_a_test_that_did_not_pass_is_a_fault(outcome: str, said: str) -> None:
     assert complaints(entries(**{"0_1": outcome}), "0.1") == [said]

@@ -72,7 +72,8 @@ def test_a_refused_action_leaves_no_trace(port: EnginePort) -> None:
 def test_reading_many_boards_takes_one_crossing_and_each_answers_for_itself(port: EnginePort) -> None:
     create(port)
     good, unknown, strange, missing = port.read(
-        ["store/demo/broker-a", "store/demo/broker-z", "nonsense/demo", "store/nobody/broker-a"]).result(WAIT_S)
+        ["store/demo/broker-a", "store/demo/broker-z", "nonsense/demo", "store/nobody/broker-a"]
+    ).result(WAIT_S)
     assert isinstance(good, Reading)
     assert good.data["log"]["max"] == "0"
     assert [unknown, strange, missing] == [Refusal("unknown")] * 3

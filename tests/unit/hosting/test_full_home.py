@@ -101,7 +101,8 @@ def create(port: EnginePort, slug: str) -> dict[str, Any]:
 
 
 def test_what_all_take_together_is_a_wall_for_the_next_and_a_full_disk_for_the_others(
-        port: EnginePort, tmp_path: Path) -> None:
+    port: EnginePort, tmp_path: Path
+) -> None:
     for slug in ("good", "bulky"):
         create(port, slug)
         port.act(slug, CreateTopic(topic="orders"), OWNER).result(WAIT_S)
@@ -143,7 +144,8 @@ def test_a_share_of_the_disk_is_a_wall_too(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_sandbox_that_finds_no_room_is_refused_in_words_and_leaves_nothing(
-        port: EnginePort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    port: EnginePort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -38,7 +38,9 @@ def test_two_open_their_ports_at_once_and_know_their_old_messages(port: EnginePo
     assert again["unique_key"] == first["unique_key"]
     port.act("one", parse_action({"action": "SendMessages", "topic": "payments", "count": 4}), OWNER).result(10)
     assert [stretch.why for stretch in line_of(tmp_path / "sandboxes" / "one").stretches] == [
-        "ports", "beginning not kept"]
+        "ports",
+        "beginning not kept",
+    ]
     port.close_listener("one").result(10)
     [broker] = port.snapshot("one").result(10)["brokers"]
     assert [broker["address"]] == opened[0], "which are its addresses from then on"

@@ -86,8 +86,13 @@ def test_a_visitor_who_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: 
     host = opened(tmp_path, environment, "doomed")
 
     async def coroutine() -> list[object]:
-        steps = (host.sleep("doomed", "test"), host.wake("doomed"), host.delete("doomed"), host.wake("doomed"),
-                 host.wake("doomed"))  # fmt: skip
+        steps = (
+            host.sleep("doomed", "test"),
+            host.wake("doomed"),
+            host.delete("doomed"),
+            host.wake("doomed"),
+            host.wake("doomed"),
+        )
         return await asyncio.gather(*steps, return_exceptions=True)
 
     outcomes = environment.sim.run(coroutine())

@@ -62,8 +62,11 @@ class Room:
 
     def taken(self, slug: str) -> list[tuple[str, str, int]]:
         """Actions since the beginning: name, by whom, when."""
-        return [(entry.event.action, entry.event.by, entry.at_ms)
-                for entry in self.sandbox(slug).cluster.journal.since(0) if isinstance(entry.event, ActionTaken)]
+        return [
+            (entry.event.action, entry.event.by, entry.at_ms)
+            for entry in self.sandbox(slug).cluster.journal.since(0)
+            if isinstance(entry.event, ActionTaken)
+        ]
 
     def by_teacher(self, slug: str) -> list[str]:
         return [name for name, by, _ in self.taken(slug) if by.startswith("instructor")]
@@ -136,8 +139,9 @@ def test_what_sleeps_is_skipped_and_what_falls_asleep_before_says_so(room: Room)
 
     async def planned() -> Any:
         what = Intervention("crash_member", room.now_ms() + 20_000)
-        work = asyncio.gather(*(room.host.interventions.carry_out(slug, what, TEACHER) for slug in SLUGS[:2]),
-                              return_exceptions=True)
+        work = asyncio.gather(
+            *(room.host.interventions.carry_out(slug, what, TEACHER) for slug in SLUGS[:2]), return_exceptions=True
+        )
         await asyncio.sleep(1)
         await room.host.sleep(SLUGS[1], "test")
         return await work

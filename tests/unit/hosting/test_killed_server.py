@@ -38,8 +38,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_server_loses_no_message_and_uses_no_number_twice(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", CHILD, str(tmp_path)], cwd=ROOT, capture_output=True, text=True,
-                          timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     last_seq = json.loads(done.stdout)["seq"]
     engine = Engine(tmp_path).start()

@@ -127,8 +127,9 @@ async def test_a_client_from_outside_sends_and_reads_and_is_on_the_board(hall: H
         [member] = await hall.until(members)
         assert (member["client_id"], member["actor"], member["transport"]) == (external.client_id, None, "tcp")
         assert (member["language"], member["version"]) == ("PYTHON", 409)
-        assert [member[name] for name in ("buffered", "buffered_bytes", "fullest", "span", "busy", "threads")
-                ] == [None] * 6
+        assert [member[name] for name in ("buffered", "buffered_bytes", "fullest", "span", "busy", "threads")] == [
+            None
+        ] * 6
         [group] = (await hall.snapshot())["groups"]
         assert {row["owner"] for row in group["queues"]} == {external.client_id}, "who pulled last owns the lane"
         [connected] = await hall.facts("ClientConnected")

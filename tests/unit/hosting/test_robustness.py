@@ -126,8 +126,16 @@ def test_what_was_cut_off_a_garbled_log_is_reported_until_its_owner_has_read_it(
     engine = Engine(home).start()
     engine.port.wake("bad").result(WAIT_S)
     engine.port.act("bad", SendMessages(topic="orders", count=50), OWNER).result(WAIT_S)
-    until(lambda: sum(int(queue["max"]) for topic in engine.port.snapshot("bad").result(WAIT_S)["topics"]
-                      for queue in topic["queues"]) == 50)
+    until(
+        lambda: (
+            sum(
+                int(queue["max"])
+                for topic in engine.port.snapshot("bad").result(WAIT_S)["topics"]
+                for queue in topic["queues"]
+            )
+            == 50
+        )
+    )
     assert engine.stop()
     log = home / "sandboxes" / "bad" / "broker-a" / "commitlog" / f"{0:020}"
     with log.open("rb+") as file:
@@ -215,7 +223,8 @@ def test_a_full_disk_stops_the_world_and_loses_nothing(world: World, monkeypatch
 
 
 def test_a_sandbox_sleeps_and_wakes_with_all_its_messages_though_the_disk_is_full(
-        world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any) -> None:
         raise FULL
 
@@ -273,10 +282,12 @@ def test_an_engine_stops_in_time_while_it_sorts_and_while_it_is_busy(tmp_path: P
     port = engine.port
     port.create("flights", "flights", seed=1).result(WAIT_S)
     port.create("busy", "empty", seed=1).result(WAIT_S)
-    for action in ({"action": "CreateTopic", "topic": "orders"},
-                   {"action": "StartConsumer", "group": "g", "subscriptions": [["orders", "*"]], "work_ms": [100_000]},
-                   {"action": "StartProducer", "topic": "orders", "rate_per_s": 2_000},
-                   {"action": "SendMessages", "topic": "orders", "count": 5_000}):
+    for action in (
+        {"action": "CreateTopic", "topic": "orders"},
+        {"action": "StartConsumer", "group": "g", "subscriptions": [["orders", "*"]], "work_ms": [100_000]},
+        {"action": "StartProducer", "topic": "orders", "rate_per_s": 2_000},
+        {"action": "SendMessages", "topic": "orders", "count": 5_000},
+    ):
         port.act("busy", parse_action(action), OWNER).result(WAIT_S)
     began_s = time.process_time()
     assert engine.stop(timeout_s=WAIT_S)

@@ -31,7 +31,11 @@ class ExternalClient:
         self.connector = TcpConnector()
         self.instance = ClientInstance(
             ClientConfig(name_servers=tuple(name_servers), ip="127.0.0.1", instance_name=name, **config),
-            clock=self.clock, chance=Chance(name), connector=self.connector, journal=Journal(self.clock))
+            clock=self.clock,
+            chance=Chance(name),
+            connector=self.connector,
+            journal=Journal(self.clock),
+        )
         self.read: list[bytes] = []
         self._bell = asyncio.Event()
 
@@ -62,8 +66,11 @@ class ExternalClient:
             self._bell.set()
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-        consumer = PushConsumer(PushConsumerConfig(
-            group=group, from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET), self.instance, listen)
+        consumer = PushConsumer(
+            PushConsumerConfig(group=group, from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET),
+            self.instance,
+            listen,
+        )
         consumer.subscribe(topic)
         async with asyncio.timeout(WITHIN_S):
             await consumer.start()

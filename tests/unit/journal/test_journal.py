@@ -35,8 +35,15 @@ class Hand:
 
 
 def stored(first: int, count: int = 1) -> MessagesStored:
-    return MessagesStored(topic="T", broker="b", queue_id=0, first_offset=first, count=count,
-                          physical_offset=first * 100, bytes=100 * count)
+    return MessagesStored(
+        topic="T",
+        broker="b",
+        queue_id=0,
+        first_offset=first,
+        count=count,
+        physical_offset=first * 100,
+        bytes=100 * count,
+    )
 
 
 def test_entries_are_numbered_timed_and_read_on() -> None:
@@ -46,7 +53,9 @@ def test_entries_are_numbered_timed_and_read_on() -> None:
     clock.seconds = 2
     journal.write(LocksLost("b", 3))
     assert [(e.seq, e.at_ms - 1_700_000_000_000, type(e.event)) for e in journal.since(0)] == [
-        (0, 0, BrokerStarted), (1, 2000, LocksLost)]
+        (0, 0, BrokerStarted),
+        (1, 2000, LocksLost),
+    ]
     assert journal.since(1)[0].event == LocksLost("b", 3)
     assert journal.since(2) == []
 
@@ -85,11 +94,40 @@ def test_above_the_rate_flow_is_kept_as_ranges_and_facts_are_never_dropped() -> 
     journal = Journal(clock, flow_per_s=2)  # type: ignore[arg-type]
     for n in range(5):
         journal.write(stored(n * 10, 10))
-    journal.write(PullAnswered(group="g", client_id="c", topic="T", broker="b", queue_id=0, asked=5, next_offset=9,
-                               count=4, bytes=1, code=0, held_ms=0, skipped_by_hash=0, cold=False))
-    journal.write(MessagesConsumed(group="g", client_id="c", topic="T", broker="b", queue_id=0, offsets=(7, 6), keys=(),
-                                   sharding=(), outcome="SUCCESS", reconsume_times=0, started_ms=0, thread=0,
-                                   handler=""))
+    journal.write(
+        PullAnswered(
+            group="g",
+            client_id="c",
+            topic="T",
+            broker="b",
+            queue_id=0,
+            asked=5,
+            next_offset=9,
+            count=4,
+            bytes=1,
+            code=0,
+            held_ms=0,
+            skipped_by_hash=0,
+            cold=False,
+        )
+    )
+    journal.write(
+        MessagesConsumed(
+            group="g",
+            client_id="c",
+            topic="T",
+            broker="b",
+            queue_id=0,
+            offsets=(7, 6),
+            keys=(),
+            sharding=(),
+            outcome="SUCCESS",
+            reconsume_times=0,
+            started_ms=0,
+            thread=0,
+            handler="",
+        )
+    )
     journal.write(LocksLost("b", 1))
     assert [type(e.event) for e in journal.since(0)] == [MessagesStored, MessagesStored, LocksLost]
     clock.seconds = 1.5
@@ -97,8 +135,14 @@ def test_above_the_rate_flow_is_kept_as_ranges_and_facts_are_never_dropped() -> 
     clock.seconds = 3.0
     journal.write(stored(51))
     skipped, open_again = (entry.event for entry in journal.since(3))
-    assert skipped == FlowSkipped(1_700_000_000_000, 1_700_000_003_000, stored=(("T/b/0", 20, 50),),
-                                  pulled=(("g T/b/0", 5, 8),), consumed=(("g T/b/0", 6, 7),), others=0)
+    assert skipped == FlowSkipped(
+        1_700_000_000_000,
+        1_700_000_003_000,
+        stored=(("T/b/0", 20, 50),),
+        pulled=(("g T/b/0", 5, 8),),
+        consumed=(("g T/b/0", 6, 7),),
+        others=0,
+    )
     assert open_again == stored(51)
 
 
@@ -123,9 +167,18 @@ def test_a_row_for_a_browser_carries_64_bit_numbers_as_text() -> None:
 def test_every_event_is_described_with_types() -> None:
     shapes = describe()
     assert len(shapes) == len(ALL)
-    assert shapes["MessagesStored"] == {"kind": "flow", "fields": {
-        "topic": "str", "broker": "str", "queue_id": "int", "first_offset": "int64", "count": "int",
-        "physical_offset": "int64", "bytes": "int64"}}
+    assert shapes["MessagesStored"] == {
+        "kind": "flow",
+        "fields": {
+            "topic": "str",
+            "broker": "str",
+            "queue_id": "int",
+            "first_offset": "int64",
+            "count": "int",
+            "physical_offset": "int64",
+            "bytes": "int64",
+        },
+    }
     assert "Annotated" not in str(shapes)
 
 

@@ -65,13 +65,15 @@ def test_facts_that_are_held_are_found_without_the_files(entries: list[Entry]) -
 
 
 def test_pages_lead_from_memory_through_the_files_to_the_first_event(files: Path, entries: list[Entry]) -> None:
-    found, _ = to_the_end(lambda before: look_back(entries[-KEPT:], files, EventFilter("told"), before=before, after=-1,
-                                                   most=40))
+    found, _ = to_the_end(
+        lambda before: look_back(entries[-KEPT:], files, EventFilter("told"), before=before, after=-1, most=40)
+    )
     assert found == [*range(24_900, 0, -100), 3, 0], "each once, none left out where memory ends"
 
 
-@pytest.mark.parametrize("wanted", [EventFilter("actions"), EventFilter("told", (Term("crash"),))],
-                         ids=["causes", "search"])
+@pytest.mark.parametrize(
+    "wanted", [EventFilter("actions"), EventFilter("told", (Term("crash"),))], ids=["causes", "search"]
+)
 def test_a_crash_of_long_ago_is_found(files: Path, entries: list[Entry], wanted: EventFilter) -> None:
     found, _ = to_the_end(lambda before: look_back(entries[-KEPT:], files, wanted, before=before, after=-1, most=40))
     assert found == [3]
@@ -84,15 +86,17 @@ def test_after_a_kill_the_files_alone_give_the_same(files: Path, entries: list[E
 
 
 def test_one_page_looks_at_a_bounded_part_of_the_files_and_says_how_far_it_came(
-        files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(journal_backwards, "LOOK_BYTES", 100_000)
     page = look_back([], files, EventFilter("told", (Term("zebra"),)), before=None, after=-1, most=40)
     assert page.rows == []
     assert page.before is not None
     assert 23_000 < page.before < 25_000
     assert page.at_ms == page.before
-    found, pages = to_the_end(lambda before: look_back([], files, EventFilter("actions"), before=before, after=-1,
-                                                         most=40))
+    found, pages = to_the_end(
+        lambda before: look_back([], files, EventFilter("actions"), before=before, after=-1, most=40)
+    )
     assert found == [3]
     assert pages > 10
 
@@ -121,7 +125,9 @@ def test_a_line_no_one_can_read_hides_nothing_older(tmp_path: Path) -> None:
     [path] = tmp_path.glob("*.ndjson")
     path.write_bytes(path.read_bytes() + b"\0" * 40 + b"\n")
     assert [row["seq"] for row in look_back([], tmp_path, EventFilter("told"), before=None, after=-1, most=9).rows] == [
-        "100", "0"]
+        "100",
+        "0",
+    ]
 
 
 def test_an_empty_journal_has_no_rows_and_no_end_to_reach(tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ def row(type_: str, **fields: object) -> dict[str, object]:
     return {"seq": "7", "at_ms": 1, "type": type_, "cause": None, **fields}
 
 
-@pytest.mark.parametrize("step", [
-    row("OffsetsPersisted", file="consumerOffset.json", entries=8),
-    row("QueueLocked", how="renewed"),
-    row("QueuesAssigned", topic="orders", added=[], dropped=[]),
-    row("QueuesAssigned", topic="%RETRY%g", added=["broker-a:0"], dropped=[]),
-])
+@pytest.mark.parametrize(
+    "step",
+    [
+        row("OffsetsPersisted", file="consumerOffset.json", entries=8),
+        row("QueueLocked", how="renewed"),
+        row("QueuesAssigned", topic="orders", added=[], dropped=[]),
+        row("QueuesAssigned", topic="%RETRY%g", added=["broker-a:0"], dropped=[]),
+    ],
+)
 def test_steps_of_something_another_fact_reports_are_left_out(step: dict[str, object]) -> None:
     assert is_step(step)
     assert not (EventFilter("told").takes(str(step["type"])) and EventFilter("told").fits(step))
@@ -30,7 +33,8 @@ def test_a_lock_that_changed_hands_and_a_rebalance_that_moved_a_queue_are_report
 
 def test_only_causes_are_what_someone_did_and_all_holds_flow_too() -> None:
     assert [kind for kind in ("ActionTaken", "ClockChanged", "PullAnswered") if EventFilter("actions").takes(kind)] == [
-        "ActionTaken"]
+        "ActionTaken"
+    ]
     assert not EventFilter("facts").takes("PullAnswered")
     assert EventFilter("all").takes("PullAnswered")
     assert EventFilter("all").takes("Keyframe")

@@ -162,8 +162,9 @@ def test_a_jump_never_goes_back(loop: SimLoop, clock: ScaledClock) -> None:
     assert clock.now_ms() == START_MS + 10_000
 
 
-def test_many_due_timers_share_the_loop_with_others(loop: SimLoop, clock: ScaledClock,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_due_timers_share_the_loop_with_others(
+    loop: SimLoop, clock: ScaledClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(clock_module, "DUE_PER_TURN", 3)
     order: list[object] = []
     for n in range(6):

@@ -105,8 +105,24 @@ def test_nesting_has_the_same_limit_for_strict_and_loose_text(open_: str, close:
         loads(open_ * (depth + 1) + "1" + close * (depth + 1))
 
 
-BROKEN = ["", " ", "{", '{"a"', "{0 1}", "[1,]", "{0:1,}", "NaN", "-Infinity", "nul", '"abc', "[1] x", "{:1}",
-          "1" * 5000, b"\xff\xfe", '{"a":1}}']
+BROKEN = [
+    "",
+    " ",
+    "{",
+    '{"a"',
+    "{0 1}",
+    "[1,]",
+    "{0:1,}",
+    "NaN",
+    "-Infinity",
+    "nul",
+    '"abc',
+    "[1] x",
+    "{:1}",
+    "1" * 5000,
+    b"\xff\xfe",
+    '{"a":1}}',
+]
 
 
 @pytest.mark.parametrize("text", BROKEN)

@@ -11,24 +11,40 @@ COLOURS = Choice((("red", "Red"), ("blue", "Blue")))
 STATIONS = Order((("slot", "Slot"), ("chain", "Chain"), ("log", "Log")))
 
 
-@pytest.mark.parametrize(("kind", "text", "answer"), [
-    (Number(), " 12 ", 12.0), (Number(), "1 024", 1024.0), (Number(), "2,5", 2.5),
-    (Number(), "1,024", 1024.0), (Number(), "0,125", 0.125), (Number(), "0", 0.0),
-    (COLOURS, "red ", "red"), (STATIONS, "slot, chain,log", ("slot", "chain", "log")),
-    (EventClick(), "#18 402", "18402"), (EventClick(), "7", "7"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "answer"),
+    [
+        (Number(), " 12 ", 12.0),
+        (Number(), "1 024", 1024.0),
+        (Number(), "2,5", 2.5),
+        (Number(), "1,024", 1024.0),
+        (Number(), "0,125", 0.125),
+        (Number(), "0", 0.0),
+        (COLOURS, "red ", "red"),
+        (STATIONS, "slot, chain,log", ("slot", "chain", "log")),
+        (EventClick(), "#18 402", "18402"),
+        (EventClick(), "7", "7"),
+    ],
+)
 def test_an_answer_is_read_as_it_was_meant(kind: Kind, text: str, answer: object) -> None:
     assert kind.parse(text) == answer
 
 
-@pytest.mark.parametrize(("kind", "text", "sentence"), [
-    (Number(), "seven", "'seven' is not a number."), (Number(), "-1", "'-1' is not a number."),
-    (Number(), "nan", "'nan' is not a number."), (Number(), "1e999", "'1e999' is not a number."),
-    (Number(), "9" * 40, f"{'9' * 40!r} is not a number."), (Number(), "", "'' is not a number."),
-    (COLOURS, "green", "'green' is none of the answers."),
-    (STATIONS, "slot, slot, log", "'slot, slot, log' does not name each of them once."),
-    (EventClick(), "the crash", "'the crash' is not an event."), (EventClick(), "²", "'²' is not an event."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "sentence"),
+    [
+        (Number(), "seven", "'seven' is not a number."),
+        (Number(), "-1", "'-1' is not a number."),
+        (Number(), "nan", "'nan' is not a number."),
+        (Number(), "1e999", "'1e999' is not a number."),
+        (Number(), "9" * 40, f"{'9' * 40!r} is not a number."),
+        (Number(), "", "'' is not a number."),
+        (COLOURS, "green", "'green' is none of the answers."),
+        (STATIONS, "slot, slot, log", "'slot, slot, log' does not name each of them once."),
+        (EventClick(), "the crash", "'the crash' is not an event."),
+        (EventClick(), "²", "'²' is not an event."),
+    ],
+)
 def test_an_answer_that_cannot_be_read_is_refused_with_a_hint(kind: Kind, text: str, sentence: str) -> None:
     with pytest.raises(ActionRefused) as caught:
         kind.parse(text)
@@ -36,15 +52,24 @@ def test_an_answer_that_cannot_be_read_is_refused_with_a_hint(kind: Kind, text: 
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("kind", "given", "truth", "fits"), [
-    (Number(), 7.0, 7.0, True), (Number(), 7.0, 8.0, False),
-    (Number(within=2), 7.0, 9.0, True), (Number(within=2), 7.0, 9.5, False),
-    (Number(share=0.1), 90.0, 100.0, True), (Number(share=0.1), 89.0, 100.0, False),
-    (Number(within=5, share=0.1), 4.0, 0.0, True),
-    (COLOURS, "red", "red", True), (COLOURS, "red", "blue", False),
-    (STATIONS, ("slot", "chain", "log"), ("chain", "slot", "log"), False),
-    (EventClick(), "18", ("17", "18"), True), (EventClick(), "19", ("17", "18"), False), (EventClick(), "1", (), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "given", "truth", "fits"),
+    [
+        (Number(), 7.0, 7.0, True),
+        (Number(), 7.0, 8.0, False),
+        (Number(within=2), 7.0, 9.0, True),
+        (Number(within=2), 7.0, 9.5, False),
+        (Number(share=0.1), 90.0, 100.0, True),
+        (Number(share=0.1), 89.0, 100.0, False),
+        (Number(within=5, share=0.1), 4.0, 0.0, True),
+        (COLOURS, "red", "red", True),
+        (COLOURS, "red", "blue", False),
+        (STATIONS, ("slot", "chain", "log"), ("chain", "slot", "log"), False),
+        (EventClick(), "18", ("17", "18"), True),
+        (EventClick(), "19", ("17", "18"), False),
+        (EventClick(), "1", (), False),
+    ],
+)
 def test_an_answer_fits_within_its_tolerance(kind: Kind, given: object, truth: object, fits: bool) -> None:
     assert kind.fits(given, truth) is fits  # type: ignore[arg-type]  # of its own kind
 

@@ -56,15 +56,21 @@ def test_a_message_counts_as_finished_twice_by_its_queue_and_offset() -> None:
 
 
 def test_out_of_order_is_what_does_not_follow_the_one_before_it() -> None:
-    found = evidence((0, consumed(3)), (1, consumed(4, outcome="FAILED")), (2, consumed(4)), (3, consumed(6)),
-                     (4, consumed(5, 6)))
+    found = evidence(
+        (0, consumed(3)), (1, consumed(4, outcome="FAILED")), (2, consumed(4)), (3, consumed(6)), (4, consumed(5, 6))
+    )
     assert [row.offset for row in out_of_order(found.deliveries)] == [6, 5]
 
 
 def test_what_was_done_last_to_a_broker_is_known_apart_from_its_slave() -> None:
-    found = evidence(*((at_ms, ActionTaken(name, {"broker": "b", "broker_id": broker_id}, "owner"))
-                       for at_ms, (name, broker_id) in enumerate((("HangBroker", 0), ("KillBroker", 0),
-                                                                  ("KillBroker", 1), ("StartBroker", 0)))))
+    found = evidence(
+        *(
+            (at_ms, ActionTaken(name, {"broker": "b", "broker_id": broker_id}, "owner"))
+            for at_ms, (name, broker_id) in enumerate(
+                (("HangBroker", 0), ("KillBroker", 0), ("KillBroker", 1), ("StartBroker", 0))
+            )
+        )
+    )
     newest = done_to(found, "b", "KillBroker", "HangBroker")
     slave = done_to(found, "b", "KillBroker", broker_id=1)
     assert newest is not None
@@ -91,10 +97,13 @@ def test_actions_of_the_setup_are_not_the_student_s() -> None:
 def test_processes_are_known_by_the_label_of_their_actor() -> None:
     found = Evidence({})
     start = ActionTaken("StartConsumer", {"actor": "left", "copies": 2}, "student")
-    for entry in (Entry(4, 0, None, start), Entry(5, 0, 4, MemberStateChanged("g", "c1", "starting", ())),
-                  Entry(6, 0, 4, MemberStateChanged("g", "c2", "starting", ())),
-                  Entry(7, 0, None, ActionTaken("RestartActor", {"actor": "left.1"}, "student")),
-                  Entry(8, 0, 7, MemberStateChanged("g", "c3", "starting", ()))):
+    for entry in (
+        Entry(4, 0, None, start),
+        Entry(5, 0, 4, MemberStateChanged("g", "c1", "starting", ())),
+        Entry(6, 0, 4, MemberStateChanged("g", "c2", "starting", ())),
+        Entry(7, 0, None, ActionTaken("RestartActor", {"actor": "left.1"}, "student")),
+        Entry(8, 0, 7, MemberStateChanged("g", "c3", "starting", ())),
+    ):
         found.add(entry)
     assert (found.clients("left.1"), found.clients("left.2"), found.clients("other")) == (["c1", "c3"], ["c2"], [])
 
@@ -128,8 +137,13 @@ def test_of_two_processes_with_one_client_id_the_assignment_stays_until_both_hav
     def state(name: str) -> MemberStateChanged:
         return MemberStateChanged("g", "c1", name, ())
 
-    begun = [(0, state("starting")), (1, state("starting")),
-             (2, QueuesAssigned("g", "c1", "orders", "notified", "AVG", ("c1", "c1"), (QUEUE,), (QUEUE,), ()))]
+    begun = [
+        (0, state("starting")),
+        (1, state("starting")),
+        (2, QueuesAssigned("g", "c1", "orders", "notified", "AVG", ("c1", "c1"), (QUEUE,), (QUEUE,), ())),
+    ]
     assert list(evidence(*begun, (3, state("crashed"))).assigned("g", "orders")) == ["c1"]
-    assert evidence(*begun, (3, state("crashed")), (4, state("stopping")), (5, state("stopped"))).assigned(
-        "g", "orders") == {}
+    assert (
+        evidence(*begun, (3, state("crashed")), (4, state("stopping")), (5, state("stopped"))).assigned("g", "orders")
+        == {}
+    )

@@ -20,20 +20,34 @@ from sandbox.labs.to_fill_in import unfinished
 
 BEGIN_MS = 1_795_000_000_000
 ROOT = Path(__file__).parents[3]
-BUILT = (CreateTopic(topic="orders", write_queues=4, read_queues=4),
-         StartConsumer(group="clerks", subscriptions=(Subscription("orders"),), copies=2))
-ACTS = ((1, "StartProducer", {"topic": "orders", "actor": "shop"}), (21.5, "CrashActor", {"actor": "A"}),
-        (30, "RestartActor", {"actor": "A"}))
+BUILT = (
+    CreateTopic(topic="orders", write_queues=4, read_queues=4),
+    StartConsumer(group="clerks", subscriptions=(Subscription("orders"),), copies=2),
+)
+ACTS = (
+    (1, "StartProducer", {"topic": "orders", "actor": "shop"}),
+    (21.5, "CrashActor", {"actor": "A"}),
+    (30, "RestartActor", {"actor": "A"}),
+)
 
 
-def saved(*came: tuple[float, str | None, Mapping[str, Any] | None], seed: str = "7",
-          built: tuple[Action, ...] = BUILT) -> SavedRun:
+def saved(
+    *came: tuple[float, str | None, Mapping[str, Any] | None], seed: str = "7", built: tuple[Action, ...] = BUILT
+) -> SavedRun:
     """Of what came after so many seconds of the sandbox's clock."""
-    order = RunOrder(template="orders", preset="sandbox", seed=seed, wall_ms=BEGIN_MS, memory_bytes=1, first_port=1,
-                     conditions="", came=tuple(Came(0, 0, name, None if fields is None else dict(fields))
-                                               for _, name, fields in came),
-                     until=9, until_ms=BEGIN_MS + 99_000,
-                     moments=tuple(BEGIN_MS + int(at_s * 1000) for at_s, _, _ in came))  # fmt: skip
+    order = RunOrder(
+        template="orders",
+        preset="sandbox",
+        seed=seed,
+        wall_ms=BEGIN_MS,
+        memory_bytes=1,
+        first_port=1,
+        conditions="",
+        came=tuple(Came(0, 0, name, None if fields is None else dict(fields)) for _, name, fields in came),
+        until=9,
+        until_ms=BEGIN_MS + 99_000,
+        moments=tuple(BEGIN_MS + int(at_s * 1000) for at_s, _, _ in came),
+    )
     return saved_run(order, name="mine", template="orders-bare", built=built)
 
 
@@ -56,12 +70,16 @@ def test_what_builds_is_the_setup_and_every_later_action_a_step() -> None:
 def test_its_script_waits_as_long_as_was_waited() -> None:
     text = lab_program(saved(*ACTS))
     assert [line.strip() for line in text.splitlines() if "hands.wait" in line] == [
-        "hands.wait(20.5)", "hands.wait(8.5)", "hands.wait(60)"]
+        "hands.wait(20.5)",
+        "hands.wait(8.5)",
+        "hands.wait(60)",
+    ]
 
 
 def test_hours_between_two_actions_are_cut_and_the_file_says_so() -> None:
-    assert "hands.wait(600)  # there it was 7200 s" in lab_program(saved((0, "CrashActor", {"actor": "A"}), (
-        7_200, "RestartActor", {"actor": "A"})))
+    assert "hands.wait(600)  # there it was 7200 s" in lab_program(
+        saved((0, "CrashActor", {"actor": "A"}), (7_200, "RestartActor", {"actor": "A"}))
+    )
 
 
 def test_a_member_started_after_a_fault_is_no_setup() -> None:
@@ -80,8 +98,9 @@ def test_the_time_of_a_given_history_is_not_waited_for() -> None:
 
 
 def test_the_clock_s_rate_and_answers_of_labs_are_left_out() -> None:
-    run = saved((1, "SetRate", {"rate": 20}), (2, None, {"limit": "x"}),
-                (3, "TakeHint", {"lab": "mine", "step": 1}), *ACTS)
+    run = saved(
+        (1, "SetRate", {"rate": 20}), (2, None, {"limit": "x"}), (3, "TakeHint", {"lab": "mine", "step": 1}), *ACTS
+    )
     assert len(run.later) == 2
 
 
@@ -93,35 +112,58 @@ def test_what_names_a_thing_of_that_run_alone_is_left_out_and_named() -> None:
 
 def test_of_a_lab_that_was_done_there_the_newest_setup_is_taken() -> None:
     slug = "pinned-offset"
-    run = saved((0, "StartLab", {"lab": slug}), (9, "StopActor", {"actor": "A"}), (20, "RestartLab", {"lab": slug}),
-                (30, "CrashActor", {"actor": "A"}))
+    run = saved(
+        (0, "StartLab", {"lab": slug}),
+        (9, "StopActor", {"actor": "A"}),
+        (20, "RestartLab", {"lab": slug}),
+        (30, "CrashActor", {"actor": "A"}),
+    )
     assert run.setup == LABS[slug].setup(LABS[slug].numbers("7", 2))
     assert [one.waited_ms for one in run.later] == [10_000]
 
 
 def test_a_second_attempt_has_other_names_of_all_its_topics_and_groups() -> None:
-    lab = made(saved((0, "CreateTopic", {"topic": "parcels"}),
-                     (1, "StartConsumer", {"group": "packers", "subscriptions": [["parcels", "*"]]}), *ACTS))
+    lab = made(
+        saved(
+            (0, "CreateTopic", {"topic": "parcels"}),
+            (1, "StartConsumer", {"group": "packers", "subscriptions": [["parcels", "*"]]}),
+            *ACTS,
+        )
+    )
     again = lab.setup(lab.numbers("1", 2))
     assert [getattr(action, "topic", None) or action.group for action in again] == [  # type: ignore[attr-defined]
-        "orders-2", "clerks-2", "parcels-2", "packers-2", "orders-2"]
+        "orders-2",
+        "clerks-2",
+        "parcels-2",
+        "packers-2",
+        "orders-2",
+    ]
     assert again[3] == StartConsumer(group="packers-2", subscriptions=(Subscription("parcels-2"),))
 
 
 def test_a_reset_carries_no_preview_and_counts_its_moment_from_now() -> None:
-    reset = {"group": "clerks", "topic": "orders", "target": "time", "value": BEGIN_MS - 60_000, "fingerprint": "f",
-             "expected": [{"queue": "broker-a:0", "committed": 3, "target": 1}]}
+    reset = {
+        "group": "clerks",
+        "topic": "orders",
+        "target": "time",
+        "value": BEGIN_MS - 60_000,
+        "fingerprint": "f",
+        "expected": [{"queue": "broker-a:0", "committed": 3, "target": 1}],
+    }
     text = lab_program(saved((30, "ResetOffsets", reset)))
     assert "value=hands.evidence.now_ms - 90_000" in text
     assert "fingerprint" not in text
     assert "expected" not in text
 
 
-@pytest.mark.parametrize(("came", "sentence"), [
-    ((), "Nothing was done here that students could do in a step."),
-    (((0, "StartLab", {"lab": "gone"}), *ACTS), "Lab gone was done here, and this release does not have it."),
-    (((0, "StopActor", {"actor": "A"}),) * (STEPS_MAX + 1), "21 actions are too many for one lab"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("came", "sentence"),
+    [
+        ((), "Nothing was done here that students could do in a step."),
+        (((0, "StartLab", {"lab": "gone"}), *ACTS), "Lab gone was done here, and this release does not have it."),
+        (((0, "StopActor", {"actor": "A"}),) * (STEPS_MAX + 1), "21 actions are too many for one lab"),
+    ],
+)
 def test_a_run_that_makes_no_lab_is_refused_with_a_sentence(came: tuple[Any, ...], sentence: str) -> None:
     with pytest.raises(ActionRefused) as caught:
         saved(*came)
@@ -140,17 +182,27 @@ def test_what_is_to_be_filled_in_is_named_part_by_part() -> None:
 
 def test_any_text_stays_as_it_was_and_a_formatter_changes_nothing(tmp_path: Path) -> None:
     rows = [{"key": "it's {n}", "body": 'say "no"'}, {"key": "both ' and \"", "body": "\\n é 中"}] * 4
-    run = saved((0, "CreateTopic", {"topic": "a{b}", "write_queues": 16}), *ACTS,
-                (40, "SendMessages", {"topic": "a{b}", "rows": rows}),
-                (41, "SetStrategy", {"group": "clerks", "strategy": "CONFIG",
-                                     "queues_by_member": {"A": ["broker-a:0", "broker-a:1"], "B": []}}),
-                built=(*BUILT, ChangeActor(actor="A", work_ms=(10, 20_000), handler="reject {x}")))
+    run = saved(
+        (0, "CreateTopic", {"topic": "a{b}", "write_queues": 16}),
+        *ACTS,
+        (40, "SendMessages", {"topic": "a{b}", "rows": rows}),
+        (
+            41,
+            "SetStrategy",
+            {"group": "clerks", "strategy": "CONFIG", "queues_by_member": {"A": ["broker-a:0", "broker-a:1"], "B": []}},
+        ),
+        built=(*BUILT, ChangeActor(actor="A", work_ms=(10, 20_000), handler="reject {x}")),
+    )
     lab = made(run)
     assert [row.body for row in run.later[2].action.rows[:2]] == ['say "no"', "\\n é 中"]  # type: ignore[attr-defined]
     assert "topic a{b}" in lab.steps[2].do.format(**lab.numbers("1", 1))
     file = tmp_path / "mine_lab.py"
     file.write_text(lab_program(run), "utf-8")
     for words in (["format", "--diff"], ["check"]):
-        done = subprocess.run([sys.executable, "-m", "ruff", *words, "--config", str(ROOT / "pyproject.toml"),
-                               str(file)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, "--config", str(ROOT / "pyproject.toml"), str(file)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -37,8 +37,14 @@ def consumed(client_id: str, *offsets: int, outcome: str = "SUCCESS", topic: str
     return MessagesConsumed("g", client_id, topic, "b", 0, offsets, keys, keys, outcome, 0, 0, 1, "work")
 
 
-BEGIN = (state("a", "starting"), state("b", "starting"), *took("a", 0, 1), divided("a", "a", "b"), *took("b", 2, 3),
-         divided("b", "a", "b"))
+BEGIN = (
+    state("a", "starting"),
+    state("b", "starting"),
+    *took("a", 0, 1),
+    divided("a", "a", "b"),
+    *took("b", 2, 3),
+    divided("b", "a", "b"),
+)
 
 
 def found(*events: Event) -> list[tuple[int, bool]]:
@@ -56,7 +62,9 @@ def test_a_queue_for_a_member_that_came_had_to_move() -> None:
 
 def test_between_members_that_stay_no_queue_has_to_move() -> None:
     assert found(state("c", "starting"), *took("c", 3), divided("c", "a", "b", "c"), *took("b", 1)) == [
-        (3, False), (1, True)]
+        (3, False),
+        (1, True),
+    ]
 
 
 def test_other_topics_are_not_counted() -> None:
@@ -68,6 +76,10 @@ def test_of_no_moves_none_is_needless() -> None:
 
 
 def test_a_message_counts_as_given_again_whatever_became_of_it() -> None:
-    seen = evidence(consumed("a", 0, 1), consumed("a", 2, outcome="INTERRUPTED"), consumed("b", 1, 2, 3),
-                    consumed("b", 1, topic="%RETRY%g"))
+    seen = evidence(
+        consumed("a", 0, 1),
+        consumed("a", 2, outcome="INTERRUPTED"),
+        consumed("b", 1, 2, 3),
+        consumed("b", 1, topic="%RETRY%g"),
+    )
     assert (given_again(seen, 0), given_again(seen, 3)) == (2, 0)

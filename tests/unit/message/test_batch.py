@@ -33,10 +33,14 @@ def test_an_item_whose_length_disagrees_is_refused() -> None:
         decode(bytes(data), 3)
 
 
-@pytest.mark.parametrize(("item", "shared", "joined"), [
-    (b"A\x01b", b"C\x01d", b"A\x01b\x02C\x01d"),
-    (b"A\x01b\x02", b"C\x01d", b"A\x01b\x02C\x01d"),
-    (b"", b"C\x01d", b"C\x01d"),
-    (b"A\x01b", b"", b"A\x01b")])
+@pytest.mark.parametrize(
+    ("item", "shared", "joined"),
+    [
+        (b"A\x01b", b"C\x01d", b"A\x01b\x02C\x01d"),
+        (b"A\x01b\x02", b"C\x01d", b"A\x01b\x02C\x01d"),
+        (b"", b"C\x01d", b"C\x01d"),
+        (b"A\x01b", b"", b"A\x01b"),
+    ],
+)
 def test_properties_of_item_and_batch_are_joined_with_one_separator(item: bytes, shared: bytes, joined: bytes) -> None:
     assert join_properties(item, shared) == joined

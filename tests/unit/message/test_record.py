@@ -10,8 +10,9 @@ from sandbox.message.msg_id import host_bytes
 V4, V6 = host_bytes("10.0.0.7", 10911), host_bytes("2001:db8::7", 10911)
 
 
-def message(body: bytes = b"hello", *, flags: int = 0, born_host: bytes = V4,
-            properties: bytes = b"TAGS\x01a") -> InboundMessage:
+def message(
+    body: bytes = b"hello", *, flags: int = 0, born_host: bytes = V4, properties: bytes = b"TAGS\x01a"
+) -> InboundMessage:
     return InboundMessage("orders", 3, body, properties, 0, flags, 5, 111, born_host, 2, 77)
 
 
@@ -24,8 +25,10 @@ def test_a_record_reads_back_as_it_was_written() -> None:
     assert found.store_bytes == record.FIXED_BYTES + 5 + 6 + 6
 
 
-@pytest.mark.parametrize(("flags", "born", "store"), [
-    (sys_flag.BORN_HOST_V6, V6, V4), (sys_flag.STORE_HOST_V6, V4, V6), (sys_flag.HOSTS_V6, V6, V6)])
+@pytest.mark.parametrize(
+    ("flags", "born", "store"),
+    [(sys_flag.BORN_HOST_V6, V6, V4), (sys_flag.STORE_HOST_V6, V4, V6), (sys_flag.HOSTS_V6, V6, V6)],
+)
 def test_an_ipv6_host_takes_twelve_bytes_more(flags: int, born: bytes, store: bytes) -> None:
     found = record.decode(record.encode(message(flags=flags, born_host=born), 0, 0, 1, store))
     assert ("[" in found.born_host, "[" in found.store_host) == (born is V6, store is V6)
@@ -48,16 +51,19 @@ def test_a_batch_is_its_records_side_by_side(body_sizes: tuple[int, ...], text: 
     assert [m.queue_offset for m in record.decode_all(joined)] == [40, 41, 42]
 
 
-@pytest.mark.parametrize(("at", "value", "why"), [
-    (4, b"\0\0\0\0", "magic"),
-    (0, b"\0\0\0\x10", "length"),
-    (0, b"\0\0\xff\xff", "length"),
-    (84, b"\x7f\xff\xff\xff", "body"),
-    (84, b"\xff\xff\xff\xff", "body"),
-    (93, b"\x7f", "topic"),
-    (100, b"\x7f\xff", "fields"),
-    (88, b"HELLO", "CRC"),
-])
+@pytest.mark.parametrize(
+    ("at", "value", "why"),
+    [
+        (4, b"\0\0\0\0", "magic"),
+        (0, b"\0\0\0\x10", "length"),
+        (0, b"\0\0\xff\xff", "length"),
+        (84, b"\x7f\xff\xff\xff", "body"),
+        (84, b"\xff\xff\xff\xff", "body"),
+        (93, b"\x7f", "topic"),
+        (100, b"\x7f\xff", "fields"),
+        (88, b"HELLO", "CRC"),
+    ],
+)
 def test_a_damaged_record_is_refused_with_the_reason(at: int, value: bytes, why: str) -> None:
     raw = bytearray(record.encode(message(), 0, 0, 1, V4))
     raw[at : at + len(value)] = value

@@ -8,14 +8,18 @@ from sandbox.message.filter import EVERYTHING, parse_tags
 from sandbox.message.string_hash import KeyHasher, index_key_hash
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    (b"KEYS\x01a\x02X\x01b", b"a"),
-    (b"X\x01b\x02KEYS\x01a", b"a"),
-    (b"KEYS\x01old\x02X\x01b\x02KEYS\x01new\x02", b"new"),
-    (b"KEYS\x01old\x02KEYS\x01", b"old"),
-    (b"MYKEYS\x01a\x02X\x01KEYS\x01q", None),
-    (b"KEYS\x01", None),
-    (b"", None)])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"KEYS\x01a\x02X\x01b", b"a"),
+        (b"X\x01b\x02KEYS\x01a", b"a"),
+        (b"KEYS\x01old\x02X\x01b\x02KEYS\x01new\x02", b"new"),
+        (b"KEYS\x01old\x02KEYS\x01", b"old"),
+        (b"MYKEYS\x01a\x02X\x01KEYS\x01q", None),
+        (b"KEYS\x01", None),
+        (b"", None),
+    ],
+)
 def test_a_property_is_found_without_decoding_the_rest(text: bytes, value: bytes | None) -> None:
     assert properties.find(text, b"KEYS") == value
     assert properties.dispatched(text) == (None, None, value)

@@ -39,9 +39,11 @@ def test_texts_that_differ_where_keys_end_are_read_together(shape: str) -> None:
         numbers = range(first, first + 8)
         assert codes == [tags_code("TagA") if b"TagA" in SHAPES[shape] else 0] * 8
         order = [f"order-{n:04}" for n in numbers]
-        keys = {"two_keys": [[f"AC1100{n:04X}", f"order-{n:04}"] for n in numbers],
-                "keys_first": [[f"AC1100{n:04X}", f"order-{n:04}"] for n in numbers],
-                "words": [[f"shop-{n:04}", f"order-{n:04}"] for n in numbers]}.get(shape, [[key] for key in order])
+        keys = {
+            "two_keys": [[f"AC1100{n:04X}", f"order-{n:04}"] for n in numbers],
+            "keys_first": [[f"AC1100{n:04X}", f"order-{n:04}"] for n in numbers],
+            "words": [[f"shop-{n:04}", f"order-{n:04}"] for n in numbers],
+        }.get(shape, [[key] for key in order])
         assert hashes == [index_key_hash(f"orders#{key}") for row in keys for key in row]
 
 
@@ -57,10 +59,18 @@ def test_tags_may_differ_when_all_were_met_before() -> None:
     assert found[0] == [tags_code(tag) for tag in ("scarlet", "azure", "scarlet", "jade")]
 
 
-@pytest.mark.parametrize("odd", [
-    b"KEYS\x01order-0001\x02TAGS\x01TagB\x02X\x01y", b"KEYS\x01order-0001 more\x02TAGS\x01TagA", b"TAGS\x01TagA", b"",
-    b"KEYS\x01order-0001\x00KEYS\x01order-0002\x02TAGS\x01TagA", b"KEYS\x01order-00 1\x02TAGS\x01TagA",
-    "KEYS\x01order-0键\x02TAGS\x01TagA".encode()])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"KEYS\x01order-0001\x02TAGS\x01TagB\x02X\x01y",
+        b"KEYS\x01order-0001 more\x02TAGS\x01TagA",
+        b"TAGS\x01TagA",
+        b"",
+        b"KEYS\x01order-0001\x00KEYS\x01order-0002\x02TAGS\x01TagA",
+        b"KEYS\x01order-00 1\x02TAGS\x01TagA",
+        "KEYS\x01order-0键\x02TAGS\x01TagA".encode(),
+    ],
+)
 def test_one_odd_text_and_each_is_read_alone(odd: bytes) -> None:
     reader = warm()
     texts = texts_of("one_key", 100)

@@ -34,8 +34,10 @@ def test_a_started_broker_is_found_at_once(client: Client) -> None:
 def test_an_unknown_topic_is_17_in_rocketmqs_words(client: Client) -> None:
     answer = route(client, "WireAuto")
     assert (answer.code, answer.remark) == (
-        17, "No topic route info in name server for the topic: WireAuto\n"
-            "See http://rocketmq.apache.org/docs/faq/ for further details.")
+        17,
+        "No topic route info in name server for the topic: WireAuto\n"
+        "See http://rocketmq.apache.org/docs/faq/ for further details.",
+    )
 
 
 def test_route_keys_are_quoted_so_that_every_client_can_read_them(client: Client) -> None:
@@ -88,8 +90,9 @@ def test_a_restarted_name_server_learns_everything_with_the_next_registration(st
     stage.network.unlisten(NAME_SERVER)
     stage.settle()
     assert [e.name_server for e in stage.events(NameServerStopped)] == ["ns-1"]
-    again = type(stage.name_server)(stage.name_server.config, clock=stage.time.clock, journal=stage.time.journal,
-                                    name="ns-1")
+    again = type(stage.name_server)(
+        stage.name_server.config, clock=stage.time.clock, journal=stage.time.journal, name="ns-1"
+    )
     again.start()
     stage.network.listen(NAME_SERVER, again)
     stage.topic("orders")  # a change while nothing is known: the whole table goes out

@@ -43,8 +43,7 @@ def read(client: Client) -> dict[str, str]:
 
 def test_settings_are_read_and_changed_and_count_at_once(stage: Stage, client: Client) -> None:
     stage.topic("orders", 1)
-    client.call(RequestCode.PUT_KV_CONFIG,
-                {"namespace": "ORDER_TOPIC_CONFIG", "key": "orders", "value": "broker-a:1"})
+    client.call(RequestCode.PUT_KV_CONFIG, {"namespace": "ORDER_TOPIC_CONFIG", "key": "orders", "value": "broker-a:1"})
 
     def order() -> str | None:
         answer = client.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "orders"})
@@ -121,8 +120,15 @@ def test_texts_are_limited_in_number_and_length(client: Client, monkeypatch: pyt
 
 def test_a_packed_registration_counts_like_any_other(stage: Stage, client: Client) -> None:
     body = pack(RegisterBrokerBody(TopicConfigTable(DataVersion(1, 1), {"packed": TopicConfig("packed", 4, 4, 6)})))
-    header = RegisterBrokerHeader("broker-p", "10.0.0.9:10911", "DefaultCluster", "10.0.0.9:10912", 0, compressed=True,
-                                  body_crc32=zlib.crc32(body) & 0x7FFF_FFFF)
+    header = RegisterBrokerHeader(
+        "broker-p",
+        "10.0.0.9:10911",
+        "DefaultCluster",
+        "10.0.0.9:10912",
+        0,
+        compressed=True,
+        body_crc32=zlib.crc32(body) & 0x7FFF_FFFF,
+    )
     assert client.call(RequestCode.REGISTER_BROKER, header.to_ext(), body).code == 0
     found = client.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "packed"})
     assert [queue.broker for queue in TopicRouteData.decode(found.body).queues] == ["broker-p"]

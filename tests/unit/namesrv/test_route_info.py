@@ -35,8 +35,16 @@ class Registrar:
         self.loop = SimLoop()
         self.routes = RouteInfoManager(ScaledClock(self.loop, start_ms=0))
 
-    def register(self, broker: str, address: str, *topics: TopicConfig, broker_id: int = 0, version: int = 1,
-                 wire: Wire | None = None, cluster: str = "C") -> tuple[str, ...]:
+    def register(
+        self,
+        broker: str,
+        address: str,
+        *topics: TopicConfig,
+        broker_id: int = 0,
+        version: int = 1,
+        wire: Wire | None = None,
+        cluster: str = "C",
+    ) -> tuple[str, ...]:
         header = RegisterBrokerHeader(broker, address, cluster, f"ha-{address}", broker_id)
         table = TopicConfigTable(DataVersion(version, 0), {topic.topic: topic for topic in topics})
         self.last = self.routes.register(header, table, wire or Wire())
@@ -173,8 +181,14 @@ def test_nothing_of_a_broker_stays_in_whatever_order_its_topics_came_and_went(at
         assert all(at.routes.topic_queues.values()), "a topic nobody has is none"
 
 
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.sampled_from([A, SLAVE]), st.integers(0, 1),
-                          st.sampled_from("CD")), max_size=12))
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(), st.sampled_from("ab"), st.sampled_from([A, SLAVE]), st.integers(0, 1), st.sampled_from("CD")
+        ),
+        max_size=12,
+    )
+)
 def test_what_is_shown_of_the_cluster_is_always_what_is_known(steps: list[tuple[bool, str, str, int, str]]) -> None:
     at = Registrar()
     for comes, broker, address, broker_id, cluster in steps:

@@ -78,8 +78,10 @@ def test_numbers_are_numbers_and_unknown_is_none() -> None:
     with Sandbox() as box:
         box.topic("orders", queues=2)
         box.run(1)
-        assert box.queues("orders") == [QueueView("broker-a:0", 0, 0, None, None, None, None),
-                                        QueueView("broker-a:1", 0, 0, None, None, None, None)]
+        assert box.queues("orders") == [
+            QueueView("broker-a:0", 0, 0, None, None, None, None),
+            QueueView("broker-a:1", 0, 0, None, None, None, None),
+        ]
         assert box.queues("orders")[0].lag is None
         assert box.queues("orders", "nobody") == []
 

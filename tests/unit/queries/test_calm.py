@@ -42,7 +42,8 @@ def test_offsets_and_owners_are_those_of_this_turn(tmp_path: Path) -> None:
         for key, row in board["queues"].items():
             exact = board["whole"][key]
             assert {name: row[name] for name in EXACT if name in exact} == {
-                name: exact[name] for name in EXACT if name in exact}
+                name: exact[name] for name in EXACT if name in exact
+            }
 
 
 def test_rates_move_at_most_once_a_second_and_are_whole(tmp_path: Path) -> None:
@@ -53,8 +54,9 @@ def test_rates_move_at_most_once_a_second_and_are_whole(tmp_path: Path) -> None:
 
 
 def test_what_a_listener_just_began_is_not_called_old_and_a_stuck_message_is(tmp_path: Path) -> None:
-    assert all(row["oldest"] is None for board in boards(tmp_path, 2, rate_per_s=10)
-               for row in board["queues"].values())
+    assert all(
+        row["oldest"] is None for board in boards(tmp_path, 2, rate_per_s=10) for row in board["queues"].values()
+    )
     with World(tmp_path / "stuck") as world:
         world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
         world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[60_000])

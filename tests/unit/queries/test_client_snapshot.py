@@ -11,10 +11,29 @@ from sandbox.queries.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
 from sandbox.simulation.world import BEGIN_MS, World
 from tests.beginnings import world_of
 
-START = ["check config", "copy subscriptions", "load offsets", "start consume service", "register in instance",
-         "start instance", "fetch routes", "check subscriptions at a broker", "heartbeat", "wake rebalance"]
-STOP = ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
-        "stop timers", "close connections", "stop rebalance", "drop queues"]
+START = [
+    "check config",
+    "copy subscriptions",
+    "load offsets",
+    "start consume service",
+    "register in instance",
+    "start instance",
+    "fetch routes",
+    "check subscriptions at a broker",
+    "heartbeat",
+    "wake rebalance",
+]
+STOP = [
+    "stop consume service",
+    "persist offsets",
+    "unregister",
+    "stop pulling",
+    "stop inner producer",
+    "stop timers",
+    "close connections",
+    "stop rebalance",
+    "drop queues",
+]
 world = world_of("orders", seconds=3)
 
 
@@ -64,10 +83,15 @@ def test_the_timer_table_of_a_concurrent_member(tmp_path: Path) -> None:
         timers = read(world, "A")["timers"]
         table = {name: (row["first_ms"], row["period_ms"], row["how"]) for name, row in timers.items()}
         assert table == {
-            "route": (10, 30_000, "runs"), "heartbeat": (1_000, 30_000, "runs"), "commit": (10_000, 5_000, "runs"),
-            "adjust pool": (60_000, 60_000, "empty"), "rebalance": (20_000, 20_000, "runs"),
-            "clean": (900_000, 900_000, "runs"), "fetch name servers": (10_000, 120_000, "off"),
-            "response scan": (3_000, 1_000, "each")}
+            "route": (10, 30_000, "runs"),
+            "heartbeat": (1_000, 30_000, "runs"),
+            "commit": (10_000, 5_000, "runs"),
+            "adjust pool": (60_000, 60_000, "empty"),
+            "rebalance": (20_000, 20_000, "runs"),
+            "clean": (900_000, 900_000, "runs"),
+            "fetch name servers": (10_000, 120_000, "off"),
+            "response scan": (3_000, 1_000, "each"),
+        }
         due = {name: row["due_ms"] and row["due_ms"] - BEGIN_MS for name, row in timers.items()}
         assert due["commit"] == 70_000
         assert due["heartbeat"] == 91_000
@@ -101,8 +125,15 @@ def test_a_held_pull_is_a_request_that_waits_for_its_answer(tmp_path: Path) -> N
 def test_the_cached_offsets_of_each_queue_are_listed(tmp_path: Path) -> None:
     with World(tmp_path) as world:
         world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
-        world.act("StartConsumer", group="G", actor="A", threads=1, work_ms=[60_000, 60_000],
-                  subscriptions=[{"topic": "T", "expression": "*"}], from_where="CONSUME_FROM_FIRST_OFFSET")
+        world.act(
+            "StartConsumer",
+            group="G",
+            actor="A",
+            threads=1,
+            work_ms=[60_000, 60_000],
+            subscriptions=[{"topic": "T", "expression": "*"}],
+            from_where="CONSUME_FROM_FIRST_OFFSET",
+        )
         world.run(3)
         world.act("SendMessages", topic="T", count=7)
         world.run(5)
@@ -167,8 +198,12 @@ def test_a_crashed_member_shows_what_the_journal_said_last(tmp_path: Path) -> No
         now = read(world, "B")["client"]
         assert (now["state"], now["client_id"] != former) == ("running", True)
         old = read(world, former)["client"]
-        assert (old["kind"], old["actor"], old["state"], old["now_client_id"]) == ("former", "B", "crashed",
-                                                                                  now["client_id"])
+        assert (old["kind"], old["actor"], old["state"], old["now_client_id"]) == (
+            "former",
+            "B",
+            "crashed",
+            now["client_id"],
+        )
 
 
 def test_a_producer_shows_how_it_chooses_and_what_came_of_it(tmp_path: Path) -> None:
@@ -210,8 +245,7 @@ def test_the_queue_named_next_is_the_queue_taken_next(tmp_path: Path) -> None:
 def test_members_that_pull_by_themselves_show_their_queues_too(tmp_path: Path, kind: str) -> None:
     with World(tmp_path) as world:
         world.act("CreateTopic", topic="T", write_queues=2, read_queues=2)
-        world.act("StartConsumer", group="G", actor="A", kind=kind,
-                  subscriptions=[{"topic": "T", "expression": "*"}])
+        world.act("StartConsumer", group="G", actor="A", kind=kind, subscriptions=[{"topic": "T", "expression": "*"}])
         world.run(25)
         data = read(world, "A")
         assert {"T/broker-a/0", "T/broker-a/1"} <= set(data["queues"])
@@ -244,8 +278,14 @@ def test_lives_are_bounded_and_keep_how_each_began() -> None:
 @pytest.mark.seed("3.43", "D22", "D24")
 def test_a_broadcasting_member_shows_its_offset_file_and_a_clustering_one_has_none(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
-        world.act("StartConsumer", actor="screen", group="screens", subscriptions=[["orders", "*"]], work_ms=[1],
-                  model="BROADCASTING")
+        world.act(
+            "StartConsumer",
+            actor="screen",
+            group="screens",
+            subscriptions=[["orders", "*"]],
+            work_ms=[1],
+            model="BROADCASTING",
+        )
         world.run(30)
         rows = read(world, "screen")["offsets"]
         assert len(rows) == 8

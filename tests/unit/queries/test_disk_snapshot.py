@@ -80,8 +80,9 @@ def test_the_offset_file_stands_beside_the_table_and_says_what_waits_for_the_nex
 
 
 @pytest.mark.parametrize("bytes_read", [0, offset_files.BYTES_READ])
-def test_offsets_beside_a_file_that_is_not_read_are_those_of_memory(world: World, monkeypatch: pytest.MonkeyPatch,
-                                                                    bytes_read: int) -> None:
+def test_offsets_beside_a_file_that_is_not_read_are_those_of_memory(
+    world: World, monkeypatch: pytest.MonkeyPatch, bytes_read: int
+) -> None:
     """Too long for a picture, or damaged since: an empty table would say that no group has an offset."""
     world.act("StartConsumer", group="order-svc", subscriptions=[["orders", "*"]], work_ms=[1])
     world.act("SendMessages", topic="orders", queue="broker-a:1", count=7)
@@ -89,9 +90,11 @@ def test_offsets_beside_a_file_that_is_not_read_are_those_of_memory(world: World
     broker = world.cluster.nodes.masters()[0].running
     monkeypatch.setattr(offset_files, "BYTES_READ", bytes_read)
     if bytes_read:
+
         def damaged() -> None:
             raise TablesDamaged([])
 
-        monkeypatch.setattr(broker.store.config_file(offset_files.CONSUMER_OFFSETS).__class__, "read",
-                            lambda _: damaged())
+        monkeypatch.setattr(
+            broker.store.config_file(offset_files.CONSUMER_OFFSETS).__class__, "read", lambda _: damaged()
+        )
     assert disk(world)["offsets"]["orders@order-svc/1"] == {"file": None, "now": "7", "state": "unknown"}

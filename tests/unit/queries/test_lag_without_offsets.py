@@ -56,25 +56,36 @@ def test_every_headline_is_what_mqadmin_counts(world: World, office: Office) -> 
     sent_ms = world.cluster.clock.now_ms()
     world.run(5)
     assert by_mqadmin(office) == 20
-    for header in (world.read(BOARD).data["header"], world.read("groups").data["groups"][GROUP],
-                   group_of(world.snapshot()), office.read(BOARD)["header"], office.read("groups")["groups"][GROUP]):
+    for header in (
+        world.read(BOARD).data["header"],
+        world.read("groups").data["groups"][GROUP],
+        group_of(world.snapshot()),
+        office.read(BOARD)["header"],
+        office.read("groups")["groups"][GROUP],
+    ):
         assert (header["lag"], header["queues_known"], header["queues_all"]) == ("20", 4, 4)
     assert sent_ms - world.read(BOARD).data["header"]["oldest_since_ms"] <= 1_000, "not none"
     assert world.read("groups").data["groups"][GROUP]["state"] == "nobody"
 
 
-def test_every_queue_is_counted_where_the_board_its_curve_and_the_topics_page_show_it(world: World,
-                                                                                       office: Office) -> None:
+def test_every_queue_is_counted_where_the_board_its_curve_and_the_topics_page_show_it(
+    world: World, office: Office
+) -> None:
     world.act("SendMessages", topic="orders", count=20)
     world.run(3)
     rows = world.read(BOARD).data["queues"]
     assert [(row["max"], row["committed"], row["from_zero"]) for row in rows.values()] == [
-        ("8", "3", False), ("8", "3", False), ("5", None, True), ("5", None, True)]
+        ("8", "3", False),
+        ("8", "3", False),
+        ("5", None, True),
+        ("5", None, True),
+    ]
     assert all(row["oldest_stored_ms"] is not None for row in rows.values())
     curves = world.ask("recent-lag", group=GROUP, topic="orders")["queues"]
     assert {key: values[-1] for key, values in curves.items()} == dict.fromkeys(rows, 5)
     assert {key: row["from_zero"] for key, row in office.read(BOARD)["queues"].items()} == {
-        key: row["from_zero"] for key, row in rows.items()}
+        key: row["from_zero"] for key, row in rows.items()
+    }
     for place in (world.read("topics").data, office.read("topics")):
         [topic] = [row for row in place["topics"] if row["topic"] == "orders"]
         assert [queue["waiting"][GROUP] for queue in topic["queues"]] == ["5"] * 4
@@ -84,13 +95,16 @@ def test_a_group_that_never_read_the_topic_has_no_lag_there(world: World, office
     """`consumerProgress` does not list it: the whole topic does not wait for it."""
     world.act("SendMessages", topic="refunds", count=4)
     world.run(3)
-    for header in (world.read(f"board/{GROUP}/refunds").data["header"],
-                   office.read(f"board/{GROUP}/refunds")["header"]):
+    for header in (
+        world.read(f"board/{GROUP}/refunds").data["header"],
+        office.read(f"board/{GROUP}/refunds")["header"],
+    ):
         assert header["lag"] is None
 
 
-def test_a_topic_that_the_members_no_longer_subscribe_to_counts_only_while_no_member_is_online(world: World,
-                                                                                               office: Office) -> None:
+def test_a_topic_that_the_members_no_longer_subscribe_to_counts_only_while_no_member_is_online(
+    world: World, office: Office
+) -> None:
     world.act("SendMessages", topic="orders", count=20)
     world.run(3)
     assert world.read("groups").data["groups"][GROUP]["lag"] == "20"
@@ -117,6 +131,7 @@ def test_the_state_at_an_event_counts_by_the_same_rule(world: World) -> None:
     world.run(2)
     truth, entries = world.snapshot(), world.entries()
     [first, *_] = [entry for entry in reversed(entries) if isinstance(entry.event, Keyframe)]
-    folded: Any = fold(first.event.snapshot, [entry for entry in entries if entry.seq >= first.seq],
-                       int(truth["seq"])).snapshot
+    folded: Any = fold(
+        first.event.snapshot, [entry for entry in entries if entry.seq >= first.seq], int(truth["seq"])
+    ).snapshot
     assert group_of(folded)["lag"] == group_of(truth)["lag"] == "20"

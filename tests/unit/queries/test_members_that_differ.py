@@ -12,8 +12,10 @@ world = world_with({"orders": 4, "refunds": 1}, seconds=1)
 
 
 def join(world: World, actor: str, expression: str, **more: Any) -> None:
-    world.act("StartConsumer", **{"actor": actor, "group": GROUP, "subscriptions": [["orders", expression]],
-                                  "work_ms": [1], **more})
+    world.act(
+        "StartConsumer",
+        **{"actor": actor, "group": GROUP, "subscriptions": [["orders", expression]], "work_ms": [1], **more},
+    )
     world.run(3)  # the next one's subscription is newer
 
 
@@ -21,8 +23,14 @@ def words(place: Any) -> dict[str | None, tuple[list[tuple[str, str]], int | Non
     """By actor: what it asks for, what its client dropped, what brokers left out."""
     data = place.read(BOARD)
     members = (data if isinstance(place, Office) else data.data)["members"]
-    return {row["actor"]: ([(sub["topic"], sub["expression"]) for sub in row["subscriptions"]], row["dropped"],
-                           row["passed_over"]) for row in members.values()}
+    return {
+        row["actor"]: (
+            [(sub["topic"], sub["expression"]) for sub in row["subscriptions"]],
+            row["dropped"],
+            row["passed_over"],
+        )
+        for row in members.values()
+    }
 
 
 def send(world: World) -> None:
@@ -78,8 +86,10 @@ def test_a_real_cluster_s_members_report_their_own(world: World) -> None:
     office.clusters.get(SLUG).subscribe(CountingBell())
     board = office.read(BOARD)
     assert board["header"]["members_differ"] == ["expressions", "listener"]
-    assert [([sub["expression"] for sub in row["subscriptions"]], row["dropped"], row["passed_over"])
-            for row in board["members"].values()] == [(["a"], None, None), (["*"], None, None)]
+    assert [
+        ([sub["expression"] for sub in row["subscriptions"]], row["dropped"], row["passed_over"])
+        for row in board["members"].values()
+    ] == [(["a"], None, None), (["*"], None, None)]
     row = office.read("groups")["groups"][GROUP]
     assert (row["members_differ"], len(row["member_words"])) == (board["header"]["members_differ"], 2)
     group = office.read(f"rebalance/{GROUP}")["group"]

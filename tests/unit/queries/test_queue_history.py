@@ -18,8 +18,11 @@ def stored(queue_id: int, offset: int) -> MessagesStored:
 
 
 def offsets(reported: QueueHistory, queue_id: int) -> list[int]:
-    return [entry.event.first_offset for entry in reported.of(("orders", "broker-a", queue_id))
-            if isinstance(entry.event, MessagesStored)]
+    return [
+        entry.event.first_offset
+        for entry in reported.of(("orders", "broker-a", queue_id))
+        if isinstance(entry.event, MessagesStored)
+    ]
 
 
 def test_events_are_found_by_their_queue_and_only_new_ones_are_read() -> None:

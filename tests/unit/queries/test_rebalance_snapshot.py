@@ -37,8 +37,11 @@ def thinks(world: World, actor: str) -> tuple[str, list[int]]:
 
 def queues(world: World) -> list[tuple[str, str, str, str | None]]:
     """Of each queue of `orders`: who claims it, who holds it, whose it is going to be, and the trouble."""
-    return [(labels(world, row["claims"]), labels(world, row["held"]), labels(world, row["due"]), row["trouble"])
-            for row in read(world)["queues"].values() if row["topic"] == "orders"]
+    return [
+        (labels(world, row["claims"]), labels(world, row["held"]), labels(world, row["due"]), row["trouble"])
+        for row in read(world)["queues"].values()
+        if row["topic"] == "orders"
+    ]
 
 
 def test_members_that_saw_the_same_lists_agree_on_every_queue(world: World) -> None:
@@ -49,8 +52,10 @@ def test_members_that_saw_the_same_lists_agree_on_every_queue(world: World) -> N
     assert queues(world) == [("A", "A", "A", None)] * 2 + [("B", "B", "B", None)] * 2
     board = read(world)
     assert [row["agrees"] for row in board["beliefs"].values()] == [True] * 4, "orders and the retry topic"
-    assert board["topics"] == {"orders": {"queues": {"broker-a": 4}, "retry": False},
-                               f"%RETRY%{GROUP}": {"queues": {"broker-a": 1}, "retry": True}}
+    assert board["topics"] == {
+        "orders": {"queues": {"broker-a": 4}, "retry": False},
+        f"%RETRY%{GROUP}": {"queues": {"broker-a": 1}, "retry": True},
+    }
 
 
 def test_the_next_rebalance_of_each_member_is_due_within_twenty_seconds(world: World) -> None:
@@ -74,16 +79,20 @@ def test_until_a_member_hears_of_a_newcomer_both_claim_what_the_newcomer_took(wo
     assert queues(world) == [("A", "A", "A", None)] * 2 + [("AB", "AB", "B", "twice")] * 2
     board = read(world)
     assert board["queues"]["orders/broker-a/2"]["since_ms"] == joined_ms
-    assert {label(world, row["client_id"]): row["agrees"] for row in board["beliefs"].values()
-            if row["topic"] == "orders"} == {"A": False, "B": True}
+    assert {
+        label(world, row["client_id"]): row["agrees"] for row in board["beliefs"].values() if row["topic"] == "orders"
+    } == {"A": False, "B": True}
     world.run(10)  # the notification came, and the answer to A's question, a second each
     assert thinks(world, "A") == ("AB", [0, 1])
     assert queues(world) == [("A", "A", "A", None)] * 2 + [("B", "B", "B", None)] * 2
     move = next(row for row in read(world)["moves"].values() if row["queue"] == "orders/broker-a/2" and row["from"])
     assert (label(world, move["from"]), label(world, move["to"])) == ("A", "B")
     assert 2_000 <= move["left_ms"] - move["taken_ms"] < 2_500, "so long both had it"
-    late = next(row for row in read(world)["rounds"].values() if row["topic"] == "orders"
-                and label(world, row["client_id"]) == "A" and row["dropped"])
+    late = next(
+        row
+        for row in read(world)["rounds"].values()
+        if row["topic"] == "orders" and label(world, row["client_id"]) == "A" and row["dropped"]
+    )
     because = late["because"]
     assert (late["trigger"], because["what"], label(world, because["who"])) == ("notified", "joined", "B")
     assert 2_000 <= late["behind_ms"] < 2_500
@@ -122,7 +131,8 @@ def test_after_a_crash_the_queues_move_at_once_and_the_move_says_why(world: Worl
     moves = [row for row in read(world)["moves"].values() if row["from"] == gone]
     assert [row["queue"] for row in moves] == ["orders/broker-a/2", "orders/broker-a/3"]
     assert {(row["left_why"], row["because"]["what"], row["because"]["why"]) for row in moves} == {
-        ("crashed", "left", "closed")}
+        ("crashed", "left", "closed")
+    }
 
 
 @pytest.mark.seed("3.38", "D25")
@@ -151,7 +161,11 @@ def test_members_that_divide_differently_leave_queues_alone_and_share_others(wor
     join(world, strategy="AVG_BY_CIRCLE")
     world.run(45)
     assert [(claims, trouble) for claims, _, _, trouble in queues(world)] == [
-        ("A", None), ("AB", "twice"), ("", "nobody"), ("B", None)]
+        ("A", None),
+        ("AB", "twice"),
+        ("", "nobody"),
+        ("B", None),
+    ]
     assert read(world)["group"]["apart"] == ["strategy"]
     assert sorted(read(world)["group"]["strategies"].values()) == ["AVG", "AVG_BY_CIRCLE"]
 

@@ -38,7 +38,8 @@ def test_a_topic_made_in_cluster_mode_is_everywhere_and_one_in_broker_mode_in_on
     places = [(row["broker"], row["write_queues"], row["how"]) for row in topic(world, "all")["brokers"]]
     assert places == [("broker-a", 3, "cluster"), ("broker-b", 3, "cluster")]
     assert [(row["broker"], row["write_queues"], row["how"]) for row in topic(world, "one")["brokers"]] == [
-        ("broker-b", 5, "broker")]
+        ("broker-b", 5, "broker")
+    ]
 
 
 def test_a_first_message_makes_its_topic(world: World) -> None:
@@ -68,12 +69,18 @@ def test_what_waits_is_counted_from_the_committed_offset_and_whole_before_the_fi
         world.act("CrashActor", actor=label)
     world.act("ChangeActor", actor="shop", rate_per_s=0)
     world.run(10)
-    before = {queue["queue_id"]: queue["waiting"] for queue in topic(world, "orders")["queues"]
-              if queue["broker"] == "broker-a"}
+    before = {
+        queue["queue_id"]: queue["waiting"]
+        for queue in topic(world, "orders")["queues"]
+        if queue["broker"] == "broker-a"
+    }
     world.act("SendMessages", topic="orders", count=7, queue="broker-a:2")
     world.run(2)
-    after = {queue["queue_id"]: queue["waiting"] for queue in topic(world, "orders")["queues"]
-             if queue["broker"] == "broker-a"}
+    after = {
+        queue["queue_id"]: queue["waiting"]
+        for queue in topic(world, "orders")["queues"]
+        if queue["broker"] == "broker-a"
+    }
     assert int(after[2]["order-svc"]) - int(before[2]["order-svc"]) == 7
     assert {q: after[q] for q in (0, 1, 3)} == {q: before[q] for q in (0, 1, 3)}
     world.act("CreateTopic", topic="fresh", write_queues=1, read_queues=1, scope="broker-a")

@@ -26,9 +26,14 @@ def test_every_role_is_there_and_connected_with_those_it_needs(world: World) -> 
     data = read(world)
     assert {name: row["state"] for name, row in data["name_servers"].items()} == {"ns-1": "running", "ns-2": "running"}
     assert {name: row["role"] for name, row in data["brokers"].items()} == {
-        "broker-a": "master", "broker-a.1": "slave", "broker-b": "master"}
+        "broker-a": "master",
+        "broker-a.1": "slave",
+        "broker-b": "master",
+    }
     assert {name: row["kind"] for name, row in data["clients"].items()} == {
-        **dict.fromkeys("ABCDE", "consumer"), "shop": "producer"}
+        **dict.fromkeys("ABCDE", "consumer"),
+        "shop": "producer",
+    }
     assert ends(world, "register") == {(broker, server) for broker in data["brokers"] for server in ("ns-1", "ns-2")}
     assert ends(world, "route") == {(name, row["name_server"]) for name, row in data["clients"].items()}, "one each"
     consumers = {(label, broker) for label in "ABCDE" for broker in data["brokers"]}
@@ -141,7 +146,9 @@ def test_rounds_of_a_silent_client_stand_still(world: World) -> None:
 
 def test_a_slave_is_behind_by_what_its_master_has_not_been_answered(world: World) -> None:
     assert (read(world)["brokers"]["broker-a.1"]["replica"], read(world)["brokers"]["broker-a"]["replica"]) == (
-        "connected", None)
+        "connected",
+        None,
+    )
     world.act("CutLink", a="broker-a", b="broker-a.1")
     world.run(5)
     data = read(world)
@@ -168,7 +175,9 @@ def test_consumers_of_one_process_are_one_node(world: World) -> None:
     data = read(world)
     assert "A2" not in data["clients"]
     assert [(row["label"], row["group"]) for row in data["clients"]["A"]["members"]] == [
-        ("A", "order-svc"), ("A2", "audit")]
+        ("A", "order-svc"),
+        ("A2", "audit"),
+    ]
 
 
 def test_a_name_server_that_is_down_has_no_opinion(world: World) -> None:

@@ -18,8 +18,9 @@ world = world_with({"orders": 4}, seconds=1)
 
 def two(world: World, monkeypatch: pytest.MonkeyPatch) -> list[PushConsumer]:
     """Two processes of other people on one machine that were given the same instance name."""
-    monkeypatch.setattr(End, "transport_kind", property(
-        lambda end: "tcp" if end.remote.startswith(f"{IP}:") else "loopback"))
+    monkeypatch.setattr(
+        End, "transport_kind", property(lambda end: "tcp" if end.remote.startswith(f"{IP}:") else "loopback")
+    )
     config = PushConsumerConfig(group=GROUP, from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
     made = [member(world, application(world, "app"), config, "orders") for _ in range(2)]
     world.run(45)
@@ -71,18 +72,27 @@ def test_rebalance_names_both_and_the_queues_without_a_reader(world: World, monk
     two(world, monkeypatch)
     rows = world.read(f"rebalance/{GROUP}").data
     assert len(rows["members"]) == 2
-    assert [(len(row["due"]), len(row["held"]), row["trouble"]) for row in rows["queues"].values()
-            if row["topic"] == "orders"] == [(2, 2, "twice")] * 2 + [(0, 0, "nobody")] * 2
+    assert [
+        (len(row["due"]), len(row["held"]), row["trouble"])
+        for row in rows["queues"].values()
+        if row["topic"] == "orders"
+    ] == [(2, 2, "twice")] * 2 + [(0, 0, "nobody")] * 2
     assert rows["brokers"]["broker-a"]["members"] == [ID, ID]
     rows = office_of(world).read(f"rebalance/{GROUP}")
     assert [(len(row["due"]), row["trouble"]) for row in rows["queues"].values() if row["topic"] == "orders"] == [
-        (2, None), (2, None), (0, "nobody"), (0, "nobody")]
+        (2, None),
+        (2, None),
+        (0, "nobody"),
+        (0, "nobody"),
+    ]
 
 
 def test_a_plan_divides_by_the_doubled_list(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     two(world, monkeypatch)
-    for plan in (world.ask("plan-rebalance", group=GROUP, topic="orders", add=1),
-                 office_of(world).ask("plan-rebalance", group=GROUP, topic="orders", add=1)):
+    for plan in (
+        world.ask("plan-rebalance", group=GROUP, topic="orders", add=1),
+        office_of(world).ask("plan-rebalance", group=GROUP, topic="orders", add=1),
+    ):
         assert plan["before"] == {ID: ["broker-a:0", "broker-a:1"]}
         assert (plan["members"].count(ID), len(plan["members"])) == (2, 3)
         assert sorted(len(mine) for mine in plan["after"].values()) == [1, 2], "one queue is read by no member still"

@@ -14,8 +14,9 @@ world = world_with({TOPIC: 4}, seconds=1)
 def two(world: World, **fields: Any) -> tuple[str, str]:
     """The keys of their rows."""
     for actor, more in (("A", {}), ("B", {"client_id_of": "A"})):
-        world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[[TOPIC, "*"]], work_ms=[10, 10], **fields,
-                  **more)
+        world.act(
+            "StartConsumer", actor=actor, group=GROUP, subscriptions=[[TOPIC, "*"]], work_ms=[10, 10], **fields, **more
+        )
         world.run(5)
     world.run(40)
     world.act("SendMessages", topic=TOPIC, count=8)
@@ -31,8 +32,9 @@ def board(world: World) -> Any:
 def test_the_board_has_a_card_for_each_and_two_queues_without_an_owner(world: World) -> None:
     first, second = two(world)
     data = board(world)
-    assert {key: (row["actor"], row["letter"], row["queues"], row["same_id"])
-            for key, row in data["members"].items()} == {first: ("A", "A", 2, 2), second: ("B", "B", 2, 2)}
+    assert {
+        key: (row["actor"], row["letter"], row["queues"], row["same_id"]) for key, row in data["members"].items()
+    } == {first: ("A", "A", 2, 2), second: ("B", "B", 2, 2)}
     assert len({row["colour"] for row in data["members"].values()}) == 2
     assert [row["owner"] for row in data["queues"].values()] == [first, first, None, None]
     assert [row["assigned"] for row in data["queues"].values()] == [first, first, None, None]
@@ -52,7 +54,8 @@ def test_rebalance_says_who_holds_what_twice_and_what_no_member_holds(world: Wor
     data = world.read(f"rebalance/{GROUP}").data
     rows = [row for row in data["queues"].values() if row["topic"] == TOPIC]
     assert [(row["due"], sorted(row["held"]), sorted(row["claims"]), row["trouble"]) for row in rows] == [
-        ([first, second], [first, second], [first, second], "twice")] * 2 + [([], [], [], "nobody")] * 2
+        ([first, second], [first, second], [first, second], "twice")
+    ] * 2 + [([], [], [], "nobody")] * 2
     beliefs = [data["beliefs"][f"{key}|{TOPIC}"] for key in (first, second)]
     assert [(row["members"], row["index"], row["agrees"]) for row in beliefs] == [([first, first], 0, True)] * 2
     assert [row["known_to"] for row in data["members"].values()] == [["broker-a"]] * 2
@@ -87,10 +90,15 @@ def test_after_a_crash_the_row_of_the_other_has_all_queues(world: World) -> None
     world.act("CrashActor", actor="A")
     world.run(30)
     data = board(world)
-    assert {row["owner"] for row in data["queues"].values()} == {row["assigned"] for row in data["queues"].values()} \
+    assert (
+        {row["owner"] for row in data["queues"].values()}
+        == {row["assigned"] for row in data["queues"].values()}
         == {second}
+    )
     assert {key: (row["state"], row["same_id"]) for key, row in data["members"].items()} == {
-        first: ("crashed", 1), second: ("running", 1)}
+        first: ("crashed", 1),
+        second: ("running", 1),
+    }
     assert data["header"]["shared_ids"] == []
     assert not world.entries(CrashRepeated), "its copy had the same messages anyway"
 
@@ -127,7 +135,8 @@ def test_a_queue_is_let_go_only_when_the_last_of_them_has_let_it_go(world: World
     first, _ = two(world)
     moves = list(world.read(f"rebalance/{GROUP}").data["moves"].values())
     assert [(row["queue"], row["from"], row["left_ms"]) for row in moves if row["queue"].startswith(TOPIC)][-2:] == [
-        (f"{TOPIC}/broker-a/{number}", first, None) for number in (0, 1)], "the first one has it still"
+        (f"{TOPIC}/broker-a/{number}", first, None) for number in (0, 1)
+    ], "the first one has it still"
     world.act("StopActor", actor="B")
     world.run(1)
     rows = world.read(f"rebalance/{GROUP}").data
@@ -138,8 +147,9 @@ def test_a_queue_is_let_go_only_when_the_last_of_them_has_let_it_go(world: World
 
 def test_a_crash_of_one_repeats_nothing_and_of_all_each_message_counts_once(world: World) -> None:
     for actor, more in (("A", {}), ("B", {"client_id_of": "A"})):
-        world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[[TOPIC, "*"]], work_ms=[9_000, 9_000],
-                  **more)
+        world.act(
+            "StartConsumer", actor=actor, group=GROUP, subscriptions=[[TOPIC, "*"]], work_ms=[9_000, 9_000], **more
+        )
         world.run(5)
     world.run(40)
     world.act("SendMessages", topic=TOPIC, count=8)

@@ -22,8 +22,10 @@ def read(header: object, body: bytes = b"") -> RemotingCommand:
 
 def test_a_json_header_is_written_in_fastjsons_order() -> None:
     command = RemotingCommand(34, {"topic": "T"}, b"body", opaque=7, remark="why")
-    text = (b'{"code":34,"extFields":{"topic":"T"},"flag":0,"language":"JAVA","opaque":7,"remark":"why",'
-            b'"serializeTypeCurrentRPC":"JSON","version":409}')
+    text = (
+        b'{"code":34,"extFields":{"topic":"T"},"flag":0,"language":"JAVA","opaque":7,"remark":"why",'
+        b'"serializeTypeCurrentRPC":"JSON","version":409}'
+    )
     assert encode(command) == framed(text, b"body")
 
 
@@ -40,14 +42,32 @@ def test_an_empty_body_is_no_body() -> None:
 def test_missing_header_fields_have_javas_defaults() -> None:
     command = read({"code": 34})
     assert (command.flag, command.opaque, command.version, command.language, command.ext, command.remark) == (
-        0, 0, 0, Language.JAVA, None, None)
+        0,
+        0,
+        0,
+        Language.JAVA,
+        None,
+        None,
+    )
 
 
 def test_what_c_and_node_clients_write_is_understood() -> None:
-    command = read({"code": "310", "extFields": {"d": 4, "k": False, "l": None, "i": "x"}, "language": "CPP",
-                    "remark": "", "unknown": [1]}, b"b")
+    command = read(
+        {
+            "code": "310",
+            "extFields": {"d": 4, "k": False, "l": None, "i": "x"},
+            "language": "CPP",
+            "remark": "",
+            "unknown": [1],
+        },
+        b"b",
+    )
     assert (command.code, command.ext, command.language, command.remark) == (
-        310, {"d": "4", "k": "false", "i": "x"}, Language.CPP, "")
+        310,
+        {"d": "4", "k": "false", "i": "x"},
+        Language.CPP,
+        "",
+    )
     assert FrameDecoder().feed(framed(b'{"code":1}\n'))[0].code == 1
 
 
@@ -62,23 +82,26 @@ def test_an_answer_has_the_number_and_type_of_its_request() -> None:
     assert (answer.is_response, answer.opaque, answer.serialize_type) == (True, 42, SerializeType.ROCKETMQ)
 
 
-@pytest.mark.parametrize(("data", "words"), [
-    (b"\0\0\0\3....", "frame of 3 bytes"),
-    (b"\xff\xff\xff\xff....", "frame of -1 bytes"),
-    ((MAX_FRAME_BYTES - 3).to_bytes(4, "big") + b"....", f"frame of {MAX_FRAME_BYTES - 3} bytes"),
-    (b"\0\0\0\5\0\0\0\2", "header of 2 bytes in a frame of 5"),
-    (b"\0\xff\0\0\0\x10\0\1", f"header of {MAX_HEADER_BYTES + 1} bytes in a frame of 16711680"),
-    (framed(b"{}", kind=2), "serialize type 2 is unknown"),
-    (framed(b"{"), "header of 1 bytes is not JSON"),
-    (framed(b"[]"), "header is list, not an object"),
-    (framed(b'{"extFields":[]}'), "extFields is list, not an object"),
-    (framed(b'{"code":"ten"}'), "header field code is 'ten', not a number"),
-    (framed(b"", kind=1), "binary header of 0 bytes ends too early"),
-    (framed(bytes(17) + b"\0\0\0\1", kind=1), "ext fields of 1 bytes in a header of 21"),
-    (framed(bytes(17) + b"\0\0\0\1" + b"\0", kind=1), "ext fields end in the middle of a field"),
-    (framed(bytes(17) + b"\0\0\0\2" + b"\xff\xff", kind=1), "text of -1 bytes at 23 in a header of 23"),
-    (framed(bytes(13) + b"\0\0\0\x09" + b"abcd", kind=1), "text of 9 bytes at 17 in a header of 21"),
-])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\0\0\0\3....", "frame of 3 bytes"),
+        (b"\xff\xff\xff\xff....", "frame of -1 bytes"),
+        ((MAX_FRAME_BYTES - 3).to_bytes(4, "big") + b"....", f"frame of {MAX_FRAME_BYTES - 3} bytes"),
+        (b"\0\0\0\5\0\0\0\2", "header of 2 bytes in a frame of 5"),
+        (b"\0\xff\0\0\0\x10\0\1", f"header of {MAX_HEADER_BYTES + 1} bytes in a frame of 16711680"),
+        (framed(b"{}", kind=2), "serialize type 2 is unknown"),
+        (framed(b"{"), "header of 1 bytes is not JSON"),
+        (framed(b"[]"), "header is list, not an object"),
+        (framed(b'{"extFields":[]}'), "extFields is list, not an object"),
+        (framed(b'{"code":"ten"}'), "header field code is 'ten', not a number"),
+        (framed(b"", kind=1), "binary header of 0 bytes ends too early"),
+        (framed(bytes(17) + b"\0\0\0\1", kind=1), "ext fields of 1 bytes in a header of 21"),
+        (framed(bytes(17) + b"\0\0\0\1" + b"\0", kind=1), "ext fields end in the middle of a field"),
+        (framed(bytes(17) + b"\0\0\0\2" + b"\xff\xff", kind=1), "text of -1 bytes at 23 in a header of 23"),
+        (framed(bytes(13) + b"\0\0\0\x09" + b"abcd", kind=1), "text of 9 bytes at 17 in a header of 21"),
+    ],
+)
 def test_what_is_no_frame_is_refused_in_words(data: bytes, words: str) -> None:
     with pytest.raises(ProtocolViolation) as refused:
         FrameDecoder().feed(data)

@@ -31,19 +31,26 @@ def test_the_lengths_the_header_and_the_body_share_the_frame_without_a_gap(kind:
     assert [part.start for part in outer] == [0, *(part.end for part in outer[:-1])]
     assert outer[-1].end == len(frame)
     assert outer[0].value == str(len(frame) - 4)
-    assert frame[outer[-1].start:] == b"body"
+    assert frame[outer[-1].start :] == b"body"
 
 
 @KINDS
 def test_each_field_stands_where_its_bytes_are(kind: SerializeType) -> None:
-    command = RemotingCommand(310, {"a": "组", "b": "orders", "i": "KEYS\x01k\x02"}, None, opaque=-1, flag=2,
-                              remark="wörter", serialize_type=kind)
+    command = RemotingCommand(
+        310,
+        {"a": "组", "b": "orders", "i": "KEYS\x01k\x02"},
+        None,
+        opaque=-1,
+        flag=2,
+        remark="wörter",
+        serialize_type=kind,
+    )
     frame = encode(command)
     parts = by_name(frame_parts(frame))
     for name, value in {"a": "组", "b": "orders", "remark": "wörter"}.items():
         assert parts[name].value == value
-        assert value.encode() in frame[parts[name].start:parts[name].end]
-        assert name == "remark" or name.encode() in frame[parts[name].start:parts[name].end]
+        assert value.encode() in frame[parts[name].start : parts[name].end]
+        assert name == "remark" or name.encode() in frame[parts[name].start : parts[name].end]
     assert (parts["code"].value, parts["opaque"].value, parts["flag"].value) == ("310", "-1", "2")
     assert (parts["a"].depth, parts["code"].depth) == (2, 1)
 
@@ -59,7 +66,8 @@ def test_recorded_frames_come_apart_as_they_were_decoded(kind: str) -> None:
         assert all(one.end <= two.start for one, two in pairwise(leaves)), recorded["seq"]
         found = {part.name: part.value for part in parts if part.depth == 1}
         assert (found["code"], found["opaque"], found["flag"]) == tuple(
-            str(header[name]) for name in ("code", "opaque", "flag"))
+            str(header[name]) for name in ("code", "opaque", "flag")
+        )
         custom = {part.name: part.value for part in parts if part.depth == 2}
         assert custom == (header.get("extFields") or {})
 
@@ -68,7 +76,7 @@ def test_a_frame_cut_short_shows_what_is_left_of_it() -> None:
     frame = encode(RemotingCommand(10, {"topic": "T"}, b"x" * 100))
     body = by_name(frame_parts(frame[:-90]))["body"]
     assert body.end - body.start == 10
-    short = frame_parts(frame[:LENGTHS_BYTES + 5])
+    short = frame_parts(frame[: LENGTHS_BYTES + 5])
     assert [part.name for part in short] == ["length", "serialize type", "header length", "header"]
 
 

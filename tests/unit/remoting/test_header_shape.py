@@ -21,8 +21,17 @@ def header(pairs: list[tuple[bytes, bytes]], *, opaque: int = 1, remark: bytes =
 
 
 def seen(command: RemotingCommand) -> tuple[object, ...]:
-    return (command.code, command.language, command.version, command.opaque, command.flag, command.remark,
-            command.serialize_type, list((command.ext or {}).items()), command.body)
+    return (
+        command.code,
+        command.language,
+        command.version,
+        command.opaque,
+        command.flag,
+        command.remark,
+        command.serialize_type,
+        list((command.ext or {}).items()),
+        command.body,
+    )
 
 
 def field_by_field(raw: bytes) -> tuple[object, ...]:
@@ -39,13 +48,16 @@ def test_the_second_header_of_a_kind_is_read_by_the_shape_of_the_first() -> None
     assert found.serialize_type == SerializeType.ROCKETMQ
 
 
-@pytest.mark.parametrize("other", [
-    header([(b"b", b"group")]),  # another name
-    header([(b"ab", b"grou")]),  # other lengths within the same length
-    header([(b"a", b"gro\xff\xfe")]),  # no UTF-8
-    header([(b"a", b"group")], language=99),  # a language no one knows
-    header([(b"a", b"grou")], remark=b"r"),
-])
+@pytest.mark.parametrize(
+    "other",
+    [
+        header([(b"b", b"group")]),  # another name
+        header([(b"ab", b"grou")]),  # other lengths within the same length
+        header([(b"a", b"gro\xff\xfe")]),  # no UTF-8
+        header([(b"a", b"group")], language=99),  # a language no one knows
+        header([(b"a", b"grou")], remark=b"r"),
+    ],
+)
 def test_what_has_the_same_length_but_not_the_same_shape_is_read_as_it_is(other: bytes) -> None:
     known = header([(b"a", b"group")])
     assert len(known) == len(other)

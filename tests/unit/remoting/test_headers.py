@@ -22,22 +22,55 @@ WIRE = Path(__file__).parents[2] / "golden" / "wire"
 FRAMES = [json.loads(line) for line in (WIRE / "json.jsonl").read_text("utf-8").splitlines()]
 
 REQUESTS: dict[int, Any] = {
-    10: SendHeader, 310: SendHeader, 320: SendHeader, 325: SendHeader, 11: PullHeader,
-    12: headers.QueryMessageHeader, 14: headers.QueryOffsetHeader, 15: headers.UpdateOffsetHeader,
-    17: CreateTopicHeader, 29: headers.SearchOffsetHeader, 30: QueueHeader, 31: QueueHeader, 32: QueueHeader,
-    33: headers.ViewMessageHeader, 35: UnregisterClientHeader, 36: headers.SendBackHeader,
-    37: headers.EndTransactionHeader, 38: headers.GroupHeader, 40: headers.GroupHeader,
-    103: headers.RegisterBrokerHeader, 104: headers.UnregisterBrokerHeader, 105: headers.RouteHeader,
-    202: headers.TopicHeader, 203: headers.GroupHeader, 205: headers.BrokerNameHeader, 207: DeleteGroupHeader,
-    208: headers.ConsumeStatsHeader, 215: headers.TopicHeader, 216: headers.DeleteTopicInNamesrvHeader,
-    220: headers.ResetOffsetHeader, 221: headers.TopicGroupHeader, 222: headers.ResetOffsetHeader,
-    223: headers.TopicGroupHeader, 300: headers.TopicHeader, 303: headers.TopicGroupHeader,
-    307: headers.RunningInfoHeader, 327: headers.BrokerNameHeader,
+    10: SendHeader,
+    310: SendHeader,
+    320: SendHeader,
+    325: SendHeader,
+    11: PullHeader,
+    12: headers.QueryMessageHeader,
+    14: headers.QueryOffsetHeader,
+    15: headers.UpdateOffsetHeader,
+    17: CreateTopicHeader,
+    29: headers.SearchOffsetHeader,
+    30: QueueHeader,
+    31: QueueHeader,
+    32: QueueHeader,
+    33: headers.ViewMessageHeader,
+    35: UnregisterClientHeader,
+    36: headers.SendBackHeader,
+    37: headers.EndTransactionHeader,
+    38: headers.GroupHeader,
+    40: headers.GroupHeader,
+    103: headers.RegisterBrokerHeader,
+    104: headers.UnregisterBrokerHeader,
+    105: headers.RouteHeader,
+    202: headers.TopicHeader,
+    203: headers.GroupHeader,
+    205: headers.BrokerNameHeader,
+    207: DeleteGroupHeader,
+    208: headers.ConsumeStatsHeader,
+    215: headers.TopicHeader,
+    216: headers.DeleteTopicInNamesrvHeader,
+    220: headers.ResetOffsetHeader,
+    221: headers.TopicGroupHeader,
+    222: headers.ResetOffsetHeader,
+    223: headers.TopicGroupHeader,
+    300: headers.TopicHeader,
+    303: headers.TopicGroupHeader,
+    307: headers.RunningInfoHeader,
+    327: headers.BrokerNameHeader,
 }
 RESPONSES: dict[int, Any] = {
-    10: SendResponseHeader, 310: SendResponseHeader, 320: SendResponseHeader, 11: headers.PullResponseHeader,
-    12: headers.QueryMessageResponseHeader, 14: headers.OffsetResponseHeader, 29: headers.OffsetResponseHeader,
-    30: headers.OffsetResponseHeader, 31: headers.OffsetResponseHeader, 32: headers.TimestampResponseHeader,
+    10: SendResponseHeader,
+    310: SendResponseHeader,
+    320: SendResponseHeader,
+    11: headers.PullResponseHeader,
+    12: headers.QueryMessageResponseHeader,
+    14: headers.OffsetResponseHeader,
+    29: headers.OffsetResponseHeader,
+    30: headers.OffsetResponseHeader,
+    31: headers.OffsetResponseHeader,
+    32: headers.TimestampResponseHeader,
 }
 EXTRAS = {"ReqT", "MSG_REGION", "TRACE_ON"}  # beside the header's own fields (spec remoting 1.4, 2.2)
 
@@ -82,23 +115,28 @@ def test_only_true_is_true(m: str, batch: bool) -> None:
     assert SendHeader.from_ext({**V2, "m": m}).batch is batch
 
 
-@pytest.mark.parametrize(("j", "times"), [("3", 3), ("+3", 3), ("three", 0), ("1_0", 0), (" 5", 0), ("9" * 5000, 0),
-                                          ("2147483648", 0), ("", 0), ("-", 0)])
+@pytest.mark.parametrize(
+    ("j", "times"),
+    [("3", 3), ("+3", 3), ("three", 0), ("1_0", 0), (" 5", 0), ("9" * 5000, 0), ("2147483648", 0), ("", 0), ("-", 0)],
+)
 def test_a_number_java_cannot_read_counts_as_missing(j: str, times: int) -> None:
     whole = {**V2, "e": "1", "i": "", "j": j, "k": "false", "m": "false", "n": "broker-a"}
     assert SendHeader.from_ext(whole).reconsume_times == times
 
 
-@pytest.mark.parametrize(("header", "ext", "field"), [
-    (SendHeader, {"topic": "T"}, "producerGroup"),
-    (SendHeader, {k: v for k, v in V2.items() if k != "e"}, "e"),
-    (SendHeader, {**V2, "g": str(2**63)}, "g"),
-    (SendHeader, {**V2, "f": str(2**31), "i": "", "j": "0", "k": "", "m": "", "n": ""}, "f"),
-    (PullHeader, {"consumerGroup": "G", "topic": "T"}, "queueId"),
-    (QueueHeader, None, "topic"),
-    (SendResponseHeader, {"MSG_REGION": "DefaultRegion"}, "msgId"),
-    (CreateTopicHeader, {"topic": "T", "readQueueNums": "4"}, "writeQueueNums"),
-])
+@pytest.mark.parametrize(
+    ("header", "ext", "field"),
+    [
+        (SendHeader, {"topic": "T"}, "producerGroup"),
+        (SendHeader, {k: v for k, v in V2.items() if k != "e"}, "e"),
+        (SendHeader, {**V2, "g": str(2**63)}, "g"),
+        (SendHeader, {**V2, "f": str(2**31), "i": "", "j": "0", "k": "", "m": "", "n": ""}, "f"),
+        (PullHeader, {"consumerGroup": "G", "topic": "T"}, "queueId"),
+        (QueueHeader, None, "topic"),
+        (SendResponseHeader, {"MSG_REGION": "DefaultRegion"}, "msgId"),
+        (CreateTopicHeader, {"topic": "T", "readQueueNums": "4"}, "writeQueueNums"),
+    ],
+)
 def test_what_is_needed_and_missing_is_refused_with_code_1(header: Any, ext: dict[str, str], field: str) -> None:
     with pytest.raises(Malformed, match=f"header field {field} is missing or cannot be read") as refused:
         header.from_ext(ext)
@@ -124,6 +162,10 @@ def test_a_producers_limit_of_redeliveries_travels_as_l() -> None:
 def test_the_question_about_a_transaction_is_read_as_it_was_written() -> None:
     asked = headers.CheckTransactionHeader(4, 1_348_762, "KEY", "KEY", "7F00000100002A9F0000000000149490")
     assert asked.to_ext() == {
-        "tranStateTableOffset": "4", "commitLogOffset": "1348762", "msgId": "KEY", "transactionId": "KEY",
-        "offsetMsgId": "7F00000100002A9F0000000000149490"}
+        "tranStateTableOffset": "4",
+        "commitLogOffset": "1348762",
+        "msgId": "KEY",
+        "transactionId": "KEY",
+        "offsetMsgId": "7F00000100002A9F0000000000149490",
+    }
     assert headers.CheckTransactionHeader.from_ext(asked.to_ext()) == asked

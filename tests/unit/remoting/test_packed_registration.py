@@ -27,11 +27,18 @@ def test_what_is_packed_is_unpacked() -> None:
     assert unpack(pack(body)) == body
 
 
-@pytest.mark.parametrize("data", [
-    b"no zlib", zlib.compress(b""), zlib.compress(b"\x00\x00\x00\x05{}"), zlib.compress(b"\xff\xff\xff\xff"),
-    zlib.compress(counted(b"{}") + struct.pack(">i", 2**31 - 1)), zlib.compress(b"x" * 100)[:-5],
-    zlib.compress(counted(b"{}") + struct.pack(">i", 1) + counted(b"T x 4 6 SINGLE_TAG")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no zlib",
+        zlib.compress(b""),
+        zlib.compress(b"\x00\x00\x00\x05{}"),
+        zlib.compress(b"\xff\xff\xff\xff"),
+        zlib.compress(counted(b"{}") + struct.pack(">i", 2**31 - 1)),
+        zlib.compress(b"x" * 100)[:-5],
+        zlib.compress(counted(b"{}") + struct.pack(">i", 1) + counted(b"T x 4 6 SINGLE_TAG")),
+    ],
+)
 def test_what_cannot_be_read_is_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
         unpack(data)

@@ -6,18 +6,21 @@ from sandbox.remoting.bodies.settings import MAX_SETTINGS_BYTES, Settings
 from sandbox.remoting.fields import Malformed
 
 
-@pytest.mark.parametrize(("text", "values"), [
-    (b"a=1\nb = two words \n", {"a": "1", "b": "two words "}),
-    (b"# no\n! no\n\n a : 1\r\nb 2", {"a": "1", "b": "2"}),
-    (b"a=1\na=2", {"a": "2"}),
-    (b"a=x=y:z", {"a": "x=y:z"}),
-    (b"a=one \\\n   two", {"a": "one two"}),
-    (b"a=\\u4e2d\\n\\\\", {"a": "中\n\\"}),
-    (b"path\\=x=1", {"path=x": "1"}),
-    (b"alone", {"alone": ""}),
-    (b"", {}),
-    (None, {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        (b"a=1\nb = two words \n", {"a": "1", "b": "two words "}),
+        (b"# no\n! no\n\n a : 1\r\nb 2", {"a": "1", "b": "2"}),
+        (b"a=1\na=2", {"a": "2"}),
+        (b"a=x=y:z", {"a": "x=y:z"}),
+        (b"a=one \\\n   two", {"a": "one two"}),
+        (b"a=\\u4e2d\\n\\\\", {"a": "中\n\\"}),
+        (b"path\\=x=1", {"path=x": "1"}),
+        (b"alone", {"alone": ""}),
+        (b"", {}),
+        (None, {}),
+    ],
+)
 def test_lines_are_read(text: bytes | None, values: dict[str, str]) -> None:
     assert Settings.decode(text).values == values
 

@@ -66,8 +66,16 @@ class Pair:
         self._number = 0
 
     def _store(self, broker_id: int) -> MessageStore:
-        store = MessageStore(self.config, disk=self.disks[broker_id], clock=self.clock, journal=self.journal,
-                             broker="broker-a", broker_id=broker_id, store_host=HOST, flusher=InlineFlusher())
+        store = MessageStore(
+            self.config,
+            disk=self.disks[broker_id],
+            clock=self.clock,
+            journal=self.journal,
+            broker="broker-a",
+            broker_id=broker_id,
+            store_host=HOST,
+            flusher=InlineFlusher(),
+        )
         store.load()
         store.start()
         return store
@@ -125,8 +133,9 @@ class Pair:
         answers: list[tuple[float, PutMessageStatus]] = []
         began = self.loop.time()
         self.master.dispatch()
-        self.master.safety.when_safe(result.physical_end,
-                                     lambda status: answers.append((round(self.loop.time() - began, 2), status)))
+        self.master.safety.when_safe(
+            result.physical_end, lambda status: answers.append((round(self.loop.time() - began, 2), status))
+        )
         self.loop.run_until_idle()
         return answers
 

@@ -19,12 +19,26 @@ from sandbox.store.results import PutMessageStatus, PutResult
 HOST = host_bytes("127.0.0.1", 10911)
 START_MS = 1_795_150_704_156  # 2026-11-20 04:58 UTC
 HOUR_MS = 3_600_000
-SMALL: dict[str, Any] = {"commit_log_file_bytes": 4096, "consume_queue_file_entries": 10, "index_slots": 7,
-                         "index_entries": 20, "max_message_bytes": 2048, "memory_bytes": 1 << 20, "delete_when": ""}
+SMALL: dict[str, Any] = {
+    "commit_log_file_bytes": 4096,
+    "consume_queue_file_entries": 10,
+    "index_slots": 7,
+    "index_entries": 20,
+    "max_message_bytes": 2048,
+    "memory_bytes": 1 << 20,
+    "delete_when": "",
+}
 
 
-def message(number: int = 0, *, topic: str = "orders", queue_id: int = 0, body: bytes | None = None, flags: int = 0,
-            **pairs: str) -> InboundMessage:
+def message(
+    number: int = 0,
+    *,
+    topic: str = "orders",
+    queue_id: int = 0,
+    body: bytes | None = None,
+    flags: int = 0,
+    **pairs: str,
+) -> InboundMessage:
     """Message `number`: with a body of 100 bytes its record has 200 bytes and a little."""
     named = {"KEYS": f"k{number}", "TAGS": "TagA", **pairs}
     text = properties.encode({name: value for name, value in named.items() if value}).encode()
@@ -44,8 +58,16 @@ class Stores:
         self.config = MessageStoreConfig(**{**SMALL, **config})
 
     def made(self) -> MessageStore:
-        return MessageStore(self.config, disk=self.disk, clock=self.clock, journal=self.journal, broker="broker-a",
-                            broker_id=0, store_host=HOST, flusher=InlineFlusher())
+        return MessageStore(
+            self.config,
+            disk=self.disk,
+            clock=self.clock,
+            journal=self.journal,
+            broker="broker-a",
+            broker_id=0,
+            store_host=HOST,
+            flusher=InlineFlusher(),
+        )
 
     def opened(self) -> MessageStore:
         store = self.made()

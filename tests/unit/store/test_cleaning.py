@@ -77,7 +77,9 @@ def test_queues_and_indexes_follow_the_log() -> None:
     assert store.index.files[0].end_physical >= store.min_physical_offset
     assert {e.kind for e in stores.events(FilesDeleted)} == {"commitlog", "consumequeue", "index"}
     assert [(e.queue_id, e.previous, e.offset) for e in stores.events(MinOffsetMoved)] == [
-        (0, 0, low), (1, 0, store.min_offset("orders", 1))]
+        (0, 0, low),
+        (1, 0, store.min_offset("orders", 1)),
+    ]
     store = stores.killed(store)
     assert store.min_offset("orders", 0) == low
 

@@ -19,11 +19,22 @@ OLDER = b'{"offsetTable":{"T@G":{"0":9}}}'
 
 # file, backup, and what comes of it; None: there is no such file
 READINGS: list[tuple[bytes | None, bytes | None, str]] = [
-    (None, None, "nothing"), (b"", None, "nothing"), (None, b"", "nothing"), (b"", b"", "nothing"),
-    (WHOLE, None, "file"), (WHOLE, OLDER, "file"), (WHOLE, NULS, "file"),
-    (None, OLDER, "backup"), (b"", OLDER, "backup"), (NULS, OLDER, "backup"), (b'{"offsetTable":', OLDER, "backup"),
-    (NULS, None, "lost"), (NULS, b"", "lost"),
-    (NULS, NULS, "damaged"), (None, NULS, "damaged"), (b"", WHOLE[:20], "damaged"),
+    (None, None, "nothing"),
+    (b"", None, "nothing"),
+    (None, b"", "nothing"),
+    (b"", b"", "nothing"),
+    (WHOLE, None, "file"),
+    (WHOLE, OLDER, "file"),
+    (WHOLE, NULS, "file"),
+    (None, OLDER, "backup"),
+    (b"", OLDER, "backup"),
+    (NULS, OLDER, "backup"),
+    (b'{"offsetTable":', OLDER, "backup"),
+    (NULS, None, "lost"),
+    (NULS, b"", "lost"),
+    (NULS, NULS, "damaged"),
+    (None, NULS, "damaged"),
+    (b"", WHOLE[:20], "damaged"),
 ]
 
 
@@ -41,7 +52,8 @@ def table(disk: Disk, file: bytes | None, backup: bytes | None = None) -> JsonFi
 
 @pytest.mark.parametrize(("file", "backup", "source"), READINGS, ids=range(len(READINGS)))
 def test_c2_each_state_of_a_file_and_its_backup_has_its_own_outcome(
-        disk: Disk, file: bytes | None, backup: bytes | None, source: str) -> None:
+    disk: Disk, file: bytes | None, backup: bytes | None, source: str
+) -> None:
     taken: list[Any] = []
     read = table(disk, file, backup).load(taken.append)
     assert read.source == source
@@ -60,9 +72,18 @@ def test_zeros_around_a_whole_table_are_no_damage(disk: Disk, data: bytes) -> No
     assert taken == [{"offsetTable": {"T@G": {"0": 15}}}]
 
 
-@pytest.mark.parametrize(("data", "why"), [
-    (NULS, "nul_bytes"), (WHOLE[:20] + bytes(60), "not_json"), (WHOLE + b"xx", "not_json"), (b"\xff\xfe", "not_json"),
-    (b"5", "not_a_table"), (b"[1]", "not_a_table"), (b'"offsetTable"', "not_a_table")])
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (NULS, "nul_bytes"),
+        (WHOLE[:20] + bytes(60), "not_json"),
+        (WHOLE + b"xx", "not_json"),
+        (b"\xff\xfe", "not_json"),
+        (b"5", "not_a_table"),
+        (b"[1]", "not_a_table"),
+        (b'"offsetTable"', "not_a_table"),
+    ],
+)
 def test_a_damaged_file_says_what_it_holds_instead(disk: Disk, data: bytes, why: str) -> None:
     def take(content: Any) -> None:
         content.items()

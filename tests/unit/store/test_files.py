@@ -149,8 +149,12 @@ def test_a_table_survives_a_damaged_file_by_its_backup() -> None:
     assert disk.names("config") == ["topics.json", "topics.json.bak"]
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | PLAIN,
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PLAIN, inner, max_size=3)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | PLAIN,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PLAIN, inner, max_size=3),
+    )
+)
 def test_tables_have_the_shape_the_standard_library_gives_them(table: object) -> None:
     text = json.dumps(table, indent="\t", separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     assert in_apaches_shape(table) == text.encode() + b"\n"
@@ -160,7 +164,8 @@ def test_tables_are_valid_json_in_apaches_shape() -> None:
     disk = Stores().disk
     JsonFile(disk, "consumerOffset").write({"offsetTable": {"T@G": {"0": 5, "1": 6}}})
     assert disk.read("config/consumerOffset.json") == (
-        b'{\n\t"offsetTable":{\n\t\t"T@G":{\n\t\t\t"0":5,\n\t\t\t"1":6\n\t\t}\n\t}\n}\n')
+        b'{\n\t"offsetTable":{\n\t\t"T@G":{\n\t\t\t"0":5,\n\t\t\t"1":6\n\t\t}\n\t}\n}\n'
+    )
 
 
 def test_what_fastjson_writes_is_read() -> None:
@@ -171,9 +176,18 @@ def test_what_fastjson_writes_is_read() -> None:
 
 def test_a_configuration_is_read_from_apaches_properties() -> None:
     config = MessageStoreConfig.from_properties(
-        {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20010", "maxHashSlotNum": " 1000 ",
-         "messageIndexEnable": "false", "flushDiskType": "SYNC_FLUSH", "diskSpaceWarningLevelRatio": "0.95",
-         "messageDelayLevel": "1s 2m 3h 4d", "brokerName": "not the store's"}, memory_bytes=100)
+        {
+            "mappedFileSizeCommitLog": "1048576",
+            "mappedFileSizeConsumeQueue": "20010",
+            "maxHashSlotNum": " 1000 ",
+            "messageIndexEnable": "false",
+            "flushDiskType": "SYNC_FLUSH",
+            "diskSpaceWarningLevelRatio": "0.95",
+            "messageDelayLevel": "1s 2m 3h 4d",
+            "brokerName": "not the store's",
+        },
+        memory_bytes=100,
+    )
     assert (config.commit_log_file_bytes, config.consume_queue_file_bytes) == (1 << 20, 20_020)
     assert config.index_slots == 1000
     assert (config.index_enable, config.flush, config.disk_warning_ratio) == (False, "SYNC_FLUSH", 0.95)

@@ -27,8 +27,16 @@ class SlowFlusher:
 
 def slow(stores: Stores) -> tuple[MessageStore, SlowFlusher]:
     flusher = SlowFlusher()
-    store = MessageStore(stores.config, disk=stores.disk, clock=stores.clock, journal=stores.journal, broker="broker-a",
-                         broker_id=0, store_host=HOST, flusher=flusher)
+    store = MessageStore(
+        stores.config,
+        disk=stores.disk,
+        clock=stores.clock,
+        journal=stores.journal,
+        broker="broker-a",
+        broker_id=0,
+        store_host=HOST,
+        flusher=flusher,
+    )
     store.load()
     store.start()
     return store, flusher

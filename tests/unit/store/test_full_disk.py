@@ -20,8 +20,12 @@ from tests.server.server import ROOT
 from tests.small_disk import mounted
 from tests.unit.store.stores import Stores, message
 
-SIZES: dict[str, Any] = {"commit_log_file_bytes": 1 << 20, "consume_queue_file_entries": 5_000, "index_slots": 50,
-                         "index_entries": 8_000}
+SIZES: dict[str, Any] = {
+    "commit_log_file_bytes": 1 << 20,
+    "consume_queue_file_entries": 5_000,
+    "index_slots": 50,
+    "index_entries": 8_000,
+}
 NO_ROOM = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -138,7 +142,8 @@ def test_a_run_of_units_that_finds_no_room_half_way_is_put_once(disk: NotingDisk
 
 
 def test_where_a_file_system_cannot_reserve_the_blocks_are_written(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def cannot(*_: int) -> None:
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
@@ -205,7 +210,8 @@ print(n)
 
 def test_a_disk_that_is_full_ends_no_process(small_disk: Path) -> None:
     """By SIGBUS, as a store into a hole would."""
-    done = subprocess.run([sys.executable, "-c", FILL, small_disk], cwd=ROOT, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", FILL, small_disk], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 50

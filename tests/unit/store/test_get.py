@@ -39,9 +39,15 @@ def test_messages_come_in_order_with_the_offset_to_go_on_from() -> None:
     assert (found.min_offset, found.max_offset, bodies(found)) == (0, 5, [1, 2, 3])
 
 
-@pytest.mark.parametrize(("offset", "status", "next_offset"), [
-    (3, Status.OFFSET_OVERFLOW_ONE, 3), (4, Status.OFFSET_OVERFLOW_BADLY, 3), (900, Status.OFFSET_OVERFLOW_BADLY, 3),
-    (-1, Status.OFFSET_TOO_SMALL, 0)])
+@pytest.mark.parametrize(
+    ("offset", "status", "next_offset"),
+    [
+        (3, Status.OFFSET_OVERFLOW_ONE, 3),
+        (4, Status.OFFSET_OVERFLOW_BADLY, 3),
+        (900, Status.OFFSET_OVERFLOW_BADLY, 3),
+        (-1, Status.OFFSET_TOO_SMALL, 0),
+    ],
+)
 def test_an_offset_outside_the_queue_gets_the_one_to_go_on_at(offset: int, status: Status, next_offset: int) -> None:
     stores = Stores()
     store = stores.opened()
@@ -128,8 +134,9 @@ def test_a_batch_from_memory_ends_at_32_messages_or_256_kib(body_bytes: int, cou
 
 @pytest.mark.parametrize(("body_bytes", "count"), [(40, 8), (9000, 7)])
 def test_a_batch_from_disk_ends_at_8_messages_or_64_kib(body_bytes: int, count: int) -> None:
-    stores = Stores(commit_log_file_bytes=1 << 20, consume_queue_file_entries=100, max_message_bytes=10_000,
-                    memory_bytes=2000)
+    stores = Stores(
+        commit_log_file_bytes=1 << 20, consume_queue_file_entries=100, max_message_bytes=10_000, memory_bytes=2000
+    )
     store = stores.opened()
     stores.put(store, *[message(n, body=b"0000" + b"x" * body_bytes) for n in range(50)])
     found = get(store, 0, 1000)

@@ -40,7 +40,8 @@ def test_log_and_queues_of_a_slave_that_was_there_from_the_beginning_equal_the_m
     assert log_bytes(pair.slave) == log_bytes(pair.master)
     assert queue_bytes(pair.slave) == queue_bytes(pair.master)
     assert pair.slave.query("orders", "k2", 32, 0, 1 << 50).records == (
-        pair.master.query("orders", "k2", 32, 0, 1 << 50).records)
+        pair.master.query("orders", "k2", 32, 0, 1 << 50).records
+    )
 
 
 def test_a_new_slave_begins_with_the_last_file_and_copies_no_history() -> None:
@@ -84,7 +85,9 @@ def test_a_message_is_reported_to_the_journal_once_and_a_rolled_file_by_each() -
         pair.pass_s(0.2)
     assert sum(event.count for event in pair.events(MessagesStored)) == 26
     assert [(event.broker_id, event.file) for event in pair.events(CommitLogRolled)] == [
-        (0, "00000000000000004096"), (1, "00000000000000004096")]
+        (0, "00000000000000004096"),
+        (1, "00000000000000004096"),
+    ]
 
 
 def test_after_a_cut_the_slave_goes_on_where_it_was() -> None:

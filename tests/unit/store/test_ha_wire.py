@@ -74,8 +74,9 @@ def test_no_block_has_more_than_32_kib_nor_crosses_a_file() -> None:
         slave.say(encode_offset(sum(len(block.data) for block in BlockDecoder().feed(slave.bytes))))
     blocks = [block for block in BlockDecoder().feed(slave.bytes) if block.data]
     assert max(len(block.data) for block in blocks) == 32_768
-    assert all(block.physical_offset // 100_000 == (block.physical_offset + len(block.data) - 1) // 100_000
-               for block in blocks)
+    assert all(
+        block.physical_offset // 100_000 == (block.physical_offset + len(block.data) - 1) // 100_000 for block in blocks
+    )
     sent = b"".join(block.data for block in blocks)
     assert len(sent) == pair.master.max_physical_offset
     assert 100_000 in {block.physical_offset for block in blocks}, "the blank tail of the first file was sent too"

@@ -11,8 +11,9 @@ from tests.unit.store.stores import Stores, message
 FOREVER = 1 << 62
 
 
-def found(store: MessageStore, key: str, *, count: int = 32, begin_ms: int = 0, end_ms: int = FOREVER,
-          topic: str = "orders") -> list[int]:
+def found(
+    store: MessageStore, key: str, *, count: int = 32, begin_ms: int = 0, end_ms: int = FOREVER, topic: str = "orders"
+) -> list[int]:
     """Numbers of the messages found."""
     result = store.query(topic, key, count, begin_ms, end_ms)
     return [int(record.decode(raw).body[:4]) for raw in result.records]
@@ -83,9 +84,19 @@ def test_a_walk_shows_every_station_with_its_verdict() -> None:
     walk = store.index.walk("orders", "AaAa", begin + 5_000, begin + 25_000)
     (file,) = walk.files
     assert (walk.text, walk.hash, file.slots, file.slot, file.slot_position, file.slot_value) == (
-        "orders#AaAa", index_key_hash("orders#AaAa"), 1, 0, 40, 4)
+        "orders#AaAa",
+        index_key_hash("orders#AaAa"),
+        1,
+        0,
+        40,
+        4,
+    )
     assert [(step.no, step.previous, step.verdict, step.position) for step in file.chain] == [
-        (4, 3, "too_new", 124), (3, 2, "other_key", 104), (2, 1, "other_hash", 84), (1, 0, "too_old", 64)]
+        (4, 3, "too_new", 124),
+        (3, 2, "other_key", 104),
+        (2, 1, "other_hash", 84),
+        (1, 0, "too_old", 64),
+    ]
     assert [step.time_diff_s for step in file.chain] == [30, 20, 10, 0]
     assert (walk.found, walk.ended) == ((store.unit("orders", 0, 2)[0],), "begin_passed")  # type: ignore[index]
 

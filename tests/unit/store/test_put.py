@@ -69,9 +69,15 @@ def test_a_batch_lies_side_by_side_in_one_file_with_consecutive_offsets() -> Non
     assert store.unit("orders", 0, 23) == (done.physical_offsets[7], done.store_bytes // 8, message().tags_code)
 
 
-@pytest.mark.parametrize(("flags", "counts"), [
-    (sys_flag.TRANSACTION_PREPARED, False), (sys_flag.TRANSACTION_ROLLBACK, False),
-    (sys_flag.TRANSACTION_COMMIT, True), (sys_flag.TRANSACTION_NONE, True)])
+@pytest.mark.parametrize(
+    ("flags", "counts"),
+    [
+        (sys_flag.TRANSACTION_PREPARED, False),
+        (sys_flag.TRANSACTION_ROLLBACK, False),
+        (sys_flag.TRANSACTION_COMMIT, True),
+        (sys_flag.TRANSACTION_NONE, True),
+    ],
+)
 def test_prepared_and_rolled_back_records_take_no_place_in_the_queue(flags: int, counts: bool) -> None:
     stores = Stores()
     store = stores.opened()
@@ -175,9 +181,11 @@ def test_a_log_fed_with_a_masters_bytes_builds_the_same_queues_and_index() -> No
     parts = ("commitlog", "consumequeue")
     image, original = slave.sim_disk.image(), master.sim_disk.image()
     assert [(n, d) for n, d in image.items() if n.startswith(parts)] == [
-        (n, d) for n, d in original.items() if n.startswith(parts)]
+        (n, d) for n, d in original.items() if n.startswith(parts)
+    ]
     assert [d for n, d in image.items() if n.startswith("index")] == [
-        d for n, d in original.items() if n.startswith("index")]
+        d for n, d in original.items() if n.startswith("index")
+    ]
 
 
 def test_the_journal_hears_of_one_range_per_queue_and_turn() -> None:
@@ -189,7 +197,9 @@ def test_the_journal_hears_of_one_range_per_queue_and_turn() -> None:
     store.dispatch()
     reported = stores.events(MessagesStored)
     assert [(e.queue_id, e.first_offset, e.count, e.physical_offset) for e in reported] == [
-        (0, 0, 5, 0), (1, 0, 2, done.store_bytes // 3)]
+        (0, 0, 5, 0),
+        (1, 0, 2, done.store_bytes // 3),
+    ]
     assert sum(e.bytes for e in reported) == store.max_physical_offset
 
 
@@ -240,8 +250,9 @@ def test_a_delayed_message_has_its_delivery_time_in_the_queue() -> None:
     store_ms = stores.clock.now_ms()
     for level, seconds in ((1, 1), (3, 10), (18, 7200), (99, 7200)):
         stores.put(store, message(0, topic="SCHEDULE_TOPIC_XXXX", queue_id=min(level, 18) - 1, DELAY=str(level)))
-        unit = store.unit("SCHEDULE_TOPIC_XXXX", min(level, 18) - 1, store.max_offset("SCHEDULE_TOPIC_XXXX",
-                                                                                      min(level, 18) - 1) - 1)
+        unit = store.unit(
+            "SCHEDULE_TOPIC_XXXX", min(level, 18) - 1, store.max_offset("SCHEDULE_TOPIC_XXXX", min(level, 18) - 1) - 1
+        )
         assert unit is not None
         assert unit.tags_code == store_ms + seconds * 1000
     stores.put(store, message(0, DELAY="3"))  # in any other topic DELAY is history

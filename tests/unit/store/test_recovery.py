@@ -93,7 +93,8 @@ def test_lost_queues_and_indexes_are_built_again_byte_for_byte(lost: str) -> Non
     kept = [name for name in before if not name.startswith("index")]
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
     assert [data for name, data in after.items() if name.startswith("index")] == [
-        data for name, data in before.items() if name.startswith("index")]
+        data for name, data in before.items() if name.startswith("index")
+    ]
 
 
 def test_a_torn_last_record_is_cut_off_and_its_place_taken_again() -> None:
@@ -182,7 +183,7 @@ def test_without_any_log_the_queues_go_too() -> None:
     stores.disk.remove_tree("commitlog")
     store = stores.opened()
     assert list(store.queues()) == []
-    assert stores.put(store, message(0))[0] [1:] [3:4] == (0,)
+    assert stores.put(store, message(0))[0][1:][3:4] == (0,)
 
 
 def test_a_queue_lost_after_its_first_log_file_begins_with_fillers() -> None:

@@ -117,8 +117,12 @@ def test_config_falls_back_to_the_backup(root: Path) -> None:
 
 
 def test_the_process_that_holds_the_lock_is_named_and_keeps_it(root: Path) -> None:
-    with StoreReader(root) as reader, subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(root / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with (
+        StoreReader(root) as reader,
+        subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(root / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as holder,
+    ):
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         assert reader.lock() == reader.lock() == (True, holder.pid)

@@ -154,7 +154,8 @@ def test_b5_an_empty_last_file_says_which_brokers_start_on_it_and_ours_does(root
     os.truncate(queue, 0)
     assert sizes_texts(root) == [
         "the file is empty: RocketMQ before 5.1.3, 4.9.8 too, refuses to start on it; RocketMQ from 5.1.3 on and "
-        "QueueViz's broker delete it and start"]
+        "QueueViz's broker delete it and start"
+    ]
     disk = FileDisk(root)
     files = MappedFileQueue(disk, MapPool(disk, 4), QUEUE, 20_000)
     files.load()
@@ -168,7 +169,8 @@ def test_b5_on_a_file_of_another_size_no_broker_starts(root: Path, size: int) ->
     queue.with_name("20000".zfill(20)).write_bytes(queue.read_bytes())
     os.truncate(queue, size)
     assert sizes_texts(root) == [
-        "files differ in size: RocketMQ, 4.9.8 and 5.x, and QueueViz's broker refuse to start on them"]
+        "files differ in size: RocketMQ, 4.9.8 and 5.x, and QueueViz's broker refuse to start on them"
+    ]
     disk = FileDisk(root)
     with pytest.raises(StoreError, match=f"has {size} bytes; this store is configured for files of 20000"):
         MappedFileQueue(disk, MapPool(disk, 4), QUEUE, 20_000).load()

@@ -42,24 +42,29 @@ def test_the_file_of_apache_is_read_whole(path: Path) -> None:
     config = read_accounts(path)
     assert config.global_white_addresses == ("10.10.103.*",)
     assert config.accounts == (
-        Account("RocketMQ", "12345678", "", False, "DENY", "SUB", ("topicA=DENY", "topicB=PUB|SUB"),
-                ("groupB=PUB|SUB",)),
-        Account("rocketmq2", "87654321", "192.168.1.*", True))
+        Account(
+            "RocketMQ", "12345678", "", False, "DENY", "SUB", ("topicA=DENY", "topicB=PUB|SUB"), ("groupB=PUB|SUB",)
+        ),
+        Account("rocketmq2", "87654321", "192.168.1.*", True),
+    )
 
 
-@pytest.mark.parametrize(("text", "why"), [
-    ("accounts: [", "no YAML in line 1"),
-    ("- a\n- b\n", "no map with accounts"),
-    ("", "no map with accounts"),
-    ("accounts: {accessKey: RocketMQ}", "accounts is no list of maps"),
-    ("accounts: [RocketMQ]", "accounts is no list of maps"),
-    ("globalWhiteRemoteAddresses: 10.0.0.1", "no list of texts"),
-    ("globalWhiteRemoteAddresses: [ten]", "netaddress is ten"),
-    ("accounts: [{accessKey: short, secretKey: '12345678'}]", "longer than 6"),
-    ("accounts: [{accessKey: RocketMQ, secretKey: '12345678', topicPerms: T=PUB}]", "topicPerms of account 1"),
-    ("accounts: [{accessKey: RocketMQ, secretKey: '12345678', topicPerms: [T=ALL]}]", "Parse resource permission"),
-    ("# " + "x" * MAX_FILE_BYTES, "more than 1048576 bytes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("accounts: [", "no YAML in line 1"),
+        ("- a\n- b\n", "no map with accounts"),
+        ("", "no map with accounts"),
+        ("accounts: {accessKey: RocketMQ}", "accounts is no list of maps"),
+        ("accounts: [RocketMQ]", "accounts is no list of maps"),
+        ("globalWhiteRemoteAddresses: 10.0.0.1", "no list of texts"),
+        ("globalWhiteRemoteAddresses: [ten]", "netaddress is ten"),
+        ("accounts: [{accessKey: short, secretKey: '12345678'}]", "longer than 6"),
+        ("accounts: [{accessKey: RocketMQ, secretKey: '12345678', topicPerms: T=PUB}]", "topicPerms of account 1"),
+        ("accounts: [{accessKey: RocketMQ, secretKey: '12345678', topicPerms: [T=ALL]}]", "Parse resource permission"),
+        ("# " + "x" * MAX_FILE_BYTES, "more than 1048576 bytes"),
+    ],
+)
 def test_a_file_that_is_none_is_refused_with_a_sentence_and_without_a_secret(path: Path, text: str, why: str) -> None:
     path.write_text(text)
     with pytest.raises(CannotStart) as refused:
@@ -85,7 +90,8 @@ def test_access_control_without_accounts_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_is_read_again_within_five_seconds_and_a_broken_one_changes_nothing(
-        path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path.write_text(APACHES)
     loop = SimLoop()
     clock = ScaledClock(loop, start_ms=0)
@@ -103,7 +109,8 @@ def test_a_file_that_changes_is_read_again_within_five_seconds_and_a_broken_one_
     assert len(taken) == 1
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
         f"The accounts {path} are no YAML in line 1. The accounts stay as they were.",
-        f"The accounts {path} cannot be read: no such file or directory. The accounts stay as they were."]
+        f"The accounts {path} cannot be read: no such file or directory. The accounts stay as they were.",
+    ]
     path.write_text(APACHES)
     loop.run_for(LOOK_S)
     assert len(taken) == 2

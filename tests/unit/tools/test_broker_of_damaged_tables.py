@@ -36,7 +36,7 @@ def test_c1_it_refuses_two_damaged_files_and_takes_a_whole_backup(tmp_path: Path
     assert str(refusal.value) == (
         f"The store {tmp_path} cannot be opened: config/delayOffset.json holds only NUL bytes, "
         "config/delayOffset.json.bak holds only NUL bytes. Put a whole file in its place; to start with an empty "
-        "table, move the damaged files away.")
+        "table, move the damaged files away."
+    )
     backup.write_bytes(b'{"offsetTable":{1:5}}')
-    assert played(tmp_path) == [
-        "broker-a took the backup of a table: config/delayOffset.json holds only NUL bytes."]
+    assert played(tmp_path) == ["broker-a took the backup of a table: config/delayOffset.json holds only NUL bytes."]

@@ -14,8 +14,9 @@ GIB = 1024**3
 
 
 def plan(tmp_path: Path, *, masters: tuple[Master, ...] = (), properties: str = "", **given: Any) -> Plan:
-    return make_plan(Options(store=tmp_path / "store", properties=read_properties(properties), **given), masters,
-                     resolve=known)
+    return make_plan(
+        Options(store=tmp_path / "store", properties=read_properties(properties), **given), masters, resolve=known
+    )
 
 
 def known(name: str) -> str:
@@ -39,12 +40,16 @@ def test_several_brokers_stand_above_their_name_server_with_a_directory_each(tmp
     made = plan(tmp_path, brokers=3, listen="127.0.0.1:7000")
     assert made.own_name_server == "127.0.0.1:7000"
     assert [(b.config.name, b.config.address, b.directory.name) for b in made.brokers] == [
-        ("broker-a", "127.0.0.1:7010", "broker-a"), ("broker-b", "127.0.0.1:7020", "broker-b"),
-        ("broker-c", "127.0.0.1:7030", "broker-c")]
+        ("broker-a", "127.0.0.1:7010", "broker-a"),
+        ("broker-b", "127.0.0.1:7020", "broker-b"),
+        ("broker-c", "127.0.0.1:7030", "broker-c"),
+    ]
 
 
 def test_apaches_keys_are_read_and_those_without_meaning_are_named(tmp_path: Path) -> None:
-    made = plan(tmp_path, properties="""
+    made = plan(
+        tmp_path,
+        properties="""
         # a broker.conf
         brokerClusterName = Shop
         brokerName=orders
@@ -56,13 +61,17 @@ def test_apaches_keys_are_read_and_those_without_meaning_are_named(tmp_path: Pat
         listenPort=10911
         storePathRootDir=/home/rocketmq/store
         useReentrantLockWhenPutMessage=true
-        """)
+        """,
+    )
     [broker] = made.brokers
     assert made.own_name_server is None
     assert made.name_servers == ("10.0.0.1:9876", "10.0.0.2:9876")
     assert (broker.config.cluster, broker.config.name, broker.config.address) == ("Shop", "orders", "127.0.0.1:10911")
     assert (broker.store.flush, broker.store.replication, broker.store.commit_log_file_bytes) == (
-        SYNC_FLUSH, SYNC_MASTER, 1024 * 1024)
+        SYNC_FLUSH,
+        SYNC_MASTER,
+        1024 * 1024,
+    )
     assert not broker.config.auto_create_topic
     assert made.unknown == ("storePathRootDir", "useReentrantLockWhenPutMessage")
 
@@ -75,33 +84,65 @@ def test_names_of_hosts_are_taken_and_records_hold_their_numbers(tmp_path: Path)
     assert (broker.config.address, broker.config.stored_address) == ("rocketmq-broker:9876", "172.18.0.4:9876")
 
 
-@pytest.mark.parametrize(("line", "key", "used", "note"), [
-    ("fileReservedTime = 48  ", "file_reserved_hours", 48,  # C7
-     "fileReservedTime=48 has blanks at its end. RocketMQ would ignore this and use 72; this broker uses 48."),
-    ("diskMaxUsedSpaceRatio=75%", "disk_max_used_percent", 75,  # C8
-     "diskMaxUsedSpaceRatio=75% is no number. RocketMQ would ignore this and use 75, and so does this broker."),
-    ("maxIndexNum=20_000", "index_entries", 20_000_000,
-     "maxIndexNum=20_000 is no number. RocketMQ would ignore this and use 20000000, and so does this broker."),
-    ("mappedFileSizeConsumeQueue=x", "consume_queue_file_entries", 300_000,
-     "mappedFileSizeConsumeQueue=x is no number."
-     " RocketMQ would ignore this and use 6000000, and so does this broker."),
-    ("cleanFileForciblyEnable=true ", "clean_file_forcibly_enable", True,
-     "cleanFileForciblyEnable=true has blanks at its end. RocketMQ would read it as false; this broker as true."),
-    ("flushDiskType=SYNC_FLUSH ", "flush", SYNC_FLUSH,
-     "flushDiskType=SYNC_FLUSH has blanks at its end. RocketMQ would ignore this and use ASYNC_FLUSH; "
-     "this broker uses SYNC_FLUSH."),
-    ("deleteWhen=05", "delete_when", "05", None),
-])  # fmt: skip
-def test_a_value_that_rocketmq_reads_in_another_way_is_named(tmp_path: Path, line: str, key: str, used: object,
-                                                             note: str | None) -> None:
+@pytest.mark.parametrize(
+    ("line", "key", "used", "note"),
+    [
+        (
+            "fileReservedTime = 48  ",
+            "file_reserved_hours",
+            48,  # C7
+            "fileReservedTime=48 has blanks at its end. RocketMQ would ignore this and use 72; this broker uses 48.",
+        ),
+        (
+            "diskMaxUsedSpaceRatio=75%",
+            "disk_max_used_percent",
+            75,  # C8
+            "diskMaxUsedSpaceRatio=75% is no number. RocketMQ would ignore this and use 75, and so does this broker.",
+        ),
+        (
+            "maxIndexNum=20_000",
+            "index_entries",
+            20_000_000,
+            "maxIndexNum=20_000 is no number. RocketMQ would ignore this and use 20000000, and so does this broker.",
+        ),
+        (
+            "mappedFileSizeConsumeQueue=x",
+            "consume_queue_file_entries",
+            300_000,
+            "mappedFileSizeConsumeQueue=x is no number."
+            " RocketMQ would ignore this and use 6000000, and so does this broker.",
+        ),
+        (
+            "cleanFileForciblyEnable=true ",
+            "clean_file_forcibly_enable",
+            True,
+            "cleanFileForciblyEnable=true has blanks at its end. RocketMQ would read it as false; this broker as true.",
+        ),
+        (
+            "flushDiskType=SYNC_FLUSH ",
+            "flush",
+            SYNC_FLUSH,
+            "flushDiskType=SYNC_FLUSH has blanks at its end. RocketMQ would ignore this and use ASYNC_FLUSH; "
+            "this broker uses SYNC_FLUSH.",
+        ),
+        ("deleteWhen=05", "delete_when", "05", None),
+    ],
+)
+def test_a_value_that_rocketmq_reads_in_another_way_is_named(
+    tmp_path: Path, line: str, key: str, used: object, note: str | None
+) -> None:
     made = plan(tmp_path, properties=line)
     assert getattr(made.brokers[0].store, key) == used
     assert made.notes == (() if note is None else (note,))
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
-    made = plan(tmp_path, properties="listenPort=10911\nnamesrvAddr=10.0.0.1:9876", listen="127.0.0.1:7000",
-                name_servers=["10.0.0.9:9876"])
+    made = plan(
+        tmp_path,
+        properties="listenPort=10911\nnamesrvAddr=10.0.0.1:9876",
+        listen="127.0.0.1:7000",
+        name_servers=["10.0.0.9:9876"],
+    )
     assert (made.brokers[0].config.address, made.name_servers) == ("127.0.0.1:7000", ("10.0.0.9:9876",))
 
 
@@ -129,35 +170,42 @@ def test_an_address_others_reach_must_be_wished_for(tmp_path: Path) -> None:
     assert (broker.ip, broker.config.address) == ("0.0.0.0", "10.0.0.5:9876")
 
 
-@pytest.mark.parametrize(("properties", "sentence"), [
-    ("flushDiskType=SOMETIMES", "flushDiskType=SOMETIMES cannot be read: flush is ASYNC_FLUSH or SYNC_FLUSH"),
-    ("messageDelayLevel=1y", "messageDelayLevel=1y cannot be read: levels are numbers with a unit s, m, h or d."),
-    ("messageDelayLevel=1s 5s  10s", "messageDelayLevel=1s 5s  10s cannot be read: level 3 is empty"),  # C9
-    ("mappedFileSizeCommitLog=0", "mappedFileSizeCommitLog=0 is below 65536."),
-    ("brokerRole=SLAVE", "The properties cannot be used: the brokerId of a slave is above 0."),
-    ("listenPort=port", "'127.0.0.1:port' is no address to listen on"),
-    ("namesrvAddr=localhost", "'localhost' is no address"),
-    ("brokerIP1=here:9876", "'here:9876' is no brokerIP1: write it as 10.0.0.5 or broker.example.org."),
-    ("brokerIP1=elsewhere", "This machine does not know elsewhere."),
-    ("aclEnable=true", "aclEnable=true lets nobody in"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("properties", "sentence"),
+    [
+        ("flushDiskType=SOMETIMES", "flushDiskType=SOMETIMES cannot be read: flush is ASYNC_FLUSH or SYNC_FLUSH"),
+        ("messageDelayLevel=1y", "messageDelayLevel=1y cannot be read: levels are numbers with a unit s, m, h or d."),
+        ("messageDelayLevel=1s 5s  10s", "messageDelayLevel=1s 5s  10s cannot be read: level 3 is empty"),  # C9
+        ("mappedFileSizeCommitLog=0", "mappedFileSizeCommitLog=0 is below 65536."),
+        ("brokerRole=SLAVE", "The properties cannot be used: the brokerId of a slave is above 0."),
+        ("listenPort=port", "'127.0.0.1:port' is no address to listen on"),
+        ("namesrvAddr=localhost", "'localhost' is no address"),
+        ("brokerIP1=here:9876", "'here:9876' is no brokerIP1: write it as 10.0.0.5 or broker.example.org."),
+        ("brokerIP1=elsewhere", "This machine does not know elsewhere."),
+        ("aclEnable=true", "aclEnable=true lets nobody in"),
+    ],
+)
 def test_unusable_properties_are_refused_in_a_sentence(tmp_path: Path, properties: str, sentence: str) -> None:
     with pytest.raises(CannotStart) as reported:
         plan(tmp_path, properties=properties)
     assert str(reported.value).startswith(sentence)
 
 
-@pytest.mark.parametrize(("given", "sentence"), [
-    ({"brokers": 0}, "One process runs 1 to 16 brokers"),
-    ({"brokers": 17}, "One process runs 1 to 16 brokers"),
-    ({"brokers": 2, "masters": (Master("a", "C"),)}, "One process runs 1 to 16 brokers"),
-    ({"brokers": 16, "listen": "127.0.0.1:65400"}, "There is no room for 16 brokers above port 65400"),
-    ({"listen": "9876"}, "'9876' is no address to listen on"),
-    ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' is no address to listen on"),
-    ({"slave_of": ["master:x"]}, "'master:x' is no address"),
-])  # fmt: skip
-def test_options_that_contradict_each_other_are_reported_in_a_sentence(tmp_path: Path, given: dict[str, Any],
-                                                                  sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"brokers": 0}, "One process runs 1 to 16 brokers"),
+        ({"brokers": 17}, "One process runs 1 to 16 brokers"),
+        ({"brokers": 2, "masters": (Master("a", "C"),)}, "One process runs 1 to 16 brokers"),
+        ({"brokers": 16, "listen": "127.0.0.1:65400"}, "There is no room for 16 brokers above port 65400"),
+        ({"listen": "9876"}, "'9876' is no address to listen on"),
+        ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' is no address to listen on"),
+        ({"slave_of": ["master:x"]}, "'master:x' is no address"),
+    ],
+)
+def test_options_that_contradict_each_other_are_reported_in_a_sentence(
+    tmp_path: Path, given: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(CannotStart) as reported:
         plan(tmp_path, **given)
     assert str(reported.value).startswith(sentence)

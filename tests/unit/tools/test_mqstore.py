@@ -47,7 +47,8 @@ def test_queues_can_be_chosen(root: Path) -> None:
     assert len(ran("queues", root)[1]) == 34
     assert [row["queueId"] for row in rows("queues", root, "--topic", "GoldenBasic")] == [0, 1, 2, 3]
     assert ran("queues", root, "--topic", "GoldenBasic", "--queue", 3)[1] == [
-        "GoldenBasic/3  0 to 13, first stored at 1795150704194"]
+        "GoldenBasic/3  0 to 13, first stored at 1795150704194"
+    ]
 
 
 def test_messages_begin_and_end_where_asked(root: Path) -> None:
@@ -61,7 +62,8 @@ def test_the_log_is_shown_in_order_of_arrival(root: Path) -> None:
     found = rows("messages", root, "--log", "--from", 214, "--limit", 2)
     assert [row["commitLogOffset"] for row in found] == [214, 425]
     assert {row["topic"] for row in rows("messages", root, "--log", "--topic", "RMQ_SYS_TRANS_HALF_TOPIC")} == {
-        "RMQ_SYS_TRANS_HALF_TOPIC"}
+        "RMQ_SYS_TRANS_HALF_TOPIC"
+    }
     with pytest.raises(StoreError, match="no record begins at 215"):
         ran("messages", root, "--log", "--from", 215)
 

@@ -71,8 +71,14 @@ class Node:
 class Port:
     """A server on a free port.  Use it as an async context manager."""
 
-    def __init__(self, node: Node | None = None, *, limits: TcpLimits | None = None, idle: bool = False,
-                 tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        node: Node | None = None,
+        *,
+        limits: TcpLimits | None = None,
+        idle: bool = False,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.node = node or Node()
         self.clock = ScaledClock(asyncio.get_running_loop(), start_ms=1_700_000_000_000)
         self.journal = Journal(self.clock)
@@ -96,8 +102,9 @@ class Port:
 
     @property
     def reported(self) -> list[ConnectionRefused | LimitReached]:
-        return [entry.event for entry in self.journal.since(0)
-                if isinstance(entry.event, ConnectionRefused | LimitReached)]
+        return [
+            entry.event for entry in self.journal.since(0) if isinstance(entry.event, ConnectionRefused | LimitReached)
+        ]
 
     async def client(self) -> "Raw":
         ip, _, port = self.server.address.rpartition(":")

@@ -98,8 +98,9 @@ def test_every_connection_has_addresses_of_its_own(loop: SimLoop, network: Loopb
     assert network.connections() == [(channel.remote, BROKER) for channel in broker.channels]
 
 
-def test_ports_go_round_and_pass_over_those_in_use(loop: SimLoop, network: LoopbackNetwork,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ports_go_round_and_pass_over_those_in_use(
+    loop: SimLoop, network: LoopbackNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sandbox.remoting.exchange.LAST_PORT", 32_770)
     broker = Node()
     network.listen(BROKER, broker)
@@ -127,8 +128,9 @@ def test_no_one_listens_there(loop: SimLoop, network: LoopbackNetwork) -> None:
 def test_open_answers_in_a_later_turn(loop: SimLoop, network: LoopbackNetwork) -> None:
     broker, client = Node(answers=True), Node()
     network.listen(BROKER, broker)
-    network.connector("10.0.0.2").open(BROKER, client.handle, client.disconnected,
-                                       lambda channel: channel.send(request(7)) if channel else None)
+    network.connector("10.0.0.2").open(
+        BROKER, client.handle, client.disconnected, lambda channel: channel.send(request(7)) if channel else None
+    )
     assert broker.transcript == []
     loop.run_until_idle()
     assert client.transcript == [[7]]
@@ -252,8 +254,9 @@ def test_over_a_cut_link_no_one_connects_until_time_is_over(loop: SimLoop, netwo
     assert loop.time() == CONNECT_TIMEOUT_S
 
 
-def test_an_end_that_missed_the_close_learns_of_it_with_its_next_command(loop: SimLoop,
-                                                                        network: LoopbackNetwork) -> None:
+def test_an_end_that_missed_the_close_learns_of_it_with_its_next_command(
+    loop: SimLoop, network: LoopbackNetwork
+) -> None:
     broker, client = Node(), Node()
     network.listen(BROKER, broker)
     channel = connect(loop, network, client)

@@ -46,8 +46,11 @@ Seen = tuple[int, str | None, dict[str, str] | None, int]
 def recorded(kind: str) -> list[tuple[tuple[str, int], bytes]]:
     """Connection and frame of everything clients said, in its order."""
     rows: list[dict[str, Any]] = [json.loads(line) for line in (WIRE / f"{kind}.jsonl").read_text().splitlines()]
-    return [((row["link"], row["conn"]), bytes.fromhex(row["frame_hex"])) for row in rows
-            if row["direction"] == "c2s" and row["link"] != "broker-namesrv"]
+    return [
+        ((row["link"], row["conn"]), bytes.fromhex(row["frame_hex"]))
+        for row in rows
+        if row["direction"] == "c2s" and row["link"] != "broker-namesrv"
+    ]
 
 
 @contextmanager
@@ -55,11 +58,25 @@ def both_nodes() -> Iterator[tuple[SharedListener, ScaledClock, Journal]]:
     """A broker and its name server; time is paused."""
     clock = ScaledClock(asyncio.get_running_loop(), start_ms=1_700_000_000_000, rate=0)
     journal = Journal(clock)
-    store = MessageStore(small_store(), disk=SimDisk(Chance(7), clock), clock=clock, journal=journal,
-                         broker="broker-a", broker_id=0, store_host=host_bytes("127.0.0.1", 10911),
-                         flusher=InlineFlusher())
-    broker = Broker(BrokerConfig(name="broker-a", address=ADDRESS), store=store, clock=clock, chance=Chance(1),
-                    journal=journal, connector=None, name_servers=())
+    store = MessageStore(
+        small_store(),
+        disk=SimDisk(Chance(7), clock),
+        clock=clock,
+        journal=journal,
+        broker="broker-a",
+        broker_id=0,
+        store_host=host_bytes("127.0.0.1", 10911),
+        flusher=InlineFlusher(),
+    )
+    broker = Broker(
+        BrokerConfig(name="broker-a", address=ADDRESS),
+        store=store,
+        clock=clock,
+        chance=Chance(1),
+        journal=journal,
+        connector=None,
+        name_servers=(),
+    )
     name_server = NameServer(NameServerConfig(address=ADDRESS), clock=clock, journal=journal, name="ns-1")
     broker.start()
     name_server.start()
@@ -116,7 +133,7 @@ async def over_tcp(frames: list[tuple[tuple[str, int], bytes]]) -> list[Seen]:
                 clients[key] = Raw(*await asyncio.open_connection(ip, int(port)))
             client, at, said = clients[key], 0, frame + encode(mark())
             for size in CHUNKS * (len(said) // sum(CHUNKS) + 1):
-                client.send(said[at:at + size])
+                client.send(said[at : at + size])
                 await asyncio.sleep(0)
                 at += size
             while (c := (await client.read(1))[0]).opaque != -1:

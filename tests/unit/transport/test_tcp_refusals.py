@@ -23,7 +23,8 @@ def refused(port: Port) -> list[tuple[str, int | None]]:
 
 
 def test_the_log_has_a_line_for_each_of_the_first_and_one_that_counts_the_others(
-        caplog: pytest.LogCaptureFixture) -> None:
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     loop = SimLoop()
     clock = ScaledClock(loop, start_ms=1_700_000_000_000)
     guard = TcpGuard(TcpLimits(refusals_told_per_s=2), clock=clock, journal=Journal(clock))
@@ -34,8 +35,10 @@ def test_the_log_has_a_line_for_each_of_the_first_and_one_that_counts_the_others
             guard.too_many_pending("10.0.0.2:1")
         loop.run_for(5)
         assert caplog.messages == [
-            "refused 10.0.0.1:0: protocol, noise (request 34)", "refused 10.0.0.1:1: protocol, noise (request 34)",
-            "refused 6 more: pending_requests 3, protocol 3"]
+            "refused 10.0.0.1:0: protocol, noise (request 34)",
+            "refused 10.0.0.1:1: protocol, noise (request 34)",
+            "refused 6 more: pending_requests 3, protocol 3",
+        ]
         guard.refuse("10.0.0.1:9", PROTOCOL, "noise")
         guard.close()
         assert caplog.messages[3:] == ["refused 10.0.0.1:9: protocol, noise"]
@@ -153,8 +156,6 @@ async def test_who_has_not_read_for_longest_goes_when_all_together_leave_too_muc
             client.writer.transport.abort()
         await port.node.until(lambda: len(port.node.gone) == len(port.node.channels))
         assert port.guard.unread_bytes == 0
-
-
 
 
 async def test_an_answer_that_fits_into_no_frame_is_counted_too() -> None:

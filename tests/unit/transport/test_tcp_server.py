@@ -41,8 +41,11 @@ async def test_the_answers_of_a_batch_leave_in_one_write() -> None:
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=6),
-       cuts=st.lists(st.integers(0, 3_000), max_size=12), noise=st.binary(max_size=30))
+@given(
+    sizes=st.lists(st.integers(0, 300), min_size=1, max_size=6),
+    cuts=st.lists(st.integers(0, 3_000), max_size=12),
+    noise=st.binary(max_size=30),
+)
 def test_any_cut_of_the_stream_gives_the_same_answers(sizes: list[int], cuts: list[int], noise: bytes) -> None:
     """Also when what follows the last frame is none: what came before it is answered all the same."""
     stream = b"".join(encode(request(n, bytes(size) or None)) for n, size in enumerate(sizes)) + b"\xff" + noise
@@ -209,7 +212,7 @@ async def test_half_a_frame_waits_and_holds_no_one_up() -> None:
     async with Port() as port:
         slow, other = await port.client(), await port.client()
         for at in range(0, 2_000, 500):
-            slow.send(frame[at:at + 500])
+            slow.send(frame[at : at + 500])
             other.say(request(at))
             await other.read(1)
         assert port.guard.unfinished_bytes == 2_000

@@ -29,8 +29,9 @@ class Stage:
         self.admin = self.reaching(NAME_SERVER)
 
     def reaching(self, *name_servers: str, **options: Any) -> Admin:
-        return Admin(name_servers, clock=self.world.clock, connector=self.world.network.connector("10.0.8.8"),
-                     **options)
+        return Admin(
+            name_servers, clock=self.world.clock, connector=self.world.network.connector("10.0.8.8"), **options
+        )
 
     def ask(self, question: Any) -> Any:
         return self.world.run(question)

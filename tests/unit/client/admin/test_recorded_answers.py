@@ -16,8 +16,10 @@ from sandbox.remoting.command import RemotingCommand
 from sandbox.sim.loop import SimLoop
 from sandbox.transport.loopback import LoopbackNetwork
 
-FRAMES = [json.loads(line) for line in
-          (Path(__file__).parents[3] / "golden" / "wire" / "json.jsonl").read_text("utf-8").splitlines()]
+FRAMES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[3] / "golden" / "wire" / "json.jsonl").read_text("utf-8").splitlines()
+]
 ADDRESS = "127.0.0.2:10911"
 TOPIC, GROUP = "WireTopic", "GID_wire"
 
@@ -39,11 +41,20 @@ class Recorded:
 
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
         for command in commands:
-            row = next(row for row in FRAMES if row["kind"] == "response"
-                       and (row["request_code"], row["code"]) == (command.code, self.code))
+            row = next(
+                row
+                for row in FRAMES
+                if row["kind"] == "response" and (row["request_code"], row["code"]) == (command.code, self.code)
+            )
             header, recorded = row["header"], bytes.fromhex(row["body_hex"] or "")
-            channel.send(command.reply(self.code, header.get("extFields"),
-                                       recorded if self.body is None else self.body, remark=header.get("remark")))
+            channel.send(
+                command.reply(
+                    self.code,
+                    header.get("extFields"),
+                    recorded if self.body is None else self.body,
+                    remark=header.get("remark"),
+                )
+            )
 
 
 class Stage:
@@ -72,10 +83,18 @@ def test_brokers_with_numbers_for_keys(stage: Stage) -> None:
 def test_offsets_with_queues_for_keys(stage: Stage) -> None:
     ends = stage.ask(stage.admin.topics.stats(ADDRESS, TOPIC))
     assert {mq: (row.min_offset, row.max_offset) for mq, row in ends.items()} == {
-        queue(0): (0, 6), queue(1): (0, 3), queue(2): (0, 6), queue(3): (0, 4)}
+        queue(0): (0, 6),
+        queue(1): (0, 3),
+        queue(2): (0, 6),
+        queue(3): (0, 4),
+    }
     places = stage.ask(stage.admin.groups.stats(ADDRESS, GROUP, TOPIC))
     assert {mq: (row.consumer_offset, row.pull_offset) for mq, row in places.items()} == {
-        queue(0): (0, None), queue(1): (0, None), queue(2): (6, None), queue(3): (3, None)}
+        queue(0): (0, None),
+        queue(1): (0, None),
+        queue(2): (6, None),
+        queue(3): (3, None),
+    }
 
 
 def test_what_a_java_member_holds(stage: Stage) -> None:
@@ -90,14 +109,18 @@ def test_what_a_java_member_holds(stage: Stage) -> None:
 
 def test_what_java_members_would_commit(stage: Stage) -> None:
     assert stage.ask(stage.admin.groups.offsets_in_memory(ADDRESS, GROUP, TOPIC)) == {
-        "127.0.0.1@c1": {queue(0): 0, queue(1): 3}, "127.0.0.1@c2": {queue(2): 6, queue(3): 4}}
+        "127.0.0.1@c1": {queue(0): 0, queue(1): 3},
+        "127.0.0.1@c2": {queue(2): 6, queue(3): 4},
+    }
 
 
 def test_members_producers_groups_and_tables(stage: Stage) -> None:
     admin = stage.admin
     members = stage.ask(admin.groups.members(ADDRESS, GROUP)).connections
     assert [(row.client_id, row.language, row.version) for row in members] == [
-        ("127.0.0.1@c1", "JAVA", 409), ("127.0.0.1@c2", "JAVA", 409)]
+        ("127.0.0.1@c1", "JAVA", 409),
+        ("127.0.0.1@c2", "JAVA", 409),
+    ]
     assert [row.client_id for row in stage.ask(admin.groups.producers(ADDRESS, "PID_wire"))] == ["127.0.0.1@prod"]
     assert stage.ask(admin.topics.groups(ADDRESS, TOPIC)) == (GROUP, "GID_wire_bcast", "GID_wire_pull")
     assert stage.ask(admin.brokers.subscription_groups(ADDRESS)).groups["GID_wire_order"].retry_max_times == 16
@@ -107,7 +130,11 @@ def test_members_producers_groups_and_tables(stage: Stage) -> None:
 
 def test_where_a_reset_sent_a_group(stage: Stage) -> None:
     assert stage.ask(stage.admin.offsets.reset_by_time(ADDRESS, GROUP, TOPIC, 0)) == {
-        queue(0): 0, queue(1): 3, queue(2): 6, queue(3): 3}
+        queue(0): 0,
+        queue(1): 3,
+        queue(2): 6,
+        queue(3): 3,
+    }
 
 
 def test_units_of_a_queue(stage: Stage) -> None:
@@ -115,12 +142,15 @@ def test_units_of_a_queue(stage: Stage) -> None:
     assert (found.min_offset, found.max_offset, found.entries[1].physical_offset) == (0, 6, 798)
 
 
-@pytest.mark.parametrize(("code", "question"), [
-    (206, lambda admin: admin.groups.members(ADDRESS, GROUP)),
-    (17, lambda admin: admin.topics.stats(ADDRESS, TOPIC)),
-    (1, lambda admin: admin.offsets.reset_by_time(ADDRESS, GROUP, TOPIC, 0)),
-    (1, lambda admin: admin.groups.running_info(ADDRESS, GROUP, "nobody")),
-])
+@pytest.mark.parametrize(
+    ("code", "question"),
+    [
+        (206, lambda admin: admin.groups.members(ADDRESS, GROUP)),
+        (17, lambda admin: admin.topics.stats(ADDRESS, TOPIC)),
+        (1, lambda admin: admin.offsets.reset_by_time(ADDRESS, GROUP, TOPIC, 0)),
+        (1, lambda admin: admin.groups.running_info(ADDRESS, GROUP, "nobody")),
+    ],
+)
 def test_a_refusal_keeps_code_and_remark(stage: Stage, code: int, question: Any) -> None:
     stage.server.code = code
     with pytest.raises(BrokerRefused) as refused:
