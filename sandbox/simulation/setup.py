@@ -208,7 +208,7 @@ def setup_actions(setup: Setup) -> list[Action]:
                 batch=group.batch,
                 subscriptions=(Subscription(TOPIC, group.expression),),
                 fail_percent=group.fail_percent,
-                kind="push" if group.pushed else group.kind,
+                kind="push" if group.pushed else group.kind,  # type: ignore[arg-type]
                 strategy=group.strategy,  # type: ignore[arg-type]
                 listener="orderly" if group.kind == "orderly" else "concurrent",
                 model="BROADCASTING" if group.kind == "broadcasting" else "CLUSTERING",
@@ -238,7 +238,7 @@ def setup_actions(setup: Setup) -> list[Action]:
                 key="order-{n}" if keys or not setup.tagged else f"{label}-{{n}}",
                 keys=keys,
                 tag=TAGS[number] if setup.tagged else "",
-                selector=setup.selector,
+                selector=setup.selector,  # type: ignore[arg-type]
             )
-        )  # type: ignore[arg-type]
+        )
     return actions
