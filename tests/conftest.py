@@ -14,6 +14,7 @@ from django.conf import settings as django_settings
 from hypothesis import settings
 
 from queueviz.fidelity.ledger import ledger
+from queueviz.translations import compile_translations
 from sandbox.pipeline import few
 from tests import plan, units
 
@@ -41,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--wide", action="store_true", help="also what is marked wide or alone, which a plan plays by turns"
     )
+    parser.addoption("--release", action="store_true", help="fail where a Chinese text or a page made from code is old")
     parser.addoption("--plan", type=Path, metavar="FILE", help="the units to play, as tests/stages.py writes them")
     parser.addoption(
         "--results", type=Path, metavar="FILE", help="where to write failed tests, and the seconds of each unit"
@@ -48,6 +50,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        compile_translations()
     if not hasattr(config, "workerinput") and config.option.results:
         config.pluginmanager.register(Results(config.option.results))
     if config.option.plan:

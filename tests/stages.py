@@ -63,7 +63,7 @@ def main(words: list[str]) -> int:
             if stage == "interop" and builds is not None:
                 builds.wait()
             begun_s, processor_s = time.monotonic(), _children_s()
-            results[stage] = play(stage, units)
+            results[stage] = play(stage, units, *(["--release"] if kind == "whole" else []))
             steps.append(Step(stage, time.monotonic() - begun_s, _children_s() - processor_s))
     red = judge(results, chosen, "" if kind == "whole" else now.base, now.number)  # before a release all reds count
     if "--seconds" in options:
@@ -129,7 +129,7 @@ def build_clients(chosen: Plan) -> "subprocess.Popen[bytes] | None":
     )
 
 
-def play(stage: str, units: list[str]) -> Result:
+def play(stage: str, units: list[str], *more: str) -> Result:
     """Run pytest on a stage's units."""
     how = STAGES[stage]
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ def play(stage: str, units: list[str]) -> Result:
         order.write_text(json.dumps({"cheap": stage == ALL_ARE_CHEAP, "units": units, "prefix": prefix}))
         workers = int(os.environ.get("QUEUEVIZ_TEST_WORKERS", how.workers)) if how.workers == 3 else how.workers
         options = f"-n {workers} -q --durations 15 --plan {order} --results {answer}".split()
-        command = [sys.executable, "-m", "pytest", *options, *how.arguments]
+        command = [sys.executable, "-m", "pytest", *options, *how.arguments, *more]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
         results: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failed": [], "seconds": {}}
     scale = 3 / max(workers, 1) if stage in ("interop", "alone") else 1  # as if three workers had played it
