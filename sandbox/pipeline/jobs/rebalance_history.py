@@ -11,8 +11,9 @@ A move is a queue taken: `why` is the end of the ownership before (the reason of
 where there was none, `overlap` where it had not ended.  A disagreement is an interval in which several members owned a
 queue by their last rebalance, or, with no `members`, none while some were running; rebalances of external members are
 not in the journal, so for their groups only the former is known.  Broadcasting groups have no moves and no
-disagreements.  A member is idle while it runs without a queue (except the retry topic's).  A wait for a lock ends when
-the member gets it, or with the last refusal.
+disagreements.  A member is a client id: two processes with one id are one here, and a queue that both take is an
+`overlap`.  A member is idle while it runs without a queue (except the retry topic's).  A wait for a lock ends when the
+member gets it, or with the last refusal.
 """
 
 from collections.abc import Mapping
