@@ -1,4 +1,4 @@
-"""Compiled translations: `django.mo` beside each `django.po`, made where it is missing or older.  They are not committed."""
+"""Compiled translations: `django.mo` beside each `django.po`, made where it is missing or older, and not committed."""
 
 import os
 from pathlib import Path
