@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from queueviz import attaching  # noqa: F401 hears what is saved here
+from queueviz.clusters import attached_clusters  # noqa: F401 hears what is saved here
 from queueviz.lti import outgoing
 from queueviz.models import AuditRecord, Cluster, Grant, LtiPlatform, PipelineRun, Sandbox
 

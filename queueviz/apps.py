@@ -8,5 +8,5 @@ class QueuevizConfig(AppConfig):
     verbose_name = "QueueViz"
 
     def ready(self) -> None:
-        from queueviz import access  # noqa: F401  its receiver adopts sandboxes at sign-in
+        from queueviz.access import policy  # noqa: F401  its receiver adopts sandboxes at sign-in
         from queueviz.runs import places  # noqa: F401  its receiver removes results with their sandbox

@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 
-from queueviz import masks, refusals
+from queueviz import refusals
+from queueviz.access import hidden_names
 from queueviz.pages import errors
 from sandbox.kernel.errors import SandboxError
 
@@ -82,7 +83,7 @@ class Masked:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         answer = self._get_response(request)
-        if (mask := masks.of_request(request)) is not None:
+        if (mask := hidden_names.of_request(request)) is not None:
             for name, value in list(answer.headers.items()):
                 answer.headers[name] = mask.address(value)
         return answer

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queueviz import cluster_fields as fields
+from queueviz.clusters import cluster_fields as fields
 from queueviz.courses.grade_models import Grade, Regrade
 from queueviz.courses.models import Course, Enrolment, Submission
 from queueviz.courses.polls import Poll, Vote
@@ -199,7 +199,7 @@ class Cluster(models.Model):
 
 
 class UndoPoint(models.Model):
-    """A group's stored offsets on a topic before a reset on an attached cluster (`queueviz.undoing`)."""
+    """A group's stored offsets on a topic before a reset on an attached cluster (`queueviz.clusters.reset_undo`)."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="undo_points")
     reset_id = models.CharField(max_length=64)

@@ -8,8 +8,8 @@ from typing import Any
 from django.db import DataError, OperationalError
 from django.utils.translation import gettext
 
-from queueviz import masks
-from queueviz.access import Forbidden, NotFound
+from queueviz.access import hidden_names
+from queueviz.access.policy import Forbidden, NotFound
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     """Status and `{"error", "hint"}`, with `field` and `details` where there are any."""
     if isinstance(error, ActionRefused):
-        said: dict[str, Any] = {name: masks.shown(filled(text, error.values)) for name, text in _texts_of(error)}
+        said: dict[str, Any] = {name: hidden_names.shown(filled(text, error.values)) for name, text in _texts_of(error)}
         if error.field is not None:
             said["field"] = error.field
         if error.details is not None:
@@ -48,7 +48,7 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
         text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
-        said = {"error": masks.shown(text)}
+        said = {"error": hidden_names.shown(text)}
         return 503, said | {"hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from queueviz import environment
+from queueviz.operations import environment
 from sandbox.control.limits import HostLimits
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -47,7 +47,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "queueviz.static_files.StaticFiles",
+    "queueviz.operations.static_files.StaticFiles",
     "django.middleware.gzip.GZipMiddleware",  # pages; static files are squeezed already
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -160,7 +160,7 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "queueviz.static_files.HashedFiles"
+        "BACKEND": "queueviz.operations.static_files.HashedFiles"
         if HASHED
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
@@ -179,7 +179,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"}},
-    "filters": {"flood": {"()": "queueviz.log_flood.Flood"}},
+    "filters": {"flood": {"()": "queueviz.operations.log_flood.Flood"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["flood"]}},
     "root": {"handlers": ["console"], "level": environment.text("QUEUEVIZ_LOG_LEVEL", "INFO")},
     "loggers": {

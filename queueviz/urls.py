@@ -4,8 +4,9 @@ from django.contrib import admin
 from django.urls import path, register_converter
 from django.views.i18n import set_language
 
-from queueviz import api_clusters, api_replay, api_runs, slugs  # noqa: F401 they add routes to `api`
-from queueviz.api import api
+from queueviz import slugs
+from queueviz.api import clusters, replay, runs  # noqa: F401 they add routes to `api`
+from queueviz.api.sandboxes import api
 from queueviz.pages import (
     accounts,
     analytics,

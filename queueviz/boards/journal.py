@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy as pgettext
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, Readings
-from queueviz.numbers import whole
+from queueviz.whole_numbers import whole
 
 WORDS: dict[str, Any] = {
     "journal.failed": _("The journal could not be read. Try again."),

@@ -8,10 +8,10 @@ from django.contrib.admin.utils import NestedObjects
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import DEFAULT_DB_ALIAS, models
 
-from queueviz.access import SEATS
+from queueviz.access.policy import SEATS
+from queueviz.access.visitor import SESSIONS, digest
 from queueviz.courses.models import Enrolment
 from queueviz.models import AuditRecord, Sandbox
-from queueviz.visitor import SESSIONS, digest
 
 NAMED_AFTER_CHARS = 58  # of a sandbox's label: so many begin the name of what was made of it (`owners`)
 

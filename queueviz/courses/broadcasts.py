@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from queueviz import engine, refusals
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor
 from queueviz.courses.grid import Student, students_of
 from queueviz.courses.models import Course
-from queueviz.rates import Rate
-from queueviz.visitor import Visitor
 from sandbox.control.interventions import KINDS, Done, Intervention, Kind
 from sandbox.control.rights import Actor
 from sandbox.kernel.errors import ActionRefused, SandboxError

@@ -10,10 +10,10 @@ import orjson
 from django.core import serializers
 
 from queueviz import engine
+from queueviz.access.rate_limits import Rate
 from queueviz.courses import belongings
 from queueviz.courses.models import Enrolment
 from queueviz.models import Sandbox
-from queueviz.rates import Rate
 from sandbox.journal.event_filter import without_score
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since, segments

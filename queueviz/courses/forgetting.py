@@ -8,13 +8,14 @@ from collections.abc import Iterable
 
 from django.db import connection, transaction
 
-from queueviz import owners, recordings, sharing
-from queueviz.access import SEATS
+from queueviz.access.policy import SEATS
+from queueviz.access.visitor import SESSIONS, Visitor, digest
 from queueviz.courses import belongings
 from queueviz.courses.models import Course, Enrolment
+from queueviz.links import recordings, share_links
 from queueviz.models import AuditRecord, Sandbox
 from queueviz.runs import places
-from queueviz.visitor import SESSIONS, Visitor, digest
+from queueviz.sandboxes import ownership
 
 
 def forget(visitor: Visitor, enrolment: Enrolment) -> int:
@@ -29,7 +30,7 @@ def forget(visitor: Visitor, enrolment: Enrolment) -> int:
         _rename(found.named_after)
         course.regrades.all().delete()  # they name all students, and can be found out again
         enrolment.delete()
-        owners.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
+        ownership.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
     _forget_results(course, found.slugs)
     transaction.on_commit(scrub)
     return len(found.sandboxes)
@@ -61,7 +62,7 @@ def scrub() -> None:
 
 def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
     """With its recordings, which the server deletes by itself, and a command does not."""
-    owners.delete(visitor, sandbox)
+    ownership.delete(visitor, sandbox)
     recordings.of_server().forget(sandbox.slug)
 
 
@@ -80,7 +81,7 @@ def _forget_results(course: Course, slugs: list[str]) -> None:
 
     Of each sandbox recordings and results went with its row; those that were shared go here.
     """
-    sharing.sweep()
+    share_links.sweep()
     pipeline = places.home() / places.FOLDER
     for job in pipeline.glob("[a-z]*/"):
         shutil.rmtree(job / course.slug, ignore_errors=True)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypedDict
 
 from django.utils import timezone
 
+from queueviz.access.database_limits import one_at_a_time
 from queueviz.courses.grade_models import Grade
 from queueviz.courses.models import Course, Enrolment, Submission
-from queueviz.turns import one_at_a_time
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow

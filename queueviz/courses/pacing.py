@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext
 
+from queueviz.access.database_limits import one_at_a_time
 from queueviz.courses.models import Course
 from queueviz.models import Cluster, Sandbox
-from queueviz.turns import one_at_a_time
 from sandbox.control.actions import Action, AnswerStep, TakeHint
 from sandbox.control.rights import Role
 from sandbox.kernel.errors import ActionRefused

@@ -7,6 +7,8 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
+from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.rate_limits import Rate
 from queueviz.courses.models import Course, Enrolment
 from queueviz.courses.polls import (
     FEWEST_ANSWERS,
@@ -18,8 +20,6 @@ from queueviz.courses.polls import (
     Poll,
     Vote,
 )
-from queueviz.rates import Rate
-from queueviz.turns import one_at_a_time
 from sandbox.kernel.errors import ActionRefused
 
 MOST_POLLS = 200  # of a course

@@ -6,10 +6,10 @@ from datetime import datetime
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
-from queueviz.access import COURSE_LIFE
+from queueviz.access.policy import COURSE_LIFE
+from queueviz.access.visitor import Visitor
 from queueviz.courses import forgetting
 from queueviz.courses.models import Course
-from queueviz.visitor import Visitor
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)

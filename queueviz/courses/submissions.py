@@ -5,12 +5,13 @@ from functools import partial
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from queueviz import acting, engine, owners
+from queueviz import engine
+from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.visitor import Visitor
 from queueviz.courses import deadlines, grades
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
-from queueviz.turns import one_at_a_time
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
@@ -31,10 +32,10 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     if found.sandbox is not None:
         _start(visitor, found.sandbox, lab)
         return found
-    sandbox = owners.create_granted(
+    sandbox = ownership.create_granted(
         visitor,
         Sandbox(
-            name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: owners.NAME_LENGTH],
+            name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],
             template=lab.template,
             preset=lab.preset,
             course=course,
@@ -44,7 +45,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         changes=dict(lab.changes) or None,
     )
     if not Submission.objects.filter(pk=found.pk, sandbox__isnull=True).update(sandbox=sandbox):
-        owners.delete(visitor, sandbox)  # another tab was faster
+        ownership.delete(visitor, sandbox)  # another tab was faster
     else:
         _start(visitor, sandbox, lab)
     found.refresh_from_db()
@@ -54,7 +55,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:
     """Begin the lab there, unless it was begun: a busy engine or a rate may have refused that the first time."""
     if engine.lab_of(sandbox.slug) is None:
-        acting.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
+        visitor_actions.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
 
 
 def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:

@@ -7,12 +7,12 @@ from datetime import datetime
 from django.db import IntegrityError
 from django.utils import timezone
 
+from queueviz.access.visitor import Visitor
 from queueviz.courses.joining import new_code
 from queueviz.courses.models import MOST_STUDENTS, TIME_FACTORS, Course, Enrolment
 from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant
 from queueviz.slugs import new_slug
-from queueviz.visitor import Visitor
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from queueviz.access import SEATS, Forbidden, NotFound
+from queueviz.access.policy import SEATS, Forbidden, NotFound
+from queueviz.access.visitor import Visitor, digest
 from queueviz.courses.models import Course, Enrolment
-from queueviz.visitor import Visitor, digest
 from sandbox.control.rights import Role, can
 
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import orjson
 
 from queueviz.demo_class.page_socket import picture
-from queueviz.remote import RemoteRefused
-from queueviz.remote_pages import RemotePages
+from queueviz.operations.remote_pages import RemotePages
+from queueviz.operations.remote_sandbox import RemoteRefused
 from sandbox.control.actions import Action, SetRate, fields_of, name_of
 from sandbox.control.questions import BY_NAME, Question
 from sandbox.journal.schema import Row, describe, from_row

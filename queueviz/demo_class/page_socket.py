@@ -10,7 +10,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from queueviz.remote import RemoteRefused
+from queueviz.operations.remote_sandbox import RemoteRefused
 
 PROTOCOL = Subprotocol("queueviz.live.1")
 HERE_EVERY_S = 5.0  # as a page says that it is there

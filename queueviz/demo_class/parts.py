@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from queueviz.demo_class.page_hands import Pace, PageHands
 from queueviz.demo_class.page_socket import PageSocket
-from queueviz.remote import RemoteRefused
-from queueviz.remote_pages import RemotePages
+from queueviz.operations.remote_pages import RemotePages
+from queueviz.operations.remote_sandbox import RemoteRefused
 from sandbox.kernel.chance import Chance
 from sandbox.labs.lab import Lab
 

@@ -15,8 +15,8 @@ from django.db import IntegrityError, InterfaceError, InternalError, Operational
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from queueviz.access.database_limits import number_of
 from queueviz.models import EngineLease, SandboxPlace
-from queueviz.turns import number_of
 from sandbox.hosting.lease import LEASE_S, Figures, Held, HeldElsewhere, LeaseLost, LeaseUnreachable, Listed
 
 ALIAS = "leases"  # a connection of its own: a page's may be in a transaction, and waits for longer

@@ -12,8 +12,13 @@ from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from queueviz import access, attaching, engine, sharing, visitor
+from queueviz import engine
+from queueviz.access import policy, visitor
+from queueviz.access.hidden_names import Mask
+from queueviz.access.rate_limits import Rate
+from queueviz.clusters import attached_clusters
 from queueviz.courses import presence
+from queueviz.links import share_links
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.course_channels import CourseChannels, course_of
@@ -21,8 +26,6 @@ from queueviz.live.hub import TOO_MANY
 from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
 from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
-from queueviz.masks import Mask
-from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
@@ -179,19 +182,19 @@ def _mask_of(who: visitor.Visitor) -> Mask | None:
     """None where the link is no live one that is good: then nothing can be seen with it."""
     assert who.link is not None
     try:
-        link = sharing.find(who, who.link)
-    except access.NotFound:
+        link = share_links.find(who, who.link)
+    except policy.NotFound:
         return None
-    return Mask(link.sandbox.slug, who.link) if link.kind == sharing.LIVE else None
+    return Mask(link.sandbox.slug, who.link) if link.kind == share_links.LIVE else None
 
 
 def _may_see(who: visitor.Visitor, slug: str) -> Sight:
     """Read afresh each time: the session may have ended since the socket opened."""
     try:
-        visit = access.visit_at(visitor.afresh(who), slug, "see")
-    except (access.NotFound, access.Forbidden):
+        visit = policy.visit_at(visitor.afresh(who), slug, "see")
+    except (policy.NotFound, policy.Forbidden):
         return Sight.NOTHING
-    attaching.glance(visit)
+    attached_clusters.glance(visit)
     return visit.sight
 
 
@@ -202,8 +205,8 @@ def _note(who: visitor.Visitor) -> bool:
 
 def _may_wake(who: visitor.Visitor, slug: str) -> bool:
     try:
-        return access.visit_at(visitor.afresh(who), slug, "see").wakes
-    except (access.NotFound, access.Forbidden):
+        return policy.visit_at(visitor.afresh(who), slug, "see").wakes
+    except (policy.NotFound, policy.Forbidden):
         return False
 
 

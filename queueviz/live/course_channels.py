@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from channels.db import database_sync_to_async
 
-from queueviz import visitor
-from queueviz.access import Forbidden, NotFound
+from queueviz.access import visitor
+from queueviz.access.policy import Forbidden, NotFound
 from queueviz.courses.visits import visit_course
 from queueviz.live import frames
 from queueviz.live.channel import Channel

@@ -10,9 +10,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from queueviz import access
+from queueviz.access import policy
+from queueviz.access.visitor import SESSIONS, Visitor
 from queueviz.live.sight import Sight
-from queueviz.visitor import SESSIONS, Visitor
 
 DECODED_KEPT = 2_048
 
@@ -22,7 +22,7 @@ def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     keys = {who.session.session_key for who, _ in asked if who.session is not None}
     sessions = _sessions(keys - {None})
     users = _users({session[SESSION_KEY] for session in sessions.values() if SESSION_KEY in session})
-    return access.sights([(_afresh(who, sessions, users), slug) for who, slug in asked])
+    return policy.sights([(_afresh(who, sessions, users), slug) for who, slug in asked])
 
 
 def _afresh(who: Visitor, sessions: dict[str, dict[str, Any]], users: dict[str, Any]) -> Visitor:

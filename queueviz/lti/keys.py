@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings
 from pylti1p3.registration import Registration
 
+from queueviz.access.database_limits import one_at_a_time
 from queueviz.lti import seals
 from queueviz.lti.models import LtiKey
-from queueviz.turns import one_at_a_time
 from sandbox.kernel.errors import ActionRefused
 
 KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands

@@ -10,14 +10,14 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from queueviz.access import NotFound
+from queueviz.access.policy import NotFound
+from queueviz.access.visitor import Visitor, digest
 from queueviz.courses.models import Course
 from queueviz.courses.visits import visit_course
 from queueviz.lti import cookies, scores, seals, seats
 from queueviz.lti.messages import Verified
 from queueviz.lti.models import LtiContext, LtiLaunch, LtiSeat
 from queueviz.lti.registered import may_ask
-from queueviz.visitor import Visitor, digest
 from sandbox.kernel.errors import ActionRefused
 
 KEPT = timedelta(hours=1)  # longer than a browser keeps its cookie: a nonce is known until no one can use it

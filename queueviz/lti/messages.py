@@ -21,10 +21,10 @@ from pylti1p3.oidc_login import OIDCLogin
 from pylti1p3.registration import TKey, TKeySet
 from pylti1p3.session import SessionService
 
+from queueviz.access.visitor import digest
 from queueviz.lti import claims, cookies, outgoing
 from queueviz.lti.models import LtiPlatform
 from queueviz.lti.registered import Registered, hosts_of, platform_of
-from queueviz.visitor import digest
 from sandbox.kernel.errors import ActionRefused
 
 ALGORITHM = "RS256"

@@ -27,13 +27,13 @@ from pylti1p3.assignments_grades import AssignmentsGradesService
 from pylti1p3.exception import LtiException, LtiServiceException
 from pylti1p3.grade import Grade
 
+from queueviz.access.rate_limits import Rate
 from queueviz.courses import releases
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.lti import seals
 from queueviz.lti.claims import SCORE
 from queueviz.lti.models import LtiPlatform, LtiScore, LtiSeat
 from queueviz.lti.registered import Connector, may_ask
-from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)

@@ -1,10 +1,10 @@
 """A learner's place: found again at each launch, from any browser, without an account and without a name."""
 
+from queueviz.access.database_limits import one_at_a_time
 from queueviz.courses import joining
 from queueviz.courses.models import Course
 from queueviz.lti import seals
 from queueviz.lti.models import LtiPlatform, LtiSeat
-from queueviz.turns import one_at_a_time
 from sandbox.kernel.errors import ActionRefused
 
 

@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from queueviz import visitor
-from queueviz.rates import Rate
+from queueviz.access import visitor
+from queueviz.access.rate_limits import Rate
 
 ATTEMPTS = Rate(0.1, 10, what="attempts to sign in")  # ten at once, then one in ten seconds, per address
 

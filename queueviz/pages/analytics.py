@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from queueviz import visitor
+from queueviz.access import visitor
 from queueviz.courses.analytics import analytics_of
 from queueviz.courses.visits import visit_course
 

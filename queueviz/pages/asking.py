@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from queueviz import engine, operating
+from queueviz import engine
+from queueviz.clusters import cluster_resets
 from sandbox.control.questions import FindMessages, ReadRecord
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import ActionRefused
@@ -28,4 +29,4 @@ def _record(slug: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ask(slug: str, question: FindMessages | ReadRecord) -> dict[str, Any]:
-    return engine.answer(engine.port().ask(slug, question), operating.PATIENCE_S)
+    return engine.answer(engine.port().ask(slug, question), cluster_resets.PATIENCE_S)

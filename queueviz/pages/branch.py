@@ -8,12 +8,15 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, engine, incidents, owners, visitor
-from queueviz import branching as branches
+from queueviz import engine
+from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
-from queueviz.numbers import event_number
+from queueviz.links import branching as branches
+from queueviz.links import incidents
 from queueviz.pages.redirects import go
+from queueviz.sandboxes import ownership
 from queueviz.slugs import root_of
+from queueviz.whole_numbers import event_number
 from sandbox.journal.event_filter import EventFilter
 
 MOST_ACTIONS = 50  # of the newest before the event that are offered
@@ -24,7 +27,7 @@ POLLED = "queueviz/partials/branching.html"
 def branch(request: HttpRequest, slug: str) -> HttpResponse:
     """The event and the actions before it, each of which may be left out; POST makes the branch."""
     who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "see")
+    sandbox = policy.sandbox_for(who, slug, "see")
     if request.method == "POST":
         made = branches.branch(
             who,
@@ -47,10 +50,10 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
 def branching(request: HttpRequest, slug: str) -> HttpResponse:
     """How far it is; then its Board.  POST cancels and deletes it."""
     who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "share" if request.method == "POST" else "see")
+    sandbox = policy.sandbox_for(who, slug, "share" if request.method == "POST" else "see")
     back = reverse("sandbox-page", args=[sandbox.branch_of, "journal"]) if sandbox.branch_of else reverse("home")
     if request.method == "POST":
-        owners.delete(who, sandbox)
+        ownership.delete(who, sandbox)
         return redirect(back)
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):

@@ -7,12 +7,15 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, acting, engine, owners, plays, visitor
+from queueviz import engine
+from queueviz.access import policy, visitor
+from queueviz.access.visitor import Visitor
 from queueviz.boards.js_texts import texts
+from queueviz.links import reruns
 from queueviz.models import Sandbox
 from queueviz.pages.playing import cancel, context_of, holder_of, polled
+from queueviz.sandboxes import ownership, visitor_actions
 from queueviz.slugs import root_of
-from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Done, RecipeOrder
 from sandbox.kernel.errors import ActionRefused
@@ -40,15 +43,15 @@ CASES: dict[str, Any] = {
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """The claims; POST tries one."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
-    sandbox = access.ours(visit)
+    visit = policy.visit_at(who, slug, "see")
+    sandbox = policy.ours(visit)
     if request.method == "POST":
         claim = request.POST.get("claim", "")
         if claim not in CLAIMS:
             raise ActionRefused(422, "There is no such claim.", "Choose one of the list.")
-        acting.ACTIONS.demand(access.counted_as(who))
+        visitor_actions.ACTIONS.demand(policy.counted_as(who))
         order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
-        play = plays.begin(plays.Play(slug, "claim", [TRY], order, holder=holder_of(who, visit)))
+        play = reruns.begin(reruns.Play(slug, "claim", [TRY], order, holder=holder_of(who, visit)))
         return redirect("claim-tried", slug, play.id)
     return render(
         request,
@@ -61,9 +64,9 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     """How far it is, then what came out.  POST cancels it."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
-    sandbox = access.ours(visit)
-    found = plays.find(slug, play)
+    visit = policy.visit_at(who, slug, "see")
+    sandbox = policy.ours(visit)
+    found = reruns.find(slug, play)
     if request.method == "POST" and found.result is not None:
         return _open(who, sandbox, found.result["counterexample"])
     if request.method == "POST":
@@ -110,4 +113,4 @@ def _open(who: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> Ht
         Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]})) for act in shortest["acts"]
     )
     order = RecipeOrder(parent=sandbox.slug, seed=shortest["seed"], done=done, until_ms=shortest["until_ms"])
-    return redirect("branching", owners.from_recipe(who, sandbox, order).sandbox.slug)
+    return redirect("branching", ownership.from_recipe(who, sandbox, order).sandbox.slug)

@@ -7,14 +7,17 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from queueviz import access, acting, branching, engine, plays, visitor
+from queueviz import engine
+from queueviz.access import policy, visitor
 from queueviz.boards import rows
 from queueviz.boards.compared import INSTEAD, instead_of, lines_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.numbers import event_number
+from queueviz.links import branching, reruns
 from queueviz.pages.playing import cancel, context_of, holder_of, polled
+from queueviz.sandboxes import visitor_actions
 from queueviz.slugs import root_of
+from queueviz.whole_numbers import event_number
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 
@@ -26,17 +29,17 @@ WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.si
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """The action, and what may be done in its place; POST plays both runs."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
-    sandbox = access.ours(visit)
+    visit = policy.visit_at(who, slug, "see")
+    sandbox = policy.ours(visit)
     given = request.POST if request.method == "POST" else request.GET
     action = _action(slug, event_number(given.get("seq", "")))
     if request.method == "POST":
         branching.demand_answers_given(visit)
-        acting.ACTIONS.demand(access.counted_as(who))
+        visitor_actions.ACTIONS.demand(policy.counted_as(who))
         instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
         order = {"seq": int(action["seq"]), "instead": instead}
-        play = plays.begin(
-            plays.Play(slug, "compare", [COMPARE, str(engine.directory_of(slug))], order, holder=holder_of(who, visit))
+        play = reruns.begin(
+            reruns.Play(slug, "compare", [COMPARE, str(engine.directory_of(slug))], order, holder=holder_of(who, visit))
         )
         return redirect("compared", slug, play.id)
     return render(
@@ -57,12 +60,12 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     """How far it is, then both runs.  POST cancels it."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
-    found = plays.find(slug, play)
+    visit = policy.visit_at(who, slug, "see")
+    found = reruns.find(slug, play)
     if request.method == "POST":
         cancel(found, who, visit)
         return redirect("sandbox-page", slug, "journal")
-    context = context_of(found) | {"sandbox": access.ours(visit), "root": root_of(slug)}
+    context = context_of(found) | {"sandbox": policy.ours(visit), "root": root_of(slug)}
     if getattr(request, "htmx", False):
         return polled(request, found, context)
     if found.result is not None:

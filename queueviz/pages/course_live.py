@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import refusals, visitor
+from queueviz import refusals
+from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import broadcasts, pacing
 from queueviz.courses.grid import Grid, students_of

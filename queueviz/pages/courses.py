@@ -11,7 +11,7 @@ from django.utils.timezone import is_naive, make_aware
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import visitor
+from queueviz.access import visitor
 from queueviz.courses import deadlines, grades, joining, presence, releases, retention, submissions, teaching
 from queueviz.courses.cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission

@@ -11,8 +11,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
-from queueviz import access, masks, owners, refusals
-from queueviz.visitor import Visitor
+from queueviz import refusals
+from queueviz.access import hidden_names, policy
+from queueviz.access.visitor import Visitor
+from queueviz.sandboxes import ownership
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +34,7 @@ def sentence(
     request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None, details: Any = None
 ) -> HttpResponse:
     """One refusal, as JSON, partial or page, whichever the visitor asked for."""
-    if (mask := masks.of_request(request)) is not None:
+    if (mask := hidden_names.of_request(request)) is not None:
         error, hint = mask.text(error), mask.text(hint)
     if request.path.startswith("/api/"):
         return JsonResponse(_shape(error, hint, field, details), status=status)
@@ -40,10 +42,10 @@ def sentence(
     return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
 
 
-def too_many_owned(request: HttpRequest, who: Visitor, refused: owners.TooManyOwned) -> HttpResponse:
+def too_many_owned(request: HttpRequest, who: Visitor, refused: ownership.TooManyOwned) -> HttpResponse:
     """The page on which one's own sandboxes can be deleted."""
     status, said = refusals.describe(refused)
-    context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": access.sandboxes_of(who)}
+    context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": policy.sandboxes_of(who)}
     return render(request, PAGE, context, status=status)
 
 
@@ -76,7 +78,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    from queueviz.access import NotFound  # access needs the app registry, this module does not
+    from queueviz.access.policy import NotFound  # access needs the app registry, this module does not
 
     return _standing(request, 404, str(exception) if isinstance(exception, NotFound) else "")
 

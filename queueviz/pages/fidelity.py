@@ -6,9 +6,10 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language
 from django.views.decorators.http import require_GET
 
-from queueviz import access, owners, visitor
+from queueviz.access import policy, visitor
 from queueviz.fidelity.ledger import ledger
 from queueviz.fidelity.view import LONGEST_SEARCH, SECTIONS, shown
+from queueviz.sandboxes import ownership
 
 PAGE = "queueviz/pages/fidelity.html"
 ROWS = "queueviz/partials/ledger.html"
@@ -17,13 +18,13 @@ ROWS = "queueviz/partials/ledger.html"
 @require_GET
 def fidelity(request: HttpRequest) -> HttpResponse:
     """All rows, or those asked for; htmx gets the rows alone.  Links lead to the reader's sandbox, or the host's."""
-    own = access.sandboxes_of(visitor.of_request(request))
+    own = policy.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
     differing = request.GET.get("differing") == "on"
     found = shown(
         ledger(),
         get_language() or "en",
-        slug=own[0].slug if own else owners.demo_slug(),
+        slug=own[0].slug if own else ownership.demo_slug(),
         search=search,
         section=section if section in dict(SECTIONS) else "",
         differing=differing,

@@ -6,8 +6,8 @@ from django.utils import translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from queueviz import load
 from queueviz.live import hubs, notified
+from queueviz.operations import server_load
 from sandbox.kernel.errors import SandboxError
 
 NOT_SAID = ("sandboxes", "full")  # addresses are not public; a sentence says the other
@@ -26,7 +26,7 @@ def health(request: HttpRequest) -> JsonResponse:
     except DatabaseError as error:
         said |= {"status": "failing", "database": type(error).__name__}
     try:
-        now = load.load()
+        now = server_load.load()
         said |= {name: value for name, value in now.status.items() if name not in NOT_SAID}
         with translation.override("en"):  # for programs
             if now.stopped:

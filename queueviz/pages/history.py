@@ -7,7 +7,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from queueviz import engine, masks
+from queueviz import engine
+from queueviz.access import hidden_names
 from queueviz.boards.board import board_channel
 from queueviz.boards.down import down_lines, known_text
 from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
@@ -38,7 +39,7 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
     channel = board_channel(
         Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True))) if pair else place
     )
-    known_as = None if channel is None else masks.shown_channel(channel)
+    known_as = None if channel is None else hidden_names.shown_channel(channel)
     first = _first(channel)
     live = {
         **context["live"],

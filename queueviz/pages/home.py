@@ -6,12 +6,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, engine, owners, refusals, visitor
+from queueviz import engine, refusals
+from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, places, reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.pages.redirects import back_of, go
+from queueviz.sandboxes import ownership
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
@@ -29,7 +31,7 @@ def landing(request: HttpRequest) -> HttpResponse:
         "first_lab": PACKS[0].labs[0],
         **places.of_visitor(who, attach=False),
         "first": True,
-        "may_attach": access.may_attach(who),
+        "may_attach": policy.may_attach(who),
         "most": HostLimits().sandboxes_per_visitor,
     }
     try:
@@ -43,12 +45,12 @@ def landing(request: HttpRequest) -> HttpResponse:
 def standing(request: HttpRequest) -> HttpResponse:
     """Sandboxes and clusters once more, with what is known of them by now."""
     who = visitor.of_request(request)
-    context = {**places.of_visitor(who, attach=True), "may_attach": access.may_attach(who)}
+    context = {**places.of_visitor(who, attach=True), "may_attach": policy.may_attach(who)}
     return render(request, "queueviz/partials/places.html", context)
 
 
 def _live_strip() -> dict[str, object]:
-    sandbox = owners.demo_sandbox()
+    sandbox = ownership.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
     seen = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
@@ -70,10 +72,10 @@ def new(request: HttpRequest) -> HttpResponse:
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
     given, who = form.cleaned_data, visitor.of_request(request)
     try:
-        made = owners.create(
+        made = ownership.create(
             who, given["template"] or "flights", preset=given["preset"] or "sandbox", name=given["name"]
         )
-    except owners.TooManyOwned as refused:
+    except ownership.TooManyOwned as refused:
         return errors.too_many_owned(request, who, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
@@ -82,9 +84,9 @@ def new(request: HttpRequest) -> HttpResponse:
 def claim(request: HttpRequest, token: str) -> HttpResponse:
     """A one-time link.  Opening it only asks, so that a mail scanner does not use it up."""
     if request.method == "POST":
-        sandbox = owners.claim(visitor.of_request(request), token)
+        sandbox = ownership.claim(visitor.of_request(request), token)
         return redirect("sandbox", sandbox.slug)
-    return render(request, "queueviz/pages/claim.html", {"claimed": owners.claimable(token)})
+    return render(request, "queueviz/pages/claim.html", {"claimed": ownership.claimable(token)})
 
 
 @require_POST

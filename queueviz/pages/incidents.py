@@ -4,8 +4,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, incidents, owners, recipe_links, visitor
+from queueviz.access import policy, visitor
+from queueviz.links import incidents, recipe_links
 from queueviz.pages import errors
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.labs.incidents import INCIDENTS
 
 
@@ -21,9 +23,9 @@ def open_one(request: HttpRequest, slug: str) -> HttpResponse:
     if incident is None:
         raise Http404
     who = visitor.of_request(request)
-    acting.ACTIONS.demand(access.counted_as(who))
+    visitor_actions.ACTIONS.demand(policy.counted_as(who))
     try:
         made = recipe_links.open_it(who, incidents.order(incident))
-    except owners.TooManyOwned as refused:
+    except ownership.TooManyOwned as refused:
         return errors.too_many_owned(request, who, refused)
     return redirect("branching", made.sandbox.slug)

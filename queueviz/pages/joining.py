@@ -7,7 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from queueviz import refusals, visitor
+from queueviz import refusals
+from queueviz.access import visitor
 from queueviz.courses import joining
 from queueviz.courses.visits import courses_of
 from sandbox.kernel.errors import ActionRefused

@@ -8,13 +8,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from queueviz import access, engine, owners, refusals, visitor
+from queueviz import engine, refusals
+from queueviz.access import policy, visitor
+from queueviz.access.visitor import Visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import SettingsForm
 from queueviz.models import Sandbox
 from queueviz.pages import reading
 from queueviz.pages.sandbox import shell
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership
 from sandbox.control.access_keys import Keys
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -36,8 +38,8 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     if operation is None:
         raise Http404
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, operation.verb)
-    said = operation.do(request, who, access.ours(visit))
+    visit = policy.visit_at(who, slug, operation.verb)
+    said = operation.do(request, who, policy.ours(visit))
     if what in ("delete", "sleep"):
         return redirect("home")
     if what in ("wake", "dismiss"):
@@ -61,7 +63,7 @@ def _sleep(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
 
 
 def _extend(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    owners.extend(who, sandbox)
+    ownership.extend(who, sandbox)
     return {}
 
 
@@ -70,52 +72,52 @@ def _change(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
     if not form.is_valid():
         field, problems = next(iter(form.errors.items()))
         raise ActionRefused(422, "{problem}", field=field, problem=problems[0])
-    owners.change(who, sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
+    ownership.change(who, sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
     return {}
 
 
 def _token(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    token = owners.new_token(sandbox, label=request.POST.get("label", "")[:80])
-    owners.record(who, "token", sandbox.slug)
+    token = ownership.new_token(sandbox, label=request.POST.get("label", "")[:80])
+    ownership.record(who, "token", sandbox.slug)
     return {"token": token}
 
 
 def _revoke(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    return {"revoked": owners.revoke(who, sandbox)}
+    return {"revoked": ownership.revoke(who, sandbox)}
 
 
 def _claim_link(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    path = reverse("claim", args=[owners.claim_link(who, sandbox)])
+    path = reverse("claim", args=[ownership.claim_link(who, sandbox)])
     return {"claim_url": request.build_absolute_uri(path)}
 
 
 def _delete(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    owners.delete(who, sandbox)
+    ownership.delete(who, sandbox)
     return {}
 
 
 def _dismiss(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
     engine.answer(engine.port().dismiss_notices(sandbox.slug))
-    owners.record(who, "dismiss", sandbox.slug)
+    ownership.record(who, "dismiss", sandbox.slug)
     return {}
 
 
 def _listen(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    return _or_refused(lambda: owners.open_listener(who, sandbox))
+    return _or_refused(lambda: ownership.open_listener(who, sandbox))
 
 
 def _unlisten(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    owners.close_listener(who, sandbox)
+    ownership.close_listener(who, sandbox)
     return {}
 
 
 def _keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
     made: list[Keys] = []
-    return _or_refused(lambda: made.append(owners.make_keys(who, sandbox))) or {"keys": made[0]}
+    return _or_refused(lambda: made.append(ownership.make_keys(who, sandbox))) or {"keys": made[0]}
 
 
 def _no_keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    return _or_refused(lambda: owners.drop_keys(who, sandbox))
+    return _or_refused(lambda: ownership.drop_keys(who, sandbox))
 
 
 def _or_refused(do: Callable[[], object]) -> Said:

@@ -9,18 +9,21 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, acting, engine, forms, lab_recordings, owners, ranges, refusals, visitor
+from queueviz import engine, forms, refusals
+from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.courses import pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
 from queueviz.courses.models import Course
+from queueviz.links import byte_ranges, lab_recordings
 from queueviz.pages import errors, reading
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
 from queueviz.refusals import filled
+from queueviz.sandboxes import ownership, visitor_actions
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
@@ -100,13 +103,13 @@ def _begin(request: HttpRequest, who: visitor.Visitor, lab: Lab, *, exam: bool) 
     """In a new sandbox of the visitor's, for which there may be no room."""
     try:
         return redirect(_begun(who, lab, exam=exam))
-    except owners.TooManyOwned as refused:
+    except ownership.TooManyOwned as refused:
         return errors.too_many_owned(request, who, refused)
 
 
 def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
-    made = owners.create(
+    made = ownership.create(
         who,
         lab.template,
         preset=lab.preset,
@@ -115,9 +118,11 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
         changes=dict(lab.changes) or None,
     )
     try:  # a part of the start, which is counted: a browser that is new has no session yet, and a class one address
-        acting.act(who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False)
+        visitor_actions.act(
+            who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False
+        )
     except SandboxError:  # the next try makes another one
-        owners.delete(who, made.sandbox)
+        ownership.delete(who, made.sandbox)
         raise
     return _address(made.sandbox.slug, lab.slug)
 
@@ -169,14 +174,14 @@ def recording(request: HttpRequest, lab: str) -> HttpResponse:
     found = lab_recordings.find(_known(lab))
     if found is None:
         raise Http404("This recording is being made. Try again in a moment.")
-    return ranges.answer(request, found.path, RECORDING)
+    return byte_ranges.answer(request, found.path, RECORDING)
 
 
 @require_http_methods(["GET", "POST"])
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     """The Board with the panel beside it; to htmx, the panel alone.  POST answers, takes a hint or starts over."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
+    visit = policy.visit_at(who, slug, "see")
     alone, refused, status = getattr(request, "htmx", False), None, 200
     if request.method == "POST":
         try:
@@ -186,7 +191,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         else:
             if not alone:
                 return redirect(_address(slug, lab))
-    access.note_visit(visit)
+    policy.note_visit(visit)
     # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
     context: dict[str, Any] = (
         shell(request, visit, "board")
@@ -194,12 +199,12 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         else {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     )
     row = _row(slug, lab)
-    if (course := access.ours(visit).course) is not None:
-        submissions.note(access.ours(visit), row)
+    if (course := policy.ours(visit).course) is not None:
+        submissions.note(policy.ours(visit), row)
         context |= {"course": course, "asks": presence.asks(who, course)}
         if visit.role == "student":
             context |= _paced(course, row)
-    elif row["finished"] and access.owns(who, access.ours(visit)):
+    elif row["finished"] and policy.owns(who, policy.ours(visit)):
         _note_score(request, row)
     context |= {
         "lab": panel(row),
@@ -245,7 +250,7 @@ def _send(who: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> No
     given = forms.fields_of(request.POST)
     if given.get("action") not in FORMS:
         raise ActionRefused(422, "A lab does not take this action.", "Answer its question, or use the Board.")
-    acting.act(who, slug, {**given, "lab": lab})
+    visitor_actions.act(who, slug, {**given, "lab": lab})
 
 
 def _row(slug: str, lab: str) -> LabRow:
@@ -262,7 +267,7 @@ def _address(slug: str, lab: str) -> str:
 def _in_progress(who: visitor.Visitor) -> Found:
     """By lab.  A sandbox that sleeps is not woken for this, and left out."""
     found: Found = {}
-    for sandbox in access.sandboxes_of(who):
+    for sandbox in policy.sandboxes_of(who):
         try:
             row = engine.lab_of(sandbox.slug)
         except SandboxError:

@@ -8,9 +8,10 @@ from django.urls import Resolver404, resolve
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from queueviz import masks, sharing, visitor
-from queueviz.masks import Mask
-from queueviz.sharing import Share
+from queueviz.access import hidden_names, visitor
+from queueviz.access.hidden_names import Mask
+from queueviz.links import share_links
+from queueviz.links.share_links import Share
 
 PAGES = {"sandbox", "sandbox-page", "part", "ask", "client", "message", "freshness", "audit", "history"}
 API = {"ask", "events", "journal", "state", "changes"}  # below /api/sandboxes/SLUG/
@@ -20,8 +21,8 @@ API = {"ask", "events", "journal", "state", "changes"}  # below /api/sandboxes/S
 @require_GET
 def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
     """One of its pages, or an answer of its API."""
-    link = sharing.find(visitor.of_request(request), secret)
-    if link.kind != sharing.LIVE:
+    link = share_links.find(visitor.of_request(request), secret)
+    if link.kind != share_links.LIVE:
         raise Http404
     return through(request, link, secret, rest)
 
@@ -37,6 +38,6 @@ def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> H
         raise Http404 from None
     if not (found.url_name in PAGES if of_api is None else of_api.partition("/")[0] in API):
         raise Http404
-    with masks.behind(mask):
+    with hidden_names.behind(mask):
         answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
     return answer

@@ -16,8 +16,10 @@ from pylti1p3.deep_link import DeepLink
 from pylti1p3.deep_link_resource import DeepLinkResource
 from pylti1p3.lineitem import LineItem
 
-from queueviz import refusals, visitor
-from queueviz.access import Forbidden, NotFound
+from queueviz import refusals
+from queueviz.access import visitor
+from queueviz.access.policy import Forbidden, NotFound
+from queueviz.access.rate_limits import Rate
 from queueviz.courses import joining, submissions
 from queueviz.courses.visits import visit_course
 from queueviz.lti import cookies, keys, launches, messages, scores, seats
@@ -25,7 +27,6 @@ from queueviz.lti.models import LtiLaunch, LtiPlatform
 from queueviz.lti.registered import hosts_of, may_ask, platform_of, registration_of
 from queueviz.lti.registering import deep_link_uri
 from queueviz.pages import errors
-from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
 

@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import visitor
+from queueviz.access import visitor
+from queueviz.access.rate_limits import Rate
 from queueviz.courses.models import Course
 from queueviz.courses.visits import visit_course
 from queueviz.lti import launches, registering, roster, scores
 from queueviz.lti.models import LtiContext, LtiPlatform
 from queueviz.pages.lti import framed
-from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused
 
 ROSTERS = Rate(1 / 30, 5, what="rosters asked for")

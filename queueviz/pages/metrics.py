@@ -15,10 +15,12 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from queueviz import attaching, engine, visitor
-from queueviz.cluster_metrics import PARTLY, SERVED, Sample, samples_of
-from queueviz.load import LATE_MS, Load, load
+from queueviz import engine
+from queueviz.access import visitor
+from queueviz.clusters import attached_clusters
+from queueviz.clusters.cluster_metrics import PARTLY, SERVED, Sample, samples_of
 from queueviz.models import Cluster, PipelineRun
+from queueviz.operations.server_load import LATE_MS, Load, load
 from sandbox.kernel.errors import SandboxError
 
 log = logging.getLogger(__name__)
@@ -98,7 +100,7 @@ def _of_clusters(now: Load) -> list[Sample]:
     opened = [slug for slug, row in now.status["sandboxes"].items() if row["state"] == "live" and row["listening"]]
     for cluster in Cluster.objects.order_by("name"):
         try:
-            port.attach(cluster.slug, attaching.settings_of(cluster))
+            port.attach(cluster.slug, attached_clusters.settings_of(cluster))
             opened.append(cluster.slug)
         except SandboxError as why:
             log.info("no metrics of %s: %s", cluster.slug, why)

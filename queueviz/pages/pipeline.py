@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from queueviz import access, visitor
+from queueviz.access import policy, visitor
 from queueviz.boards.board import live_config
 from queueviz.boards.found_table import shown
 from queueviz.boards.js_texts import texts
@@ -44,18 +44,18 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The list, asked for every second while something is on."""
-    visit = access.visit_at(visitor.of_request(request), slug, "see")
-    context = {"root": root_of(slug), "can": visit.can, **_list(access.ours(visit))}
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
+    context = {"root": root_of(slug), "can": visit.can, **_list(policy.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
 
 
 @require_GET
 def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     """How new a job's result is, and how far its next one; the page is loaded again when that has come."""
-    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
-    context = {"root": root_of(slug), "can": visit.can, **fresh(access.ours(visit), job, Result(job, slug))}
+    context = {"root": root_of(slug), "can": visit.can, **fresh(policy.ours(visit), job, Result(job, slug))}
     answer = render(request, "queueviz/partials/freshness.html", context)
     is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
     if not is_on and request.GET.get("seen") not in (None, context["version"]):
@@ -73,8 +73,8 @@ def page_context(
     **more: Any,
 ) -> dict[str, Any]:
     """What the three pages share: the shell, and what its modules start from."""
-    visit = access.visit_at(visitor.of_request(request), slug, "see")
-    access.note_visit(visit)
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
+    policy.note_visit(visit)
     context = shell(request, visit, tab)
     place = Place(slug, context["snapshot"], request.GET)
     return context | {
@@ -113,7 +113,7 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
             names = [name for name in given if name.startswith(OPTION)]
             options = {name.removeprefix(OPTION): str(given[name]) for name in names}
             asking.ask_for(who, slug, given.get("job", ""), options)
-    except (SandboxError, access.Forbidden) as refused:
+    except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse("")
     answer["HX-Trigger"] = json.dumps({CHANGED: {}})
@@ -142,13 +142,13 @@ def _shown_run(run: PipelineRun) -> dict[str, Any]:
     }
 
 
-def _found(request: HttpRequest, visit: access.Visit) -> dict[str, Any]:
+def _found(request: HttpRequest, visit: policy.Visit) -> dict[str, Any]:
     """The tables of one job's result, one of them with its first rows.  Raises ActionRefused (409): `demand_shown`."""
     offer: Offer | None = offers().get(request.GET.get("job", ""))
     if offer is None:
         return {}
     demand_shown(visit, offer.job)
-    result = Result(offer.job, access.ours(visit).slug)
+    result = Result(offer.job, policy.ours(visit).slug)
     tables = result.manifest.tables if result.manifest is not None else {}
     chosen = request.GET.get("table", "")
     chosen = chosen if chosen in tables else next(iter(tables), "")

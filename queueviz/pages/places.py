@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext, ngettext
 
-from queueviz import access, attaching, engine, visitor
+from queueviz import engine
+from queueviz.access import policy, visitor
 from queueviz.boards.group_texts import state_text
 from queueviz.boards.groups import worst_first
+from queueviz.clusters import attached_clusters
 from queueviz.models import Cluster, Sandbox
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import number
@@ -33,10 +35,10 @@ class Placed(NamedTuple):
 
 def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]:
     """`attach`: clusters the engine does not look at yet are named to it, and their first answer is not waited for."""
-    mine, clusters = access.sandboxes_of(who), access.clusters_of(who)
+    mine, clusters = policy.sandboxes_of(who), policy.clusters_of(who)
     if attach:
         for cluster in clusters:
-            attaching.glance(access.visit_at(who, cluster.slug, "see"), patience_s=0.0)
+            attached_clusters.glance(policy.visit_at(who, cluster.slug, "see"), patience_s=0.0)
     try:
         port = engine.port()
         status = engine.answer(port.status())

@@ -5,10 +5,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import access, refusals
+from queueviz import refusals
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
+from queueviz.links.reruns import Holder, Play
 from queueviz.pages.redirects import go_again
-from queueviz.plays import Holder, Play
-from queueviz.visitor import Visitor
 
 POLLED = "queueviz/partials/playing.html"
 
@@ -21,14 +22,14 @@ def context_of(play: Play) -> dict[str, Any]:
     return context
 
 
-def holder_of(who: Visitor, visit: access.Visit) -> Holder:
-    return Holder(access.counted_as(who), is_guest=not visit.may("act"))
+def holder_of(who: Visitor, visit: policy.Visit) -> Holder:
+    return Holder(policy.counted_as(who), is_guest=not visit.may("act"))
 
 
-def cancel(play: Play, who: Visitor, visit: access.Visit) -> None:
+def cancel(play: Play, who: Visitor, visit: policy.Visit) -> None:
     """Raises Forbidden for who neither began it nor may act in its sandbox."""
-    if play.holder.name != access.counted_as(who) and not visit.may("act"):
-        raise access.forbidden(who, visit)
+    if play.holder.name != policy.counted_as(who) and not visit.may("act"):
+        raise policy.forbidden(who, visit)
     play.cancel()
 
 

@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import refusals, visitor
+from queueviz import refusals
+from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import pacing, poll_drafts, polling
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
 from queueviz.courses.visits import CourseVisit, visit_course
-from queueviz.numbers import whole
 from queueviz.pages.projector import is_projector
+from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
 WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it once more.")}

@@ -6,8 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from queueviz import recipe_links, refusals, visitor
+from queueviz import refusals
+from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
+from queueviz.links import recipe_links
 from sandbox.control.branch_orders import RunOrder
 from sandbox.kernel.errors import ActionRefused
 

@@ -5,15 +5,17 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import access, engine, incidents, moments, refusals, replaying, visitor
+from queueviz import engine, refusals
+from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import words
 from queueviz.boards.page import BoardPage, Part
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
-from queueviz.moments import Moment
-from queueviz.numbers import event_number
+from queueviz.links import incidents, past_sandboxes, replay_state
+from queueviz.links.past_sandboxes import Moment
 from queueviz.pages import reading
 from queueviz.pages.redirects import go_again
+from queueviz.whole_numbers import event_number
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 
@@ -25,7 +27,7 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], w
     at, slug = _event(request, shell), shell["sandbox"].slug
     past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
     if board.name == FOLLOWS:
-        found = replaying.state(visitor.of_request(request), slug, at)
+        found = replay_state.state(visitor.of_request(request), slug, at)
         drawn = context_at(shell["snapshot"], found, request.GET.dict())
         return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": found["seq"]})
     if not board.replayed:
@@ -71,8 +73,8 @@ def _event(request: HttpRequest, shell: dict[str, Any]) -> int:
 
 
 def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
-    counted = access.counted_as(visitor.of_request(request))
-    replaying.STATES.demand(counted)
+    counted = policy.counted_as(visitor.of_request(request))
+    replay_state.STATES.demand(counted)
     kept = engine.answer(engine.port().kept(slug))
     if not 0 <= at <= kept.newest:
         raise ActionRefused(
@@ -84,7 +86,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
             oldest=kept.oldest,
             newest=kept.newest,
         )
-    return moments.find(slug, at, lambda: moments.MOMENTS.demand(counted))
+    return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted))
 
 
 def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query: dict[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import visitor
+from queueviz.access import visitor
 from queueviz.courses import difference_texts, grade_formats, grades, regrading, releases
 from queueviz.courses.models import Course, Enrolment
 from queueviz.courses.visits import visit_course

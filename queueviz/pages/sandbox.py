@@ -8,12 +8,15 @@ from django.shortcuts import redirect, render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, attaching, engine, forms, masks, owners, refusals, undoing, visitor
+from queueviz import engine, forms, refusals
+from queueviz.access import hidden_names, policy, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
+from queueviz.clusters import attached_clusters, reset_undo
 from queueviz.pages import reading, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.pages.first_steps import first_step
+from queueviz.sandboxes import ownership, visitor_actions
 from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
@@ -32,9 +35,9 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     `where` is what the path says beside the tab; a board reads it as it reads the query.
     """
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
+    visit = policy.visit_at(who, slug, "see")
     board = _shown(BOARDS.get(tab), visit)
-    access.note_visit(visit)
+    policy.note_visit(visit)
     if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
         return replay.page(request, board, shell(request, visit, tab, wake=False), where)
     context = shell(request, visit, tab)
@@ -44,15 +47,15 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     if tab == "board" and visit.may("act") and not visit.is_attached:
         context["first_step"] = first_step(request, context["snapshot"]["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
-        context["records"] = owners.records_of(slug)
-        context["undo_points"] = undoing.open_points(visit.cluster)
+        context["records"] = ownership.records_of(slug)
+        context["undo_points"] = reset_undo.open_points(visit.cluster)
     return render(request, board.template, context)
 
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """A panel, or the table twin of a page; asked for every two seconds while it is open."""
-    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
     found = _shown(PARTS.get(name) or BOARDS.get(name), visit)
     template = PARTS[name].template if name in PARTS else getattr(found, "twin", None)
     if template is None:
@@ -68,10 +71,10 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The answer to a question as a partial; a refusal stands where the answer would."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
+    visit = policy.visit_at(who, slug, "see")
     try:
         given = forms.fields_of(request.GET)
-        answer = acting.ask(who, slug, name, given)
+        answer = visitor_actions.ask(who, slug, name, given)
     except SandboxError as refused:
         return refusal_beside(request, refused)
     context = {
@@ -94,24 +97,24 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
     """Carry out one action: 204 with its event number, or the sentence beside the field."""
     who = visitor.of_request(request)
     try:
-        seq = acting.act(who, slug, forms.fields_of(request.POST))
-    except (SandboxError, access.Forbidden) as refused:
+        seq = visitor_actions.act(who, slug, forms.fields_of(request.POST))
+    except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse(status=204)
     answer["HX-Trigger"] = json.dumps({ACTED: {"seq": str(seq)}})
     return answer
 
 
-def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
+def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
     """What every page of a sandbox shows; a visitor who may act wakes a sleeping one."""
     slug = visit.sandbox.slug
-    attaching.demand(visit)
+    attached_clusters.demand(visit)
     port = engine.port()
     if wake and visit.wakes:
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
     expires_at = visit.sandbox.expires_at
-    row: SandboxRow = masks.shown(
+    row: SandboxRow = hidden_names.shown(
         {
             **snapshot["sandbox"],
             "slug": slug,
@@ -120,14 +123,14 @@ def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = T
         }
     )
     if (why := row.get("trouble_why")) is not None:
-        row["trouble"] = masks.shown(refusals.filled(NOTHING_MORE, {"why": why}))
+        row["trouble"] = hidden_names.shown(refusals.filled(NOTHING_MORE, {"why": why}))
     elif visit.is_attached:
         row["trouble"] = _troubles(row)
     row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])} for one in row.get("notices", ())]
     snapshot["sandbox"] = row
     return {
         "sandbox": visit.sandbox,
-        "place_label": masks.shown(visit.sandbox.label),
+        "place_label": hidden_names.shown(visit.sandbox.label),
         "root": root_of(slug),
         "api": api_of(slug),
         "snapshot": snapshot,
@@ -145,7 +148,7 @@ def _troubles(row: SandboxRow) -> str:
     return " ".join(refusals.filled(one["pattern"], one["values"]) for one in row.get("troubles", ())[:MOST_TROUBLES])
 
 
-def _shown(page: BoardPage | Part | None, visit: access.Visit) -> BoardPage | Part:
+def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Part:
     """A page or part, if there is one and it can be drawn of what is visited."""
     if page is None or (visit.is_attached and not page.attached):
         raise Http404

@@ -18,14 +18,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, acting, branching, lab_files, making, ranges, recipe_links, refusals, sharing, visitor
+from queueviz import refusals
+from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.links import branching, byte_ranges, recipe_links, share_links, share_recordings
+from queueviz.links.share_links import Share, Shown
 from queueviz.models import Sandbox
-from queueviz.numbers import whole
 from queueviz.pages import linked
-from queueviz.sharing import Share, Shown
+from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
+from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
 PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
@@ -59,13 +62,13 @@ RECORDING = "application/vnd.queueviz.recording"
 def share(request: HttpRequest, slug: str) -> HttpResponse:
     """The form and the list of links; POST makes one and shows its address, once."""
     who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "share")
-    newest = sharing.newest(slug)
+    sandbox = policy.sandbox_for(who, slug, "share")
+    newest = share_links.newest(slug)
     context: dict[str, Any] = {
         "sandbox": sandbox,
         "root": root_of(slug),
         "newest": newest,
-        "lives": sharing.LIVES_DAYS,
+        "lives": share_links.LIVES_DAYS,
         "given": request.POST or _offered(request, newest),
         "kinds": KINDS,
         "texts": texts(WORDS | PLAYER_WORDS),
@@ -85,18 +88,18 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def links(request: HttpRequest, slug: str) -> HttpResponse:
     """The list alone, asked for again while a recording is being made."""
-    sandbox = access.sandbox_for(visitor.of_request(request), slug, "share")
+    sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
 
 
 @require_GET
 def lab(request: HttpRequest, slug: str) -> HttpResponse:
     """A Python file to be saved: what was done up to event `at`, or up to now, as a lab to be filled in."""
-    sandbox = access.sandbox_for(visitor.of_request(request), slug, "share")
-    at = whole(request.GET.get("at", "")) if request.GET.get("at") else sharing.newest(slug)
+    sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
+    at = whole(request.GET.get("at", "")) if request.GET.get("at") else share_links.newest(slug)
     if at is None:
         raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field="at")
-    acting.ACTIONS.demand(access.counted_as(visitor.of_request(request)))
+    visitor_actions.ACTIONS.demand(policy.counted_as(visitor.of_request(request)))
     named = f'attachment; filename="{sandbox.slug}_lab.py"'
     return HttpResponse(lab_files.text_of(slug, at), content_type=PYTHON, headers={"Content-Disposition": named})
 
@@ -104,8 +107,8 @@ def lab(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def revoke(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
-    sandbox = access.sandbox_for(who, slug, "share")
-    sharing.revoke(who, sandbox, _number(request, "link"))
+    sandbox = policy.sandbox_for(who, slug, "share")
+    share_links.revoke(who, sandbox, _number(request, "link"))
     return redirect("share", slug)
 
 
@@ -114,16 +117,16 @@ def revoke(request: HttpRequest, slug: str) -> HttpResponse:
 def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
     """What a link leads to: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
-    if link.kind == sharing.LIVE:
+    if link.kind == share_links.LIVE:
         return linked.through(request, link, secret)
-    if link.kind == sharing.FORK:
+    if link.kind == share_links.FORK:
         return render(request, "queueviz/pages/fork.html", {"link": link, "secret": secret})
     address = _absolute(request, "shared", secret)
     context = {
         "shared": link.shown,
         "name": link.grant.label,
         "player": _player(link, "shared-recording", secret),
-        "state": making.state(link),
+        "state": share_recordings.state(link),
         "texts": texts(PLAYER_WORDS),
         "oembed": f"{_absolute(request, 'oembed')}?{urlencode({'url': address})}",
     }
@@ -134,7 +137,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
 def fork(request: HttpRequest, secret: str) -> HttpResponse:
     """A branch of the receiver's own, with the limits of any new sandbox."""
     link = _opened(request, secret)
-    if link.kind != sharing.FORK:
+    if link.kind != share_links.FORK:
         raise Http404
     made = branching.branch(visitor.of_request(request), link.sandbox.slug, at=link.at)
     return redirect("branching", made.sandbox.slug)
@@ -154,7 +157,7 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
             "player": player,
             "name": link.grant.label,
             "texts": texts(PLAYER_WORDS),
-            "state": making.state(link),
+            "state": share_recordings.state(link),
             "language": link.shown.language,
         }
         text = render_to_string("queueviz/pages/embedded.html", context)
@@ -168,7 +171,7 @@ def recording(request: HttpRequest, secret: str) -> HttpResponse:
     link = _recorded(request, secret, note=False)
     if not link.is_ready:
         raise Http404("This recording is being made. Try again in a moment.")
-    return ranges.answer(request, link.file, RECORDING)
+    return byte_ranges.answer(request, link.file, RECORDING)
 
 
 @require_GET
@@ -204,7 +207,7 @@ def _list(sandbox: Sandbox) -> dict[str, Any]:
             "state": _state(link),
             "bytes": link.file.stat().st_size if link.is_good and link.is_ready else None,
         }
-        for link in sharing.listed(sandbox)
+        for link in share_links.listed(sandbox)
     ]
     return {"links": rows, "waits": any(row["state"] == "making" for row in rows)}
 
@@ -213,21 +216,21 @@ def _state(link: Share) -> str:
     """How far its recording is; `live` and `fork` have none."""
     if not link.is_good:
         return "over"
-    return making.state(link) if link.kind == sharing.RANGE else link.kind
+    return share_recordings.state(link) if link.kind == share_links.RANGE else link.kind
 
 
 def _recorded(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
     """A link to a recording; raises Http404 for any other."""
     link = _opened(request, secret, note=note)
-    if link.kind != sharing.RANGE:
+    if link.kind != share_links.RANGE:
         raise Http404
     return link
 
 
 def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
-    link = sharing.find(visitor.Visitor(address=visitor.of_request(request).address), secret)
+    link = share_links.find(visitor.Visitor(address=visitor.of_request(request).address), secret)
     if note:
-        sharing.note_use(link)
+        share_links.note_use(link)
     return link
 
 
@@ -245,7 +248,7 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
 
 def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
     """What the page shows of it: nothing of a recipe is kept."""
-    branching.demand_answers_given(access.visit_at(visitor.of_request(request), sandbox.slug, "share"))
+    branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
@@ -253,11 +256,11 @@ def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
 def _link(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
     """A new link, as the page shows it, once."""
     secret = _make(request, who, sandbox)
-    made = sharing.find(who, secret)
+    made = share_links.find(who, secret)
     shown = {"made": made, "url": _absolute(request, "shared", secret)}
-    if made.kind != sharing.RANGE:
+    if made.kind != share_links.RANGE:
         return shown
-    making.begin(made)
+    share_recordings.begin(made)
     frames = {part: _frame(request, secret, part, *size) for part, size in PARTS.items()}
     return shown | {"frame": frames["board"], "frames": frames}
 
@@ -266,14 +269,14 @@ def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:
     """The secret of the link the form asks for."""
     label, days, kind = request.POST.get("label", ""), _number(request, "days"), request.POST.get("kind", "range")
     if kind == "live":
-        return sharing.make_live(who, sandbox, label=label, days=days)
+        return share_links.make_live(who, sandbox, label=label, days=days)
     if kind == "fork":
-        return sharing.make_fork(who, sandbox, _number(request, "at"), label=label, days=days)
+        return share_links.make_fork(who, sandbox, _number(request, "at"), label=label, days=days)
     if kind != "range":
         raise ActionRefused(422, "A link is live, to a range, or to fork from.", "Choose one of these.", field="kind")
-    making.demand_room()
-    sharing.sweep()
-    return sharing.make(who, sandbox, _shown(request), label=label, days=days)
+    share_recordings.demand_room()
+    share_links.sweep()
+    return share_links.make(who, sandbox, _shown(request), label=label, days=days)
 
 
 def _shown(request: HttpRequest) -> Shown:
@@ -284,7 +287,7 @@ def _shown(request: HttpRequest) -> Shown:
         last,
         at,
         translation.get_language() or settings.LANGUAGE_CODE,
-        sharing.notes_of(request.POST.get("notes", "")),
+        share_links.notes_of(request.POST.get("notes", "")),
     )
 
 

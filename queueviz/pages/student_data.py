@@ -9,7 +9,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from queueviz import access, visitor
+from queueviz.access import policy, visitor
 from queueviz.courses import belongings, exporting, forgetting, joining, releases, retention
 from queueviz.courses.models import Enrolment
 from queueviz.courses.visits import CourseVisit, visit_course
@@ -121,7 +121,7 @@ def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, here:
 
 
 def _packed(who: visitor.Visitor, enrolment: Enrolment, *, scores: bool) -> HttpResponse:
-    exporting.EXPORTS.demand(access.counted_as(who))
+    exporting.EXPORTS.demand(policy.counted_as(who))
     answer = HttpResponse(exporting.packed(enrolment, scores=scores), content_type="application/zip")
     name = f"{enrolment.course.slug}-{enrolment.pseudonym}.zip"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from django.utils import timezone
 
-from queueviz import access, acting, owners
+from queueviz.access import policy
+from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.visitor import Visitor, counting_key
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import heartbeat, places
 from queueviz.runs.offers import demand_shown, offers
-from queueviz.turns import one_at_a_time
-from queueviz.visitor import Visitor, counting_key
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 
 VERB = "act"
@@ -25,20 +26,20 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
     not ours or scores are withheld, 429 a limit.
     """
     visit = _visit(visitor, slug)
-    sandbox, given = access.ours(visit), _checked(job, options)
+    sandbox, given = policy.ours(visit), _checked(job, options)
     demand_shown(visit, job)
     with one_at_a_time("run"):
         _demand_room(visitor, sandbox, job)
         old = PipelineRun.objects.filter(sandbox=sandbox).exclude(state__in=OPEN)
         old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
         return PipelineRun.objects.create(
-            sandbox=sandbox, job=job, options=given, who=owners.called(visitor), visitor=_hashed(visitor)
+            sandbox=sandbox, job=job, options=given, who=ownership.called(visitor), visitor=_hashed(visitor)
         )
 
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
     """One that waits never begins; one at work ends as soon as Spark lets go.  One that is over stays as it is."""
-    found = one_of(access.ours(_visit(visitor, slug)), run)
+    found = one_of(policy.ours(_visit(visitor, slug)), run)
     waiting = PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.QUEUED)
     if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
         PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
@@ -67,8 +68,8 @@ def is_worker_alive() -> bool:
     return heartbeat.is_beating(places.home() / places.FOLDER)
 
 
-def _visit(visitor: Visitor, slug: str) -> access.Visit:
-    visit = access.visit_at(visitor, slug, "see")
+def _visit(visitor: Visitor, slug: str) -> policy.Visit:
+    visit = policy.visit_at(visitor, slug, "see")
     if visit.is_attached:
         raise ActionRefused(
             409,
@@ -76,8 +77,8 @@ def _visit(visitor: Visitor, slug: str) -> access.Visit:
             "Copy a broker's store to this machine and use manage.py pipeline --store DIR.",
         )
     if not visit.may(VERB):
-        raise access.forbidden(visitor, visit)
-    acting.ACTIONS.demand(access.counted_as(visitor))
+        raise policy.forbidden(visitor, visit)
+    visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     return visit
 
 
@@ -112,7 +113,7 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
-    limits, now = owners.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
+    limits, now = ownership.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
     if now.filter(sandbox=sandbox, job=job, cancel_asked=False).exists():
         raise ActionRefused(409, "This job is waiting or at work already.", "Its result comes by itself.")
     mine = now.filter(visitor=_hashed(visitor)).count()
@@ -136,4 +137,4 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
 
 def _hashed(visitor: Visitor) -> str:
     """Enough to count with; a session's key or an address cannot be read from it."""
-    return counting_key(access.counted_as(visitor))
+    return counting_key(policy.counted_as(visitor))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.access import Visit
+from queueviz.access.policy import Visit
 from queueviz.courses import releases
 
 SCORES = frozenset({"grading"})  # jobs whose results have scores of labs

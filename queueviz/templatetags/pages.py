@@ -19,7 +19,7 @@ from queueviz.boards.counted import Counted
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.registry import BOARDS, TABS
 from queueviz.boards.reset_plan import shown
-from queueviz.module_graph import imported
+from queueviz.operations.module_graph import imported
 from queueviz.templatetags.formats import number
 
 register = template.Library()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from django import template
 
-from queueviz import load
+from queueviz.operations.server_load import Load, load
 from sandbox.kernel.errors import SandboxError
 
 register = template.Library()
 
 
 @register.simple_tag
-def server_load() -> load.Load | None:
+def server_load() -> Load | None:
     """None: the engine does not answer."""
     try:
-        return load.load()
+        return load()
     except SandboxError:
         return None

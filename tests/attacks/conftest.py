@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from queueviz import acting, demo
+from queueviz.sandboxes import demo, visitor_actions
 from tests.attacks.databases import fresh, in_use, sqlite
 from tests.databases.conftest import postgresql_server
 from tests.databases.postgresql import Postgresql
@@ -18,7 +18,7 @@ __all__ = ["_fresh_rates", "_plain_surroundings", "anonymous", "mine", "port", "
 @pytest.fixture
 def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate refills, however slow the machine."""
-    for rate in (acting.ACTIONS, acting.QUESTIONS, demo.PRESSES):
+    for rate in (visitor_actions.ACTIONS, visitor_actions.QUESTIONS, demo.PRESSES):
         monkeypatch.setattr(rate, "_now", lambda: 0.0)
 
 
@@ -36,7 +36,7 @@ def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
         def start(self) -> None:
             pass
 
-    monkeypatch.setattr("queueviz.demo.threading.Timer", Timer)
+    monkeypatch.setattr("queueviz.sandboxes.demo.threading.Timer", Timer)
     yield started
     demo._healing.clear()
 

@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import owners
+from queueviz.access.visitor import digest
 from queueviz.courses import polling
 from queueviz.models import Course, Grant, PipelineRun, Sandbox
-from queueviz.visitor import digest
+from queueviz.sandboxes import ownership
 from tests.web.clusters import account, browser_of, cluster
 from tests.web.fake_port import FakePort
 
@@ -66,7 +66,7 @@ def world(port: FakePort) -> World:
         link = owner.post(f"/s/{sandbox.slug}/keep/claim-link/").context["claim_url"]
         assert taker.post(link).status_code == 302
         for kind, held in tokens.items():
-            held[place] = owners.new_token(sandbox, label=kind)
+            held[place] = ownership.new_token(sandbox, label=kind)
         Grant.objects.create(sandbox=sandbox, kind="editor", role="editor", user=editor)
         Grant.objects.create(sandbox=sandbox, kind="editor", role="editor", user=former, revoked_at=timezone.now())
         Grant.objects.create(sandbox=sandbox, kind="live", role="viewer", digest=digest(links[place]))
@@ -82,7 +82,7 @@ def world(port: FakePort) -> World:
     operator, viewer = account("operator"), account("viewer")
     slugs[CLUSTER] = cluster(CLUSTER_NAME, viewers=(viewer,), operators=(operator,)).slug
     port.attached[slugs[CLUSTER]] = None
-    elsewhere = owners.new_token(Sandbox.objects.get(slug=_made(Client())))
+    elsewhere = ownership.new_token(Sandbox.objects.get(slug=_made(Client())))
     made_up = Client()
     made_up.cookies["sessionid"] = "m" * 32
     root = browser_of(User.objects.create_user("root", is_staff=True, is_superuser=True))

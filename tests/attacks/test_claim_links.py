@@ -8,9 +8,10 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access, owners
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
 from queueviz.models import Grant, Sandbox
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -26,7 +27,7 @@ def account(name: str) -> Visitor:
 
 
 def role(visitor: Visitor, sandbox: Sandbox) -> str:
-    return access.visit_at(visitor, sandbox.slug, "see").role
+    return policy.visit_at(visitor, sandbox.slug, "see").role
 
 
 @pytest.mark.parametrize("first", ["browser", "account"])
@@ -35,17 +36,17 @@ def test_who_takes_it_is_an_owner_and_who_owned_it_stays_one(port: FakePort, fir
     owner, friend = (
         browser() if kind == "browser" else account(name) for kind, name in ((first, "ada"), (taker, "grace"))
     )
-    sandbox = owners.create(owner, "orders").sandbox
-    assert owners.claim(friend, owners.claim_link(owner, sandbox)) == sandbox
+    sandbox = ownership.create(owner, "orders").sandbox
+    assert ownership.claim(friend, ownership.claim_link(owner, sandbox)) == sandbox
     assert (role(owner, sandbox), role(friend, sandbox)) == ("owner", "owner")
-    assert access.sandboxes_of(owner) == access.sandboxes_of(friend) == [sandbox]
+    assert policy.sandboxes_of(owner) == policy.sandboxes_of(friend) == [sandbox]
     assert role(browser(), sandbox) == "viewer"
 
 
 def test_a_sandbox_that_an_account_takes_lives_as_an_account_s(port: FakePort) -> None:
     owner, friend = browser(), account("grace")
-    sandbox = owners.create(owner, "orders").sandbox
-    owners.claim(friend, owners.claim_link(owner, sandbox))
+    sandbox = ownership.create(owner, "orders").sandbox
+    ownership.claim(friend, ownership.claim_link(owner, sandbox))
     sandbox.refresh_from_db()
     assert sandbox.expires_at is not None
     assert sandbox.expires_at > timezone.now() + timedelta(days=29)
@@ -76,32 +77,32 @@ def test_revoking_ends_links_that_are_open_in_someone_s_browser(visitor: Client,
 
 def test_an_owner_who_opens_a_link_does_not_use_it_up(port: FakePort) -> None:
     owner, friend = browser(), browser()
-    sandbox = owners.create(owner, "orders").sandbox
-    token = owners.claim_link(owner, sandbox)
-    assert owners.claim(owner, token) == sandbox
-    owners.claim(friend, token)
+    sandbox = ownership.create(owner, "orders").sandbox
+    token = ownership.claim_link(owner, sandbox)
+    assert ownership.claim(owner, token) == sandbox
+    ownership.claim(friend, token)
     assert role(friend, sandbox) == "owner"
 
 
 def test_a_program_with_a_token_does_not_use_a_link_up(port: FakePort) -> None:
     """It has no session that could own anything."""
     owner, friend = browser(), browser()
-    sandbox = owners.create(owner, "orders").sandbox
-    token = owners.claim_link(owner, sandbox)
+    sandbox = ownership.create(owner, "orders").sandbox
+    token = ownership.claim_link(owner, sandbox)
     with pytest.raises(ActionRefused) as refused:
-        owners.claim(Visitor(token="qv_made_up"), token)
+        ownership.claim(Visitor(token="qv_made_up"), token)
     assert refused.value.status == 409
-    owners.claim(friend, token)
+    ownership.claim(friend, token)
     assert role(friend, sandbox) == "owner"
 
 
 def test_links_are_limited_in_number(port: FakePort) -> None:
     owner = browser()
-    sandbox = owners.create(owner, "orders").sandbox
-    for _ in range(owners.LIMITS.tokens_per_sandbox):
-        owners.claim_link(owner, sandbox)
+    sandbox = ownership.create(owner, "orders").sandbox
+    for _ in range(ownership.LIMITS.tokens_per_sandbox):
+        ownership.claim_link(owner, sandbox)
     with pytest.raises(ActionRefused) as refused:
-        owners.claim_link(owner, sandbox)
+        ownership.claim_link(owner, sandbox)
     assert refused.value.status == 429
-    owners.revoke(owner, sandbox)
-    owners.claim_link(owner, sandbox)
+    ownership.revoke(owner, sandbox)
+    ownership.claim_link(owner, sandbox)

@@ -12,10 +12,10 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 from django.utils import timezone
 
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import digest
 from queueviz.courses import joining, presence
 from queueviz.models import Course, Enrolment
-from queueviz.rates import Rate
-from queueviz.visitor import digest
 from sandbox.labs.catalogue import LABS
 from tests.web.clusters import account, browser_of
 from tests.web.conftest import flights_table, real_engine

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from queueviz.creations import NEWCOMERS
+from queueviz.access.creation_limits import NEWCOMERS
 from tests.server.server import JSON, Driver, Server, until
 
 FLOODERS = 2  # of each kind

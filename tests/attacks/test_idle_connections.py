@@ -14,7 +14,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.web.http import HTTPChannel
 
-from queueviz.doorkeeper import FULL, Connection, Doorkeeper, Pages, unread
+from queueviz.access.connection_limits import FULL, Connection, Doorkeeper, Pages, unread
 from sandbox.control.limits import HostLimits
 
 MOST = settings.DATA_UPLOAD_MAX_MEMORY_SIZE

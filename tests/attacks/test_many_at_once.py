@@ -15,11 +15,13 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access, creations, owners, sharing
+from queueviz.access import creation_limits, policy
+from queueviz.access.visitor import Visitor
+from queueviz.links import share_links
 from queueviz.management.commands import serve
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.runs import asking
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 from tests.attacks.databases import connected, fresh
@@ -58,7 +60,7 @@ def test_of_eight_starts_at_once_as_many_succeed_as_there_is_room_for(own_databa
     assert browser.post("/new/", {"template": "empty"}).status_code == 302
     answers = at_once(lambda n: same_browser(browser).post("/new/", {"template": "empty"}).status_code)
     assert answers == [302] * 4 + [429] * 4
-    assert Sandbox.objects.count() == len(port.sandboxes) == owners.LIMITS.sandboxes_per_visitor
+    assert Sandbox.objects.count() == len(port.sandboxes) == ownership.LIMITS.sandboxes_per_visitor
     made = set(port.sandboxes)
     assert {row.place.slug for row in browser.get("/").context["mine"]} == made, "whoever started them owns them all"
 
@@ -66,9 +68,9 @@ def test_of_eight_starts_at_once_as_many_succeed_as_there_is_room_for(own_databa
 def test_of_many_starts_at_once_from_one_address_so_many_succeed(
     own_database: None, port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(creations, "LIMITS", HostLimits(creations_per_hour_per_address=20))
+    monkeypatch.setattr(creation_limits, "LIMITS", HostLimits(creations_per_hour_per_address=20))
     for _ in range(20 - 3):
-        owners.create(Visitor(address="127.0.0.1"), "empty")
+        ownership.create(Visitor(address="127.0.0.1"), "empty")
     answers = at_once(lambda n: Client().post("/new/", {"template": "empty"}).status_code)
     assert answers == [302] * 3 + [429] * 5
     assert AuditRecord.objects.filter(what="create").count() == 20
@@ -76,7 +78,7 @@ def test_of_many_starts_at_once_from_one_address_so_many_succeed(
 
 def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, port: FakePort, jobs: None) -> None:
     user = User.objects.create_user("ada")
-    slugs = [owners.create(Visitor(user=user), "empty").sandbox.slug for _ in range(AT_ONCE)]
+    slugs = [ownership.create(Visitor(user=user), "empty").sandbox.slug for _ in range(AT_ONCE)]
 
     def ask(n: int) -> int:
         try:
@@ -90,7 +92,7 @@ def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, por
 
 def owned() -> tuple[Visitor, Sandbox]:
     owner = Visitor(session=SessionStore())
-    return owner, owners.create(owner, "orders").sandbox
+    return owner, ownership.create(owner, "orders").sandbox
 
 
 def refused(do: Callable[[], object]) -> int:
@@ -106,18 +108,18 @@ def test_of_eight_tokens_made_at_once_as_many_are_given_as_there_is_room_for(
     own_database: None, port: FakePort
 ) -> None:
     _, sandbox = owned()
-    for _ in range(owners.LIMITS.tokens_per_sandbox - 3):  # the first came with the sandbox
-        owners.new_token(sandbox)
-    assert at_once(lambda n: refused(lambda: owners.new_token(sandbox))) == [0] * 2 + [429] * 6
+    for _ in range(ownership.LIMITS.tokens_per_sandbox - 3):  # the first came with the sandbox
+        ownership.new_token(sandbox)
+    assert at_once(lambda n: refused(lambda: ownership.new_token(sandbox))) == [0] * 2 + [429] * 6
 
 
 def test_of_eight_claim_links_made_at_once_as_many_are_given_as_there_is_room_for(
     own_database: None, port: FakePort
 ) -> None:
     owner, sandbox = owned()
-    for _ in range(owners.LIMITS.tokens_per_sandbox - 2):
-        owners.claim_link(owner, sandbox)
-    assert at_once(lambda n: refused(lambda: owners.claim_link(owner, sandbox))) == [0] * 2 + [429] * 6
+    for _ in range(ownership.LIMITS.tokens_per_sandbox - 2):
+        ownership.claim_link(owner, sandbox)
+    assert at_once(lambda n: refused(lambda: ownership.claim_link(owner, sandbox))) == [0] * 2 + [429] * 6
 
 
 def test_of_eight_share_links_made_at_once_as_many_are_given_as_there_is_room_for(
@@ -126,15 +128,15 @@ def test_of_eight_share_links_made_at_once_as_many_are_given_as_there_is_room_fo
     owner, sandbox = owned()
 
     def make() -> str:
-        return sharing.make_live(owner, sandbox, label="", days=1)
+        return share_links.make_live(owner, sandbox, label="", days=1)
 
-    for _ in range(sharing.LIMITS.share_links_per_sandbox - 2):
+    for _ in range(share_links.LIMITS.share_links_per_sandbox - 2):
         make()
     assert at_once(lambda n: refused(make)) == [0] * 2 + [429] * 6
 
 
 def test_of_eight_first_visits_to_the_demo_all_find_the_same(own_database: None, port: FakePort) -> None:
-    assert set(at_once(lambda n: int(owners.demo_sandbox().pk))) == {Sandbox.objects.get(of_host=True).pk}
+    assert set(at_once(lambda n: int(ownership.demo_sandbox().pk))) == {Sandbox.objects.get(of_host=True).pk}
 
 
 def test_processes_that_start_at_once_on_an_empty_postgresql_all_find_their_tables(
@@ -148,14 +150,14 @@ def test_processes_that_start_at_once_on_an_empty_postgresql_all_find_their_tabl
 def test_a_start_that_fails_leaves_no_row(own_database: None, port: FakePort) -> None:
     port.refuse["create"] = ActionRefused(503, "There is no room now.", "Try again later.")
     with pytest.raises(ActionRefused):
-        owners.create(Visitor(session=SessionStore()), "empty")
+        ownership.create(Visitor(session=SessionStore()), "empty")
     assert (Sandbox.objects.count(), Grant.objects.count(), AuditRecord.objects.count()) == (0, 0, 0)
 
 
 def test_of_eight_who_take_a_link_at_once_one_gets_it(own_database: None, port: FakePort) -> None:
     owner = Visitor(session=SessionStore())
-    sandbox = owners.create(owner, "orders").sandbox
-    token = owners.claim_link(owner, sandbox)
+    sandbox = ownership.create(owner, "orders").sandbox
+    token = ownership.claim_link(owner, sandbox)
 
     def take(n: int) -> int:
         return Client().post(f"/claim/{token}/").status_code
@@ -173,5 +175,5 @@ def test_sessions_of_an_earlier_version_keep_their_sandboxes() -> None:
     sandbox = Sandbox.objects.create(slug="old-owl-aaaaaa", name="old", template="empty", visited_at=timezone.now())
     import_module("queueviz.migrations.0005_sessions_hold_grants").carry_over(apps, None)
     now = SessionStore(before.session_key)
-    assert access.sandboxes_of(Visitor(session=now)) == [sandbox]
+    assert policy.sandboxes_of(Visitor(session=now)) == [sandbox]
     assert "sandboxes" not in now

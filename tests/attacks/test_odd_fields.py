@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import acting
+from queueviz.sandboxes import visitor_actions
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from tests.web.conftest import flights_table, real_engine
@@ -64,7 +64,7 @@ def with_one_odd_field(kind: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def _no_one_is_too_fast(real_engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for rate in (acting.ACTIONS, acting.QUESTIONS):
+    for rate in (visitor_actions.ACTIONS, visitor_actions.QUESTIONS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
 
 

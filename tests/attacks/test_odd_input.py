@@ -10,8 +10,9 @@ from django.conf import settings
 from django.db import connection
 from django.test import Client
 
-from queueviz import acting, owners, turns
+from queueviz.access import database_limits
 from queueviz.models import Sandbox
+from queueviz.sandboxes import ownership, visitor_actions
 from tests.web.fake_port import FakePort
 
 JSON = "application/json"
@@ -49,7 +50,7 @@ def lenient(visitor: Client) -> Client:
 
 @pytest.fixture(autouse=True)
 def _no_one_is_too_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    for rate in (acting.ACTIONS, acting.QUESTIONS):
+    for rate in (visitor_actions.ACTIONS, visitor_actions.QUESTIONS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
 
 
@@ -94,7 +95,7 @@ def test_half_a_surrogate_is_no_text(lenient: Client, mine: str, port: FakePort,
         f"/api/sandboxes/{mine}/actions": f'{{"action": "CrashActor", "actor": "{text}"}}',
         f"/api/sandboxes/{mine}/runs": f'{{"job": "{text}"}}',
     }
-    token = owners.new_token(Sandbox.objects.get(slug=mine))
+    token = ownership.new_token(Sandbox.objects.get(slug=mine))
     for address, body in bodies.items():
         answer = Client(raise_request_exception=False).post(
             address, body, JSON, headers={"Authorization": f"Bearer {token}"}
@@ -179,7 +180,7 @@ def test_a_postgresql_whose_lock_another_holds_says_so(port: FakePort, own_postg
             assert cursor.fetchone() == ("5s",)
             cursor.execute("SET lock_timeout = '20ms'")
         with closing(connection.copy()) as other, closing(other.cursor()) as held:
-            held.execute("SELECT pg_advisory_lock(%s)", [turns.number_of("create")])
+            held.execute("SELECT pg_advisory_lock(%s)", [database_limits.number_of("create")])
             yield
 
     who_writes_hears_that_it_is_busy(locked())

@@ -15,12 +15,14 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.db import connection, transaction
 
-from queueviz import acting, api_replay, replaying, sharing
+from queueviz.access.hidden_names import Mask
+from queueviz.api import replay
 from queueviz.asgi import application
+from queueviz.links import replay_state, share_links
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
-from queueviz.masks import Mask
 from queueviz.models import Cluster, Course, Enrolment, Grant, PipelineRun, Poll, Sandbox, Submission, Vote
+from queueviz.sandboxes import visitor_actions
 from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import can
 from tests.attacks import routes
@@ -40,7 +42,13 @@ OFFSETS = ("ResetOffsets", "UndoReset")  # all that is ever done to a cluster
 
 @pytest.fixture
 def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPatch) -> World:
-    for rate in (acting.ACTIONS, acting.QUESTIONS, replaying.STATES, api_replay.RECORDINGS, sharing.GUESSES):
+    for rate in (
+        visitor_actions.ACTIONS,
+        visitor_actions.QUESTIONS,
+        replay_state.STATES,
+        replay.RECORDINGS,
+        share_links.GUESSES,
+    ):
         monkeypatch.setattr(rate, "burst", 1_000_000)
     port.answers = {"rows": []}
     return world(port)

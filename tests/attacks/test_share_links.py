@@ -14,9 +14,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import making, owners, sharing
 from queueviz.boards import BOARDS, PARTS
+from queueviz.links import share_links, share_recordings
 from queueviz.models import Grant, Sandbox
+from queueviz.sandboxes import ownership
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
@@ -24,7 +25,7 @@ from tests.web.test_share_page import FORM, home, made
 
 __all__ = ["home"]
 
-BEGIN = making.begin
+BEGIN = share_recordings.begin
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -43,7 +44,7 @@ def test_a_guess_answers_as_a_link_that_was_revoked(visitor: Client, mine: str, 
 
 
 def test_guesses_are_counted_and_a_good_link_opens_all_the_same(link: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "GUESSES", sharing.Rate(0.001, 3, what="links"))
+    monkeypatch.setattr(share_links, "GUESSES", share_links.Rate(0.001, 3, what="links"))
     guesses = [Client().get(f"/v/{secrets.token_urlsafe(24)}/").status_code for _ in range(5)]
     assert guesses == [404, 404, 404, 429, 429]
     assert Client().get(link).status_code == 200
@@ -108,10 +109,10 @@ def test_no_method_but_reading_is_known(link: str) -> None:
 
 
 def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "LIMITS", making.HostLimits(share_links_waiting=2))
-    monkeypatch.setattr(making, "begin", BEGIN)
-    monkeypatch.setattr(making, "_waiting", set())
-    monkeypatch.setattr(making, "_follow", lambda share, scores: None)
+    monkeypatch.setattr(share_recordings, "LIMITS", share_recordings.HostLimits(share_links_waiting=2))
+    monkeypatch.setattr(share_recordings, "begin", BEGIN)
+    monkeypatch.setattr(share_recordings, "_waiting", set())
+    monkeypatch.setattr(share_recordings, "_follow", lambda share, scores: None)
     assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
     assert Grant.objects.filter(kind="share").count() == 2
     assert visitor.get(f"/s/{mine}/share/links/").content.decode().count("being made") == 2
@@ -282,7 +283,7 @@ def test_a_live_link_is_no_token(visitor: Client, mine: str, live: str) -> None:
 
 
 def test_behind_a_live_link_a_token_and_a_session_count_for_nothing(visitor: Client, mine: str, live: str) -> None:
-    token = owners.new_token(Sandbox.objects.get(slug=mine))
+    token = ownership.new_token(Sandbox.objects.get(slug=mine))
     page = visitor.get(live, headers={"Authorization": f"Bearer {token}"}).content.decode()
     assert 'data-can="see "' in page
     assert visitor.post(f"{live}api/actions", headers={"Authorization": f"Bearer {token}"}).status_code == 405

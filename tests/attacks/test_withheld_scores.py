@@ -17,9 +17,9 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz import engine
+from queueviz.access.visitor import digest
 from queueviz.courses import releases
 from queueviz.models import Course, Grade, Grant, Sandbox, Submission
-from queueviz.visitor import digest
 from sandbox.control.questions import LabState
 from sandbox.journal.events import Entry, LabFinished
 from sandbox.labs.catalogue import LABS

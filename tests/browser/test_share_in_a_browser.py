@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from playwright.sync_api import Browser, Locator, expect
 
-from queueviz.offline_page import offline_page
+from queueviz.links.offline_page import offline_page
 from sandbox.recording.reader import Recording
 from tests.browser.conftest import PATIENCE_MS, PHONE, Kept, Site
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from queueviz.masks import Mask
+from queueviz.access.hidden_names import Mask
 from tests import ports
 from tests.databases.postgresql import Postgresql
 from tests.databases.redis_server import NOT_HERE, RedisServer, is_here

@@ -23,7 +23,7 @@ PHRASES = re.compile(r"\b(who looks|looks on|stands? still|put to sleep|falls? a
 NOT_YET = ("tests/interop", "tests/pipeline", "tests/seed")
 # Words that are terms of the field there, or names on the wire, on disk or in settings.
 TERMS = {
-    "queueviz/api_runs.py": {"stage"},  # of Spark
+    "queueviz/api/runs.py": {"stage"},  # of Spark
     "queueviz/models.py": {"stage"},  # of Spark
     "sandbox/pipeline": {"stage", "stages"},  # of Spark, and a column of `latency`
     "sandbox/transport/tcp_limits.py": {"told"},  # refusals_told_per_s, a limit by name

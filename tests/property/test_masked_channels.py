@@ -6,8 +6,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queueviz.access.hidden_names import Mask
 from queueviz.live import frames
-from queueviz.masks import Mask
 from sandbox.control.channel_names import KINDS
 from sandbox.control.readings import Reading
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import orjson
 import pytest
 
-from queueviz.remote_pages import RemotePages
+from queueviz.operations.remote_pages import RemotePages
 from tests.server.server import Server, run, until
 
 LAB = "members-and-queues"

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import acting, api_replay, creations, demo, engine, moments, recordings, replaying, sharing
+from queueviz import engine
+from queueviz.access import creation_limits
+from queueviz.api import replay
 from queueviz.courses import broadcasts, exporting, joining, polling, presence
+from queueviz.links import past_sandboxes, recordings, replay_state, share_links
 from queueviz.pages import accounts
+from queueviz.sandboxes import demo, visitor_actions
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Job
@@ -33,14 +37,14 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 def _fresh_rates() -> None:
     """No one has done anything yet."""
     for rate in (
-        creations.NEWCOMERS,
-        moments.MOMENTS,
-        acting.ACTIONS,
-        acting.QUESTIONS,
-        replaying.STATES,
-        api_replay.RECORDINGS,
+        creation_limits.NEWCOMERS,
+        past_sandboxes.MOMENTS,
+        visitor_actions.ACTIONS,
+        visitor_actions.QUESTIONS,
+        replay_state.STATES,
+        replay.RECORDINGS,
         demo.PRESSES,
-        sharing.GUESSES,
+        share_links.GUESSES,
         accounts.ATTEMPTS,
         broadcasts.BROADCASTS,
         joining.GUESSES,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queueviz.recordings import Making
+from queueviz.links.recordings import Making
 
 if TYPE_CHECKING:
     from tests.web.fake_port import FakePort

@@ -8,11 +8,11 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
-from queueviz import access
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Sandbox
-from queueviz.visitor import Visitor
 
 OWN = (b"origin", b"http://testserver")
 HOST = (b"host", b"testserver")
@@ -60,6 +60,6 @@ async def kept(visibility: str = Sandbox.Visibility.LINK) -> Sandbox:
 
 async def session_of_the_owner() -> SessionStore:
     session = SessionStore()
-    await sync_to_async(access.remember)(Visitor(session=session), await Sandbox.objects.aget(slug=SLUG))
+    await sync_to_async(policy.remember)(Visitor(session=session), await Sandbox.objects.aget(slug=SLUG))
     await session.asave()
     return session

@@ -10,9 +10,10 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access, acting, owners
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor, bearer, digest
 from queueviz.models import Grant, Sandbox
-from queueviz.visitor import Visitor, bearer, digest
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.control.actions import ChangeActor, CrashActor, SendMessages
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
@@ -35,7 +36,7 @@ MODEL_USERS = {
 
 
 def made_by(visitor: Visitor, port: FakePort) -> Sandbox:
-    return owners.create(visitor, "orders").sandbox
+    return ownership.create(visitor, "orders").sandbox
 
 
 def new_visitor() -> Visitor:
@@ -45,36 +46,36 @@ def new_visitor() -> Visitor:
 def test_who_started_it_owns_it_and_others_may_watch(port: FakePort) -> None:
     owner, other = new_visitor(), new_visitor()
     slug = made_by(owner, port).slug
-    assert access.visit_at(owner, slug, "share").role == "owner"
-    assert access.visit_at(other, slug, "see").role == "viewer"
-    with pytest.raises(access.Forbidden):
-        access.sandbox_for(other, slug, "act")
+    assert policy.visit_at(owner, slug, "share").role == "owner"
+    assert policy.visit_at(other, slug, "see").role == "viewer"
+    with pytest.raises(policy.Forbidden):
+        policy.sandbox_for(other, slug, "act")
 
 
 def test_unknown_and_private_are_the_same_to_visitors_without_rights(port: FakePort) -> None:
     owner, other = new_visitor(), new_visitor()
     sandbox = made_by(owner, port)
-    owners.change(owner, sandbox, visibility="private")
+    ownership.change(owner, sandbox, visibility="private")
     said = []
     for slug in (sandbox.slug, "no-such-place"):
-        with pytest.raises(access.NotFound) as refused:
-            access.sandbox_for(other, slug, "see")
+        with pytest.raises(policy.NotFound) as refused:
+            policy.sandbox_for(other, slug, "see")
         said.append(str(refused.value))
     assert said[0] == said[1]
-    assert access.sandbox_for(owner, sandbox.slug, "share") == sandbox
+    assert policy.sandbox_for(owner, sandbox.slug, "share") == sandbox
 
 
 def test_every_verb_is_answered_for_templates(port: FakePort) -> None:
     owner = new_visitor()
     slug = made_by(owner, port).slug
-    assert access.visit_at(owner, slug, "see").can == {verb: verb != "grade" for verb in VERBS}
-    assert access.visit_at(new_visitor(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
+    assert policy.visit_at(owner, slug, "see").can == {verb: verb != "grade" for verb in VERBS}
+    assert policy.visit_at(new_visitor(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
 
 
 def test_an_account_owns_across_browsers(port: FakePort) -> None:
     user = User.objects.create_user("ada")
     slug = made_by(Visitor(user=user, session=SessionStore()), port).slug
-    assert access.visit_at(Visitor(user=user, session=SessionStore()), slug, "share").role == "owner"
+    assert policy.visit_at(Visitor(user=user, session=SessionStore()), slug, "share").role == "owner"
 
 
 def test_signing_in_takes_the_session_s_sandboxes_along(visitor: Client, mine: str) -> None:
@@ -90,29 +91,29 @@ def test_an_editor_may_do_all_but_share(port: FakePort) -> None:
     sandbox = made_by(new_visitor(), port)
     user = User.objects.create_user("ada")
     Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
-    visit = access.visit_at(Visitor(user=user), sandbox.slug, "shape")
+    visit = policy.visit_at(Visitor(user=user), sandbox.slug, "shape")
     assert visit.role == "editor"
     assert not visit.may("share")
 
 
 @pytest.mark.parametrize("ended", [{"revoked_at": timedelta(0)}, {"expires_at": timedelta(seconds=-1)}])
 def test_an_ended_token_gives_nothing(port: FakePort, ended: dict[str, timedelta]) -> None:
-    made = owners.create(new_visitor(), "orders")
+    made = ownership.create(new_visitor(), "orders")
     holder = Visitor(token=made.token)
-    assert access.visit_at(holder, made.sandbox.slug, "share").role == "owner"
+    assert policy.visit_at(holder, made.sandbox.slug, "share").role == "owner"
     Grant.objects.update(**{name: timezone.now() + shift for name, shift in ended.items()})
-    assert access.visit_at(holder, made.sandbox.slug, "see").role == "viewer"
+    assert policy.visit_at(holder, made.sandbox.slug, "see").role == "viewer"
 
 
 def test_a_claim_link_works_once(port: FakePort) -> None:
     owner, friend, third = new_visitor(), new_visitor(), new_visitor()
     sandbox = made_by(owner, port)
-    token = owners.claim_link(owner, sandbox)
-    assert owners.claimable(token) == sandbox
-    owners.claim(friend, token)
-    assert access.visit_at(friend, sandbox.slug, "share").role == "owner"
-    with pytest.raises(access.NotFound):
-        owners.claim(third, token)
+    token = ownership.claim_link(owner, sandbox)
+    assert ownership.claimable(token) == sandbox
+    ownership.claim(friend, token)
+    assert policy.visit_at(friend, sandbox.slug, "share").role == "owner"
+    with pytest.raises(policy.NotFound):
+        ownership.claim(third, token)
     assert not Grant.objects.filter(digest=token).exists(), "only the digest is kept"
     assert Grant.objects.filter(digest=digest(token)).exists()
 
@@ -121,11 +122,11 @@ def test_a_visit_of_an_owner_puts_off_the_end_and_a_viewer_s_does_not(port: Fake
     owner = new_visitor()
     sandbox = made_by(owner, port)
     long_ago = timezone.now() - timedelta(hours=20)
-    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
-    access.note_visit(access.visit_at(new_visitor(), sandbox.slug, "see"))
+    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + policy.ANONYMOUS_LIFE)
+    policy.note_visit(policy.visit_at(new_visitor(), sandbox.slug, "see"))
     sandbox.refresh_from_db()
     assert sandbox.visited_at == long_ago
-    access.note_visit(access.visit_at(owner, sandbox.slug, "see"))
+    policy.note_visit(policy.visit_at(owner, sandbox.slug, "see"))
     sandbox.refresh_from_db()
     assert sandbox.expires_at is not None
     assert sandbox.expires_at > timezone.now() + timedelta(hours=23)
@@ -135,18 +136,18 @@ def test_an_expired_sandbox_is_its_owner_s_alone_until_he_comes_back(port: FakeP
     owner, other = new_visitor(), new_visitor()
     slug = made_by(owner, port).slug
     long_ago = timezone.now() - timedelta(days=2)
-    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
-    with pytest.raises(access.NotFound):
-        access.sandbox_for(other, slug, "see")
-    access.note_visit(access.visit_at(owner, slug, "see"))
-    assert access.sandbox_for(other, slug, "see").slug == slug
+    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + policy.ANONYMOUS_LIFE)
+    with pytest.raises(policy.NotFound):
+        policy.sandbox_for(other, slug, "see")
+    policy.note_visit(policy.visit_at(owner, slug, "see"))
+    assert policy.sandbox_for(other, slug, "see").slug == slug
 
 
 def test_a_program_s_action_counts_as_a_visit(port: FakePort) -> None:
-    made = owners.create(new_visitor(), "orders")
+    made = ownership.create(new_visitor(), "orders")
     long_ago = timezone.now() - timedelta(hours=20)
-    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
-    acting.act(Visitor(token=made.token), made.sandbox.slug, {"action": "CrashActor", "actor": "A"})
+    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + policy.ANONYMOUS_LIFE)
+    visitor_actions.act(Visitor(token=made.token), made.sandbox.slug, {"action": "CrashActor", "actor": "A"})
     assert Sandbox.objects.get().visited_at > long_ago
 
 
@@ -161,21 +162,21 @@ def test_what_expired_a_week_ago_goes_when_room_is_asked_for(port: FakePort) -> 
 
 
 def test_the_host_s_sandbox_is_everyone_s_and_no_one_s(port: FakePort) -> None:
-    sandbox = owners.demo_sandbox()
+    sandbox = ownership.demo_sandbox()
     assert port.sandboxes == {"landing": "live"}
-    assert owners.demo_sandbox() == sandbox, "a second visit finds it"
-    visit = access.visit_at(new_visitor(), sandbox.slug, "see")
+    assert ownership.demo_sandbox() == sandbox, "a second visit finds it"
+    visit = policy.visit_at(new_visitor(), sandbox.slug, "see")
     assert visit.can == {verb: verb == "see" for verb in VERBS}
 
 
 def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
     mended: list[object] = []
-    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: mended.append(action))
-    owners.demo_sandbox()
+    monkeypatch.setattr("queueviz.sandboxes.demo._later", lambda after_s, action: mended.append(action))
+    ownership.demo_sandbox()
     burst = {"action": "SendMessages", "topic": "flights", "count": 5_000, "body_bytes": 200_000}
-    acting.act(new_visitor()._replace(address="192.0.2.1"), "landing", burst)
-    acting.act(new_visitor()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
-    acting.act(
+    visitor_actions.act(new_visitor()._replace(address="192.0.2.1"), "landing", burst)
+    visitor_actions.act(new_visitor()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
+    visitor_actions.act(
         new_visitor()._replace(address="192.0.2.3"),
         "landing",
         {"action": "ChangeActor", "actor": "B", "work_ms": "86400000"},
@@ -193,36 +194,36 @@ def test_a_slowed_member_of_the_landing_gets_the_work_time_of_its_own_group_back
     port: FakePort, monkeypatch: pytest.MonkeyPatch, listener: str, usual_ms: tuple[int, int]
 ) -> None:
     mended: list[ChangeActor] = []
-    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: mended.append(action))
+    monkeypatch.setattr("queueviz.sandboxes.demo._later", lambda after_s, action: mended.append(action))
     group = {**SNAPSHOT["groups"][0], "listener": listener, "members": [{"actor": "D"}]}
     monkeypatch.setitem(SNAPSHOT, "groups", [group])
-    owners.demo_sandbox()
-    acting.act(new_visitor(), "landing", {"action": "ChangeActor", "actor": "D", "work_ms": "9000"})
+    ownership.demo_sandbox()
+    visitor_actions.act(new_visitor(), "landing", {"action": "ChangeActor", "actor": "D", "work_ms": "9000"})
     assert [action.work_ms for action in mended] == [usual_ms]
 
 
 @pytest.mark.parametrize("action", [{"action": "DeleteTopic", "topic": "flights"}, {"action": "SetRate", "rate": 0}])
 def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action: dict[str, object]) -> None:
-    owners.demo_sandbox()
-    with pytest.raises(access.Forbidden):
-        acting.act(new_visitor(), "landing", action)
+    ownership.demo_sandbox()
+    with pytest.raises(policy.Forbidden):
+        visitor_actions.act(new_visitor(), "landing", action)
     assert port.acted == []
 
 
 def test_each_of_the_three_buttons_may_be_pressed_at_once_and_a_fourth_press_is_too_many(
     port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: None)
-    owners.demo_sandbox()
+    monkeypatch.setattr("queueviz.sandboxes.demo._later", lambda after_s, action: None)
+    ownership.demo_sandbox()
     who = new_visitor()
     for action in (
         {"action": "SendMessages", "topic": "flights"},
         {"action": "CrashActor", "actor": "A"},
         {"action": "ChangeActor", "actor": "B", "work_ms": "9000"},
     ):
-        acting.act(who, "landing", action)
+        visitor_actions.act(who, "landing", action)
     with pytest.raises(ActionRefused) as refused:
-        acting.act(who, "landing", {"action": "CrashActor", "actor": "B"})
+        visitor_actions.act(who, "landing", {"action": "CrashActor", "actor": "B"})
     assert refused.value.status == 429
 
 
@@ -244,7 +245,7 @@ OF_COURSES = {
 
 def test_nothing_but_access_touches_the_rows() -> None:
     """Models are imported by the listed modules only; runs by the pipeline's modules, and no other model there."""
-    folder = Path(access.__file__).parent
+    folder = Path(policy.__file__).parent
     found = {
         str(path.relative_to(folder)): _models(path)
         for path in folder.rglob("*.py")

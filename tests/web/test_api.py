@@ -9,9 +9,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
-from queueviz import acting, owners
+from queueviz.access.visitor import digest
 from queueviz.models import AuditRecord, Grant, Sandbox
-from queueviz.visitor import digest
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.control.actions import CrashActor, SendMessages
 from sandbox.control.questions import PlanReset
 from sandbox.kernel.errors import ActionRefused
@@ -270,7 +270,7 @@ def test_an_unknown_question_is_404_and_names_the_known_ones(visitor: Client) ->
 @pytest.fixture
 def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the questions take."""
-    for rate in (acting.ACTIONS, acting.QUESTIONS):
+    for rate in (visitor_actions.ACTIONS, visitor_actions.QUESTIONS):
         monkeypatch.setattr(rate, "_now", lambda: 1.0)
 
 
@@ -359,9 +359,9 @@ def test_the_api_page_needs_no_other_host(visitor: Client) -> None:
 
 
 def test_limits_are_those_of_the_catalogue() -> None:
-    assert owners.LIMITS.sandboxes_per_visitor == 5
-    assert owners.LIMITS.creations_per_hour_per_visitor == 20
-    assert owners.LIMITS.creations_per_hour_per_address == 320
+    assert ownership.LIMITS.sandboxes_per_visitor == 5
+    assert ownership.LIMITS.creations_per_hour_per_visitor == 20
+    assert ownership.LIMITS.creations_per_hour_per_address == 320
 
 
 def test_the_place_is_taken_before_the_sandbox_is_made(

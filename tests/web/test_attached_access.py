@@ -10,10 +10,10 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.test import Client
 
-from queueviz import access
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
-from queueviz.visitor import Visitor
 from sandbox.control.actions import BY_NAME
 from sandbox.control.rights import VERBS
 from tests.web.clusters import SLUG, account, browser_of, cluster
@@ -60,10 +60,10 @@ def test_a_role_has_its_verbs_and_no_others(people: tuple[People, set[str]], rol
     for verb in VERBS:
         may = role in seen_by and (verb == "see" or (verb == "reset" and role == "operator"))
         if may:
-            assert access.visit_at(everyone.visitor(role), SLUG, verb).is_attached
+            assert policy.visit_at(everyone.visitor(role), SLUG, verb).is_attached
             continue
-        with pytest.raises(access.Forbidden if role in seen_by else access.NotFound):
-            access.visit_at(everyone.visitor(role), SLUG, verb)
+        with pytest.raises(policy.Forbidden if role in seen_by else policy.NotFound):
+            policy.visit_at(everyone.visitor(role), SLUG, verb)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -96,7 +96,7 @@ def test_pages_questions_and_api_answer_by_the_same_rights(
 @pytest.mark.parametrize("action", [name for name in BY_NAME if name not in ("ResetOffsets", "UndoReset")])
 def test_nothing_but_resets_is_anyone_s(port: FakePort, role: str, action: str) -> None:
     kind = BY_NAME[action]
-    visit = access.visit_at(People("everyone").visitor(role), SLUG, "see")
+    visit = policy.visit_at(People("everyone").visitor(role), SLUG, "see")
     assert not visit.may_carry_out(kind.__new__(kind)), "its fields do not matter"
 
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from queueviz import attaching, cluster_fields
+from queueviz.clusters import attached_clusters, cluster_fields
 from queueviz.models import AuditRecord, Cluster
 from queueviz.pages import accounts
 from sandbox.attached.settings import AttachedSettings
@@ -101,7 +101,7 @@ def test_a_secret_that_is_gone_is_a_sentence_on_the_page(port: FakePort, monkeyp
     row = cluster(audience="everyone", access_key="ak", secret_variable="QUEUEVIZ_ACL_PROD")
     monkeypatch.delenv("QUEUEVIZ_ACL_PROD")
     with pytest.raises(ActionRefused, match="QUEUEVIZ_ACL_PROD"):
-        attaching.settings_of(row)
+        attached_clusters.settings_of(row)
     answer = Client().get("/k/prod/")
     assert answer.status_code == 409
     assert b"QUEUEVIZ_ACL_PROD is not set" in answer.content
@@ -148,7 +148,7 @@ def test_a_cluster_that_takes_long_to_answer_is_shown_all_the_same(
     port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster(audience="everyone")
-    monkeypatch.setattr(attaching.demand, "__kwdefaults__", {"patience_s": 0.01})
+    monkeypatch.setattr(attached_clusters.demand, "__kwdefaults__", {"patience_s": 0.01})
     port.silent.add("attach")
     port.attached[SLUG] = None  # the engine knows it from the first moment on
     assert Client().get("/k/prod/").status_code == 200

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import engine, operating
+from queueviz import engine
+from queueviz.clusters import cluster_resets
 from queueviz.models import AuditRecord
 from sandbox.control.actions import ResetOffsets
 from sandbox.kernel.errors import ActionRefused
@@ -82,7 +83,7 @@ def test_without_the_name_of_the_group_nothing_is_done_and_the_attempt_is_kept(
 
 
 def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator: Client, port: FakePort) -> None:
-    operating.ATTEMPTS.forget()  # other tests have the same address
+    cluster_resets.ATTEMPTS.forget()  # other tests have the same address
     anonymous = browser_of(account("eve"))
     for _ in range(3):
         assert reset(anonymous).status_code == 403
@@ -91,13 +92,13 @@ def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator
         ("reset-refused", "Only the operators of this cluster may do this.")
     ]
     assert {row.who for row in AuditRecord.objects.all()} == {"eve"}
-    operating.ATTEMPTS.forget()
-    operating.ATTEMPTS.burst = 1
+    cluster_resets.ATTEMPTS.forget()
+    cluster_resets.ATTEMPTS.burst = 1
     try:
         reset(anonymous), reset(anonymous)
     finally:
-        operating.ATTEMPTS.burst = 20
-        operating.ATTEMPTS.forget()
+        cluster_resets.ATTEMPTS.burst = 20
+        cluster_resets.ATTEMPTS.forget()
     assert len(records()) == 4
 
 
@@ -130,7 +131,7 @@ def test_what_the_cluster_refuses_is_written_down_too(operator: Client, port: Fa
 def test_an_answer_that_never_comes_is_no_invitation_to_try_again(
     operator: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operating, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(cluster_resets, "PATIENCE_S", 0.01)
     assert operator.get("/k/prod/").status_code == 200
     port.silent.add("act")
     answer = reset(operator)
@@ -296,5 +297,5 @@ def test_the_engine_is_asked_with_more_patience_than_for_a_sandbox() -> None:
     """`AttachedLimits.question_s` must fit in."""
     from sandbox.control.limits import AttachedLimits
 
-    assert AttachedLimits().question_s < operating.PATIENCE_S
+    assert AttachedLimits().question_s < cluster_resets.PATIENCE_S
     assert AttachedLimits().attach_s < engine.OPENING_PATIENCE_S

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import plays
+from queueviz.links import reruns
 from queueviz.pages import claims
 from sandbox.control.actions import CrashActor
 from sandbox.simulation.claims import CLAIMS
@@ -34,9 +34,9 @@ HELD = {**FALLEN, "held": 200, "broken": 0, "counterexample": None}
 
 
 def shown(visitor: Client, slug: str, result: dict[str, Any] | None, state: str = "done") -> str:
-    play = plays.Play(slug, "claim", [], {"claim": "no-duplicates-after-a-crash"})
+    play = reruns.Play(slug, "claim", [], {"claim": "no-duplicates-after-a-crash"})
     play.state, play.result = state, result
-    plays._plays[play.id] = play
+    reruns._plays[play.id] = play
     return visitor.get(f"/s/{slug}/claims/{play.id}/").content.decode()
 
 
@@ -66,8 +66,8 @@ def test_one_that_runs_shows_how_far_it_is_and_can_be_cancelled(visitor: Client,
 def test_choosing_one_begins_a_play_of_this_sandbox(
     visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[plays.Play] = []
-    monkeypatch.setattr(plays, "begin", lambda play: begun.append(play) or play)
+    begun: list[reruns.Play] = []
+    monkeypatch.setattr(reruns, "begin", lambda play: begun.append(play) or play)
     assert visitor.get(f"/s/{mine}/claims/").content.count(b'name="claim"') == len(CLAIMS)
     visitor.post(f"/s/{mine}/claims/", {"claim": "order-per-key"})
     assert begun[0].order["claim"] == "order-per-key"
@@ -76,9 +76,9 @@ def test_choosing_one_begins_a_play_of_this_sandbox(
 
 
 def test_the_counterexample_is_opened_as_a_sandbox_of_one_s_own(visitor: Client, mine: str, port: FakePort) -> None:
-    play = plays.Play(mine, "claim", [], {})
+    play = reruns.Play(mine, "claim", [], {})
     play.state, play.result = "done", FALLEN
-    plays._plays[play.id] = play
+    reruns._plays[play.id] = play
     answer = visitor.post(f"/s/{mine}/claims/{play.id}/")
     assert answer["Location"].endswith("/branching/")
     order = port.branched[0]

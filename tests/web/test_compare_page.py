@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import plays
 from queueviz.boards.compared import instead_of, lines_of
+from queueviz.links import reruns
 from queueviz.pages import compare
 from tests.web.fake_port import FakePort
 
@@ -64,19 +64,19 @@ def test_a_play_that_is_cancelled_ends_its_process(
     monkeypatch.setattr(compare, "COMPARE", "sandbox.simulation.compare_that_is_not_there")
     port.rows = [CRASH]
     address = visitor.post(f"/s/{mine}/compare/", {"seq": "7"})["Location"]
-    play = plays.find(mine, address.split("/")[-2])
+    play = reruns.find(mine, address.split("/")[-2])
     play.over.wait(20)
     assert play.state == "failed"
     assert b"It was not played to its end." in visitor.get(address).content
-    endless = plays.Play(mine, "test", ["http.server", "0", "--bind", "127.0.0.1"], {})
-    plays.begin(endless)
+    endless = reruns.Play(mine, "test", ["http.server", "0", "--bind", "127.0.0.1"], {})
+    reruns.begin(endless)
     assert b"<progress" in visitor.get(f"/s/{mine}/compare/{endless.id}/").content
     visitor.post(f"/s/{mine}/compare/{endless.id}/")
     assert endless.state == "cancelled"
 
 
 def test_another_sandbox_s_play_is_not_found(visitor: Client, mine: str) -> None:
-    play = plays.Play("other", "test", [], {})
-    plays._plays[play.id] = play
+    play = reruns.Play("other", "test", [], {})
+    reruns._plays[play.id] = play
     assert visitor.get(f"/s/{mine}/compare/{play.id}/").status_code == 404
-    del plays._plays[play.id]
+    del reruns._plays[play.id]

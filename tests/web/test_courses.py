@@ -9,10 +9,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
 from queueviz.courses import joining
 from queueviz.models import Course, Enrolment, Sandbox, Submission
-from queueviz.visitor import Visitor
 from sandbox.kernel.errors import ActionRefused, EngineBusy
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, begun, joined
@@ -121,7 +121,7 @@ def test_a_student_s_sandboxes_of_a_course_are_none_of_those_he_may_have(course:
     student = joined(course)
     begun(course, student)
     begun(course, student, "pinned-offset")
-    assert access.owned_count(Visitor(session=student.session)) == 0
+    assert policy.owned_count(Visitor(session=student.session)) == 0
 
 
 def test_signing_in_makes_no_student_an_owner(course: Course) -> None:

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import creations
+from queueviz.access import creation_limits
+from queueviz.access.rate_limits import Rate
 from queueviz.models import AuditRecord, Course, Sandbox
-from queueviz.rates import Rate
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, begun, joined
 from tests.web.fake_port import FakePort
@@ -24,7 +24,7 @@ def starts(browser: Client, lab: str = LAB) -> Any:
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
-    monkeypatch.setattr(creations, "LIMITS", replace(creations.LIMITS, **limits))
+    monkeypatch.setattr(creation_limits, "LIMITS", replace(creation_limits.LIMITS, **limits))
 
 
 def made_before(minutes: float) -> None:
@@ -35,7 +35,7 @@ def made_before(minutes: float) -> None:
 def test_a_room_of_sixty_behind_one_address_starts_its_labs(port: FakePort) -> None:
     room = [Client() for _ in range(ROOM)]
     assert {starts(browser).status_code for browser in room} == {302}
-    assert creations.LIMITS.creations_per_hour_per_address > ROOM * creations.LIMITS.sandboxes_per_visitor
+    assert creation_limits.LIMITS.creations_per_hour_per_address > ROOM * creation_limits.LIMITS.sandboxes_per_visitor
 
 
 def test_one_visitor_is_refused_after_twenty_and_the_others_of_the_room_are_not(
@@ -87,7 +87,7 @@ def test_a_flood_of_newcomers_is_slowed_down_and_a_known_browser_of_the_room_is_
 ) -> None:
     known = Client()
     starts(known)
-    monkeypatch.setattr(creations, "NEWCOMERS", Rate(0.5, 3, what="starts of sandboxes", now=lambda: 0.0))
+    monkeypatch.setattr(creation_limits, "NEWCOMERS", Rate(0.5, 3, what="starts of sandboxes", now=lambda: 0.0))
     assert [starts(Client()).status_code for _ in range(5)] == [302] * 3 + [429] * 2
     assert starts(known).status_code == 302
 

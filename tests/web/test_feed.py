@@ -8,8 +8,8 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from queueviz.feeding import BATCH_ROWS, Pace, SandboxSink, batches
-from queueviz.remote import RemoteRefused, RemoteSandbox
+from queueviz.operations.feed import BATCH_ROWS, Pace, SandboxSink, batches
+from queueviz.operations.remote_sandbox import RemoteRefused, RemoteSandbox
 from sandbox.cluster.actors.feeds import FeedRow
 from sandbox.cluster.actors.table_feed import Columns, FeedUnreadable, csv_rows, ndjson_rows
 from sandbox.kernel.errors import Locked

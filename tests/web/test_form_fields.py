@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import pytest
 from django.http import QueryDict
 
+from queueviz.access.rate_limits import KEPT_BUCKETS, Rate
 from queueviz.forms import fields_of
-from queueviz.rates import KEPT_BUCKETS, Rate
 from sandbox.control.actions import ExpectedQueue, ResetOffsets, StartConsumer, parse_action
 from sandbox.kernel.errors import ActionRefused
 

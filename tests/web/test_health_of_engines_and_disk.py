@@ -9,9 +9,11 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
-from queueviz import engine, load, owners
+from queueviz import engine
 from queueviz.engines.pool import Pool
 from queueviz.engines.port import PoolPort
+from queueviz.operations import server_load
+from queueviz.sandboxes import ownership
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.hosting.data_home import HOME_FULL
 from sandbox.kernel.errors import EngineBusy
@@ -31,7 +33,7 @@ def health() -> tuple[int, dict[str, Any]]:
 def disk(monkeypatch: pytest.MonkeyPatch, port: FakePort) -> SimpleNamespace:
     """`free`: bytes that are left on it."""
     usage = SimpleNamespace(free=2 * GO_ON_BYTES)
-    monkeypatch.setattr(load, "shutil", SimpleNamespace(disk_usage=lambda home: usage))
+    monkeypatch.setattr(server_load, "shutil", SimpleNamespace(disk_usage=lambda home: usage))
     return usage
 
 
@@ -77,7 +79,7 @@ def test_pages_and_api_name_a_full_disk(why: Exception, port: FakePort, monkeypa
     def full(*given: Any, **named: Any) -> None:
         raise why
 
-    monkeypatch.setattr(owners, "create", full)
+    monkeypatch.setattr(ownership, "create", full)
     page = Client().post("/new/", {"template": "empty"})
     assert (page.status_code, "The disk of the server is full." in page.content.decode()) == (503, True)
     said = Client().post("/api/sandboxes", {"template": "empty"}, "application/json")
@@ -88,7 +90,7 @@ def test_a_busy_database_is_not_called_full(port: FakePort, monkeypatch: pytest.
     def locked(*given: Any, **named: Any) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(owners, "create", locked)
+    monkeypatch.setattr(ownership, "create", locked)
     page = Client().post("/new/", {"template": "empty"})
     assert (page.status_code, "The database is busy." in page.content.decode()) == (503, True)
 

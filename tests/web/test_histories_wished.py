@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import engine, histories
+from queueviz import engine
+from queueviz.sandboxes import initial_histories
 from sandbox.journal.event_filter import EventFilter, Term
 from tests.web.fake_port import FakePort
 
@@ -15,7 +16,7 @@ WITHIN_S = 60
 
 @pytest.fixture(autouse=True)
 def _none_made_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histories, "_makings", {})
+    monkeypatch.setattr(initial_histories, "_makings", {})
 
 
 def slug_of(address: str) -> str:
@@ -35,9 +36,9 @@ def test_a_lab_begins_with_what_it_says(visitor: Client, port: FakePort) -> None
 
 
 def test_no_process_is_started_unless_asked_for(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histories, "Making", None)
+    monkeypatch.setattr(initial_histories, "Making", None)
     visitor.post("/new/", {"template": "orders"})
-    assert histories.wish("orders", "sandbox") is None
+    assert initial_histories.wish("orders", "sandbox") is None
 
 
 def test_the_first_sandbox_waits_for_none_and_the_second_begins_with_it(settings: Any, real_engine: Any) -> None:
@@ -47,10 +48,10 @@ def test_the_first_sandbox_waits_for_none_and_the_second_begins_with_it(settings
     slugs = []
     for _ in range(2):
         slugs.append(slug_of(visitor.post("/new/", {"template": "orders"})["Location"]))
-        if making := histories.wish("orders", "sandbox"):
+        if making := initial_histories.wish("orders", "sandbox"):
             assert making.over.wait(WITHIN_S)
             assert making.result is True
-    assert histories.wish("orders", "sandbox") is None
+    assert initial_histories.wish("orders", "sandbox") is None
     woken = EventFilter("facts", (Term("sandboxwoken"),))
     begun = [engine.port().look_back(slug, woken).result(5).rows for slug in slugs]
     assert [[row["reason"] for row in rows] for rows in begun] == [[], ["history"]]
@@ -62,13 +63,13 @@ def test_the_first_sandbox_waits_for_none_and_the_second_begins_with_it(settings
 def test_what_failed_is_not_tried_again_at_once(settings: Any, tmp_path: Path) -> None:
     settings.QUEUEVIZ_HISTORY_S = 5
     (tmp_path / "histories").write_text("a file where the directory should be")
-    making = histories.wish("orders", "sandbox")
+    making = initial_histories.wish("orders", "sandbox")
     assert making is not None
     assert making.over.wait(WITHIN_S)
     assert making.state == "failed"
-    assert histories.wish("orders", "sandbox") is making
+    assert initial_histories.wish("orders", "sandbox") is making
 
 
 def test_templates_without_one_are_not_made(settings: Any) -> None:
     settings.QUEUEVIZ_HISTORY_S = 5
-    assert [histories.wish(template, "sandbox") for template in ("empty", "index", "unknown")] == [None] * 3
+    assert [initial_histories.wish(template, "sandbox") for template in ("empty", "index", "unknown")] == [None] * 3

@@ -9,7 +9,8 @@ import orjson
 import pytest
 from django.test import Client
 
-from queueviz import engine, incidents
+from queueviz import engine
+from queueviz.links import incidents
 from queueviz.models import Sandbox
 from sandbox.control.limits import HostLimits
 from sandbox.control.recipe_text import unpack

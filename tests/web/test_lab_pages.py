@@ -10,11 +10,13 @@ import pytest
 from django.test import Client
 from django.utils.translation import override
 
-from queueviz import engine, lab_recordings, owners
+from queueviz import engine
 from queueviz.boards.fact_texts import FACTS
+from queueviz.links import lab_recordings
 from queueviz.models import Sandbox
 from queueviz.pages import labs
 from queueviz.pages.lab_panel import marked
+from queueviz.sandboxes import ownership
 from sandbox.cluster import record as records
 from sandbox.kernel.errors import EngineBusy
 from sandbox.labs.catalogue import LABS
@@ -216,7 +218,7 @@ def test_the_best_score_of_a_lab_stays_when_its_sandbox_is_deleted(
 def test_where_no_room_is_left_for_a_lab_one_s_own_sandboxes_can_be_deleted(
     student: Client, begun: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(owners, "LIMITS", replace(owners.LIMITS, sandboxes_per_visitor=1))
+    monkeypatch.setattr(ownership, "LIMITS", replace(ownership.LIMITS, sandboxes_per_visitor=1))
     for address in ("/labs/start-offset/", "/labs/exam/first-hour/"):
         refused = student.post(address)
         assert refused.status_code == 429

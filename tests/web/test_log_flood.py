@@ -2,7 +2,7 @@
 
 import logging
 
-from queueviz.log_flood import KINDS, LINES_PER_S, Flood
+from queueviz.operations.log_flood import KINDS, LINES_PER_S, Flood
 
 
 def record(line: int, second: float, text: str = "a reply to %s is not stored") -> logging.LogRecord:

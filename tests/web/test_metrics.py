@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from queueviz.cluster_metrics import SERVED, samples_of
+from queueviz.clusters.cluster_metrics import SERVED, samples_of
 from queueviz.live import hubs
 from queueviz.models import Cluster
 from tests.web.fake_port import SNAPSHOT, FakePort

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import acting
 from queueviz.models import Course, Sandbox
+from queueviz.sandboxes import visitor_actions
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, begun, joined, new_course
 from tests.web.engine_calls import HTMX
@@ -46,7 +46,7 @@ class Paced:
 
 @pytest.fixture
 def paced(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> Paced:
-    monkeypatch.setattr(acting.ACTIONS, "burst", 100)  # more than a visitor has in a second
+    monkeypatch.setattr(visitor_actions.ACTIONS, "burst", 100)  # more than a visitor has in a second
     return Paced()
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.template import Context, Template
 from django.test import Client
 
-from queueviz.module_graph import imported
+from queueviz.operations.module_graph import imported
 from tests.web.fake_port import FakePort
 
 ROOT = Path(__file__).parents[2]

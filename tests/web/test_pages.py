@@ -10,10 +10,12 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from queueviz import engine, load, owners
+from queueviz import engine
 from queueviz.live import hubs
 from queueviz.models import Sandbox
-from queueviz.static_files import without_comments
+from queueviz.operations import server_load
+from queueviz.operations.static_files import without_comments
+from queueviz.sandboxes import ownership
 from sandbox.kernel.errors import ActionRefused, Locked
 from tests.web.fake_port import FakePort
 
@@ -282,7 +284,7 @@ def test_health_is_busy_and_says_why_when_frames_come_late(
 
 def test_health_is_busy_when_the_engine_answers_late(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter((100.0, 100.7))
-    monkeypatch.setattr(load, "time", SimpleNamespace(monotonic=lambda: next(moments)))
+    monkeypatch.setattr(server_load, "time", SimpleNamespace(monotonic=lambda: next(moments)))
     said = visitor.get("/healthz").json()
     assert (said["status"], said["busy"]) == ("busy", "The engine took 700 ms to answer.")
 
@@ -313,8 +315,8 @@ def test_scripts_and_styles_travel_without_comments_that_have_lines_of_their_own
 def test_the_landing_button_acts_with_viewer_rights(
     visitor: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: None)
-    owners.demo_sandbox()
+    monkeypatch.setattr("queueviz.sandboxes.demo._later", lambda after_s, action: None)
+    ownership.demo_sandbox()
     url = "/s/landing/actions/"
     pressed = [visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code for _ in range(4)]
     assert pressed == [204, 204, 204, 429]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from queueviz.module_graph import imported
+from queueviz.operations.module_graph import imported
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "recordings" / "0.1.0.qvr"

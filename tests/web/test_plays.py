@@ -5,24 +5,24 @@ from collections.abc import Iterator
 import pytest
 from django.test import Client
 
-from queueviz import plays
-from queueviz.plays import MOST_EACH, SERVER, Holder, Play
+from queueviz.links import reruns
+from queueviz.links.reruns import MOST_EACH, SERVER, Holder, Play
 from sandbox.kernel.errors import ActionRefused
 
-PLACES = plays.LIMITS.plays_at_once + plays.LIMITS.plays_waiting
+PLACES = reruns.LIMITS.plays_at_once + reruns.LIMITS.plays_waiting
 
 
 @pytest.fixture(autouse=True)
 def _places(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """None is taken, and none is ever free to run."""
-    monkeypatch.setattr(plays, "_plays", type(plays._plays)())
-    monkeypatch.setattr(plays, "_in_turn", lambda play: None)
+    monkeypatch.setattr(reruns, "_plays", type(reruns._plays)())
+    monkeypatch.setattr(reruns, "_in_turn", lambda play: None)
     yield
-    plays._stop()
+    reruns._stop()
 
 
 def begun(holder: Holder) -> Play:
-    return plays.begin(Play("s", "claim", [], {}, holder=holder))
+    return reruns.begin(Play("s", "claim", [], {}, holder=holder))
 
 
 def refused(holder: Holder) -> int:
@@ -57,7 +57,7 @@ def test_where_all_places_are_taken_the_oldest_watcher_gives_way_to_who_may_act(
 
 def test_who_only_watches_cannot_cancel_another_s_play(visitor: Client, anonymous: Client, mine: str) -> None:
     visitor.post(f"/s/{mine}/claims/", {"claim": "order-per-key"})
-    [play] = plays._plays.values()
+    [play] = reruns._plays.values()
     address = f"/s/{mine}/claims/{play.id}/"
     assert (anonymous.post(address).status_code, play.state) == (403, "waiting")
     assert (visitor.post(address).status_code, play.state) == (302, "cancelled")
@@ -65,6 +65,6 @@ def test_who_only_watches_cannot_cancel_another_s_play(visitor: Client, anonymou
 
 def test_who_only_watches_cancels_the_play_that_is_his_own(visitor: Client, anonymous: Client, mine: str) -> None:
     anonymous.post(f"/s/{mine}/claims/", {"claim": "order-per-key"})
-    [play] = plays._plays.values()
+    [play] = reruns._plays.values()
     assert play.holder.is_guest
     assert (anonymous.post(f"/s/{mine}/claims/{play.id}/").status_code, play.state) == (302, "cancelled")

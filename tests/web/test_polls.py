@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from queueviz.access.rate_limits import Rate
 from queueviz.courses import polling
 from queueviz.courses.classroom import content
 from queueviz.models import Course, Poll, Vote
-from queueviz.rates import Rate
 from sandbox.kernel.errors import ActionRefused
 from tests.web.clusters import account, browser_of
 from tests.web.courses import joined, new_course

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import recordings
+from queueviz.links import recordings
+from queueviz.links.recordings import Making, Recordings
 from queueviz.models import Sandbox
-from queueviz.recordings import Making, Recordings
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 from sandbox.recording.reader import Recording

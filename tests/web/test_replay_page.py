@@ -3,9 +3,10 @@
 import pytest
 from django.test import Client
 
-from queueviz import engine, replaying
+from queueviz import engine
 from queueviz.boards import BOARDS, TABS
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.links import replay_state
 from queueviz.models import Sandbox
 from sandbox.journal.events.life import STRETCH_ENDS
 from sandbox.kernel.errors import ActionRefused
@@ -90,7 +91,7 @@ def test_every_tab_of_the_past_leads_to_the_past(visitor: Client, mine: str) -> 
 def test_the_page_counts_as_a_question_about_the_past(
     visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replaying.STATES, "_now", lambda: 0.0)
+    monkeypatch.setattr(replay_state.STATES, "_now", lambda: 0.0)
     codes = [visitor.get(f"/s/{mine}/?at=18402").status_code for _ in range(40)]
     assert codes[0] == 200
     assert codes[-1] == 429

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import moments
 from queueviz.boards import BOARDS
-from queueviz.moments import LIMITS, Moment
+from queueviz.links import past_sandboxes
+from queueviz.links.past_sandboxes import LIMITS, Moment
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import SNAPSHOT, FakePort
 from tests.web.patience import until
@@ -24,14 +24,14 @@ RESULT: dict[str, Any] = {"seq": AT, "state": "live", "snapshot": {**SNAPSHOT, "
 @pytest.fixture(autouse=True)
 def _none_kept() -> Iterator[None]:
     yield
-    moments._moments.clear()
+    past_sandboxes._moments.clear()
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch, mine: str) -> Moment:
     """The one that every page is given; no process makes it."""
     found = Moment(mine, AT)
-    monkeypatch.setattr(moments, "find", lambda slug, at, admit: found)
+    monkeypatch.setattr(past_sandboxes, "find", lambda slug, at, admit: found)
     return found
 
 
@@ -94,7 +94,7 @@ def test_the_reason_why_it_cannot_be_executed_again_is_said(visitor: Client, min
 def test_an_event_that_is_not_there_starts_no_process(visitor: Client, mine: str) -> None:
     answer = visitor.get(f"/s/{mine}/locks/?at=99999")
     assert (answer.status_code, b"There is no event 99999" in answer.content) == (422, True)
-    assert not moments._moments
+    assert not past_sandboxes._moments
 
 
 def test_a_visit_to_the_past_wakes_no_sandbox(visitor: Client, mine: str, port: FakePort, made: Moment) -> None:
@@ -111,13 +111,13 @@ class Held(Moment):
 
 
 def test_only_so_many_wait_and_each_is_begun_once(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(moments, "Moment", Held)
+    monkeypatch.setattr(past_sandboxes, "Moment", Held)
     begun: list[int] = []
     for at in [*range(LIMITS.moments_waiting), 0]:
-        moments.find("box", at, lambda at=at: begun.append(at))
+        past_sandboxes.find("box", at, lambda at=at: begun.append(at))
     assert begun == [*range(LIMITS.moments_waiting)]
     with pytest.raises(ActionRefused) as refused:
-        moments.find("box", 99, lambda: None)
+        past_sandboxes.find("box", 99, lambda: None)
     assert refused.value.status == 503
 
 
@@ -129,11 +129,11 @@ def test_one_that_is_not_asked_for_any_more_is_given_up(settings: Any) -> None:
 
 
 def test_one_that_failed_is_begun_again_by_who_asks_again(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(moments, "Moment", Held)
-    first = moments.find("box", 1, lambda: None)
+    monkeypatch.setattr(past_sandboxes, "Moment", Held)
+    first = past_sandboxes.find("box", 1, lambda: None)
     first.state = "failed"
-    assert moments.find("box", 1, lambda: None) is first
-    assert moments.find("box", 1, lambda: None) is not first
+    assert past_sandboxes.find("box", 1, lambda: None) is first
+    assert past_sandboxes.find("box", 1, lambda: None) is not first
 
 
 @pytest.mark.django_db(transaction=True)
@@ -157,7 +157,7 @@ def test_each_view_at_an_event_is_what_it_was_then(real_engine: Any) -> None:
     act(action="SetRate", rate=20)
     act(action="RestartActor", actor="A")
     assert client.get(f"{path_of('locks', slug)}?at={at}").status_code == 202
-    assert moments._moments[slug, int(at)].over.wait(WAIT_S)
+    assert past_sandboxes._moments[slug, int(at)].over.wait(WAIT_S)
     for view in VIEWS:
         past = client.get(f"{path_of(view, slug, 'B')}?at={at}")
         assert past.status_code == 200, view

@@ -10,8 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import making, owners, sharing
+from queueviz.links import share_links, share_recordings
 from queueviz.models import Grant, Sandbox
+from queueviz.sandboxes import ownership
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -25,11 +26,11 @@ def home(tmp_path: Path, settings: Any, port: FakePort, monkeypatch: pytest.Monk
     settings.QUEUEVIZ_HOME = tmp_path
     port.rows = [{"seq": "500", "at_ms": 1, "type": "SandboxOpened", "cause": None}]
 
-    def make(share: sharing.Share) -> None:
-        sharing.directory().mkdir(exist_ok=True)
+    def make(share: share_links.Share) -> None:
+        share_links.directory().mkdir(exist_ok=True)
         share.file.write_bytes(PACKED)
 
-    monkeypatch.setattr(making, "begin", make)
+    monkeypatch.setattr(share_recordings, "begin", make)
     return tmp_path
 
 
@@ -127,7 +128,7 @@ def test_a_run_that_cannot_be_executed_again_is_no_lab_and_says_why(visitor: Cli
 
 
 def test_a_sandbox_has_only_so_many_links(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "LIMITS", sharing.HostLimits(share_links_per_sandbox=1))
+    monkeypatch.setattr(share_links, "LIMITS", share_links.HostLimits(share_links_per_sandbox=1))
     made(visitor, mine)
     assert visitor.post(f"/s/{mine}/share/", FORM).status_code == 429
 
@@ -200,7 +201,7 @@ def test_recordings_of_links_that_ended_are_swept(visitor: Client, mine: str, ho
     made(visitor, mine)
     (home / "shares" / "left.qvr").write_bytes(b"")
     Grant.objects.filter(kind="share").update(expires_at=timezone.now() - timedelta(seconds=1))
-    sharing.sweep()
+    share_links.sweep()
     assert list((home / "shares").iterdir()) == []
 
 
@@ -263,7 +264,7 @@ def test_a_fork_link_gives_a_branch_of_ones_own(visitor: Client, mine: str, port
 
 
 def test_a_fork_counts_as_a_new_sandbox(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owners, "LIMITS", owners.HostLimits(sandboxes_per_visitor=1))
+    monkeypatch.setattr(ownership, "LIMITS", ownership.HostLimits(sandboxes_per_visitor=1))
     path, reader = made(visitor, mine, kind="fork"), Client()
     assert [reader.post(path + "fork/").status_code for _ in range(2)] == [302, 429]
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import engine, making
+from queueviz import engine
 from queueviz.boards import BOARDS, PARTS
+from queueviz.links import share_recordings
 from sandbox.recording.reader import Recording
 from tests.web.engine_calls import act, events, start
 from tests.web.patience import until
@@ -40,7 +41,7 @@ def test_a_range_of_a_running_sandbox_is_recorded_and_names_it_nowhere(real_engi
     page = owner.post(f"/s/{slug}/share/", FORM | {"first": "0", "last": str(last), "at": str(crashed), "notes": ""})
     url = page.content.decode().split('readonly\n              value="http://testserver')[1].split('"')[0]
     for thread in threading.enumerate():
-        if thread.name == making.THREAD:
+        if thread.name == share_recordings.THREAD:
             thread.join(MAKING_S)
     packed = Client().get(url + "recording.qvr").content
     with BytesIO(packed) as file:
@@ -96,4 +97,4 @@ def test_no_page_answer_or_channel_of_a_running_sandbox_names_it_behind_a_live_l
         }.items()
     ]
     for name, reading in zip(names, engine.answer(real_engine.read(names)), strict=True):
-        assert slug not in str(reading), f"{name}: say in queueviz/masks.py which of its fields has it"
+        assert slug not in str(reading), f"{name}: say in queueviz/access/hidden_names.py which of its fields has it"

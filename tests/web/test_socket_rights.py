@@ -12,13 +12,13 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
-from queueviz import owners
+from queueviz.access.hidden_names import Mask
+from queueviz.access.visitor import Visitor, digest
 from queueviz.live import hub
 from queueviz.live.rights import still_see
 from queueviz.live.sight import Sight
-from queueviz.masks import Mask
 from queueviz.models import Cluster, Grant, Sandbox
-from queueviz.visitor import Visitor, digest
+from queueviz.sandboxes import ownership
 from tests.web.fake_port import FakePort
 from tests.web.tabs import BOARD, OWN, SLUG, hear, kept, opened, say, session_of_the_owner
 
@@ -182,7 +182,7 @@ async def test_after_a_live_link_expires_or_is_revoked(board: FakePort, field: s
 async def test_a_live_link_ends_when_the_sandbox_is_made_private_and_the_owner_goes_on(board: FakePort) -> None:
     sandbox = await kept(LINK)
     owner, tab = await watching(OWN, cookie(await session_of_the_owner())), await watching_behind_a_link(sandbox)
-    await sync_to_async(owners.change)(Visitor(), sandbox, visibility=PRIVATE)
+    await sync_to_async(ownership.change)(Visitor(), sandbox, visibility=PRIVATE)
     assert await hear(tab) == ENDED | {"ch": LINKED}
     board.show(BOARD, {"queues": {"broker-a:0": {}}}, seq=2)
     assert (await hear(owner))["k"] == "delta"

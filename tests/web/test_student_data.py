@@ -10,9 +10,11 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import engine, owners, sharing
+from queueviz import engine
+from queueviz.access.visitor import SESSIONS
+from queueviz.links import share_links
 from queueviz.models import AuditRecord, Course, Enrolment, Grant, PipelineRun, Sandbox, Submission
-from queueviz.visitor import SESSIONS
+from queueviz.sandboxes import ownership
 from sandbox.kernel.errors import EngineBusy
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, begun, joined
@@ -150,10 +152,10 @@ def test_a_shared_recording_ends_with_the_sandbox_it_is_of(course: Course, teach
     sandbox, kept = begun(course, joined(course, "Otter")), begun(course, joined(course, "Lynx"))
     for digest, row in (("a" * 64, sandbox), ("b" * 64, kept)):
         Grant.objects.create(sandbox=row, kind="share", role="viewer", digest=digest)
-        sharing.directory().mkdir(exist_ok=True)
-        (sharing.directory() / f"{digest}.qvr").write_bytes(b"QVR")
+        share_links.directory().mkdir(exist_ok=True)
+        (share_links.directory() / f"{digest}.qvr").write_bytes(b"QVR")
     teacher.post(f"/c/{course.slug}/students/{place_of('Otter').pk}/data/", CONFIRMED)
-    assert [path.stem[0] for path in sharing.directory().iterdir()] == ["b"]
+    assert [path.stem[0] for path in share_links.directory().iterdir()] == ["b"]
 
 
 def test_where_the_engine_does_not_answer_the_student_can_ask_again(course: Course, port: FakePort) -> None:
@@ -183,7 +185,7 @@ def test_a_deleted_course_takes_everything_with_it(course: Course, teacher: Clie
     begun(course, joined(course, "Lynx"))
     Sandbox.objects.create(slug="t1", name="of no student", course=course, visited_at=timezone.now())
     port.sandboxes["t1"] = "asleep"
-    owners.record(owners.Visitor(), "change", course.slug)
+    ownership.record(ownership.Visitor(), "change", course.slug)
     assert "2 students, with every answer" in teacher.get(f"/c/{course.slug}/delete/").content.decode()
     assert teacher.post(f"/c/{course.slug}/delete/", CONFIRMED)["Location"] == "/c/new/"
     assert (Course.objects.count(), Enrolment.objects.count(), Sandbox.objects.count()) == (0, 0, 0)

@@ -11,11 +11,11 @@ from django.core.management import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.urls import reverse
 
-from queueviz import environment
 from queueviz.courses.joining import PSEUDONYMS
 from queueviz.courses.models import Course
-from queueviz.remote import RemoteRefused
-from queueviz.remote_pages import RemotePages, pages_of
+from queueviz.operations import environment
+from queueviz.operations.remote_pages import RemotePages, pages_of
+from queueviz.operations.remote_sandbox import RemoteRefused
 from sandbox.labs.catalogue import LABS
 
 ACCOUNT = "demo-teacher"

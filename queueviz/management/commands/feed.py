@@ -11,9 +11,9 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from tqdm import tqdm
 
-from queueviz import environment
-from queueviz.feeding import MOST_ROWS_PER_S, Pace, SandboxSink, batches
-from queueviz.remote import RemoteRefused, RemoteSandbox
+from queueviz.operations import environment
+from queueviz.operations.feed import MOST_ROWS_PER_S, Pace, SandboxSink, batches
+from queueviz.operations.remote_sandbox import RemoteRefused, RemoteSandbox
 from sandbox.cluster.actors.feeds import FeedRow, FlightsFeed, prepare_flights
 from sandbox.cluster.actors.table_feed import Columns, count_lines, csv_rows, ndjson_rows
 from sandbox.kernel.errors import SandboxError

@@ -15,7 +15,7 @@ from django.core.management import BaseCommand, CommandError
 from django.utils import translation
 
 from queueviz import __version__
-from queueviz.offline_page import offline_page
+from queueviz.links.offline_page import offline_page
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.journal.event_filter import without_score

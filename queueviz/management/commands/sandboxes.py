@@ -9,9 +9,10 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from queueviz import engine, environment
-from queueviz.access import every_sandbox
-from queueviz.remote import RemoteRefused, RemoteSandbox
+from queueviz import engine
+from queueviz.access.policy import every_sandbox
+from queueviz.operations import environment
+from queueviz.operations.remote_sandbox import RemoteRefused, RemoteSandbox
 from sandbox.hosting.stretches import line_of
 
 

@@ -18,9 +18,9 @@ from django.core.management.base import CommandParser
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from queueviz.access.database_limits import one_process_at_a_time
 from queueviz.engines import MOST_ENGINES, engines_for_this_machine
 from queueviz.runs.beside import WorkerBeside
-from queueviz.turns import one_process_at_a_time
 from sandbox.kernel.errors import EngineBusy, Locked
 
 log = logging.getLogger(__name__)
@@ -62,18 +62,19 @@ class Command(BaseCommand):
         end_beside_stuck_requests()
 
     def serve(self, host: str, port: int) -> None:
-        from queueviz import engine, histories
+        from queueviz import engine
         from queueviz.asgi import application
         from queueviz.live import hubs, notified
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
         from queueviz.lti.sender import Sender
+        from queueviz.sandboxes import initial_histories
 
         shown = f"[{host}]" if ":" in host else host
 
         def ready() -> None:
             self.stdout.write(f"QueueViz: http://{shown}:{port}/   (Ctrl+C stops it)")
             self.stdout.flush()
-            histories.wish_first()
+            initial_histories.wish_first()
 
         escaped = host.replace(":", r"\:")
         server = Server(

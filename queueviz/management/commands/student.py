@@ -9,11 +9,11 @@ from django.core.management import BaseCommand, CommandError
 from django.urls import reverse
 
 from queueviz import engine
+from queueviz.access.visitor import Visitor
 from queueviz.courses import exporting, forgetting
 from queueviz.courses.models import Course, Enrolment
-from queueviz.remote import RemoteRefused
-from queueviz.remote_pages import pages_of
-from queueviz.visitor import Visitor
+from queueviz.operations.remote_pages import pages_of
+from queueviz.operations.remote_sandbox import RemoteRefused
 from sandbox.kernel.errors import Locked, SandboxError
 
 

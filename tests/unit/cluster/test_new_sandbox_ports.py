@@ -2,7 +2,7 @@
 
 import pytest
 
-from queueviz import environment
+from queueviz.operations import environment
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import new_record, port_of
 from sandbox.cluster.origin import conditions_of

@@ -17,11 +17,11 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
+from queueviz.access.visitor import Visitor, digest
 from queueviz.courses.releases import is_released
 from queueviz.live.sight import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name
-from queueviz.visitor import Visitor, digest
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.rights import ROLES, VERBS, Role, allows, can
 

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from queueviz import access, creations, engine, histories
+from queueviz import engine
+from queueviz.access import creation_limits, policy
+from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.visitor import Visitor, digest
 from queueviz.live.hubs import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
+from queueviz.sandboxes import initial_histories
 from queueviz.slugs import new_slug
-from queueviz.turns import one_at_a_time
-from queueviz.visitor import Visitor, digest
 from sandbox.control.access_keys import Keys
 from sandbox.control.branch_orders import BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
@@ -68,7 +70,7 @@ def create(
         lambda slug: engine.port().create(slug, template, preset=preset, history=history, changes=changes),
     )
     if history:
-        histories.wish(template, preset)
+        initial_histories.wish(template, preset)
     return made
 
 
@@ -87,7 +89,7 @@ def create_granted(
     def give() -> None:
         Grant.objects.bulk_create(grants(sandbox))
 
-    counted = creations.counted(visitor, sandbox.course)._replace(visitor="")
+    counted = creation_limits.counted(visitor, sandbox.course)._replace(visitor="")
     return _make(
         visitor,
         sandbox,
@@ -137,8 +139,8 @@ def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Futur
         visitor,
         sandbox,
         begin,
-        lambda: access.remember(visitor, sandbox),
-        creations.counted(visitor),
+        lambda: policy.remember(visitor, sandbox),
+        creation_limits.counted(visitor),
         lambda: _demand_room(visitor),
     )
     return Created(made, new_token(made))
@@ -149,17 +151,17 @@ def _make(
     sandbox: Sandbox,
     begin: Callable[[str], Future[dict[str, Any]]],
     give: Callable[[], None],
-    counted: creations.Counted,
+    counted: creation_limits.Counted,
     demand: Callable[[], None] = lambda: None,
 ) -> Sandbox:
     """`demand` raises where there is no room; `give` says who may what, once the row is there."""
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
-        creations.demand(counted)
+        creation_limits.demand(counted)
         place = record(
             visitor,
-            creations.CREATE,
+            creation_limits.CREATE,
             slug,
             counted=counted,
             template=sandbox.template,
@@ -167,7 +169,7 @@ def _make(
             **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}),
         )
         sandbox.slug, sandbox.name = slug, sandbox.name or slug
-        sandbox.visited_at, sandbox.expires_at = now, access.expiry_of(sandbox, now)
+        sandbox.visited_at, sandbox.expires_at = now, policy.expiry_of(sandbox, now)
         sandbox.save()
         give()
     try:
@@ -191,7 +193,7 @@ def new_token(sandbox: Sandbox, *, label: str = "") -> str:
 
 def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
     """End every API token and every claim link of the sandbox; who took a link before is an owner and stays one."""
-    given_out = sandbox.grants.filter(access.live_grants(timezone.now()), kind__in=GIVEN_OUT)
+    given_out = sandbox.grants.filter(policy.live_grants(timezone.now()), kind__in=GIVEN_OUT)
     ended = given_out.update(revoked_at=timezone.now())
     record(visitor, "revoke", sandbox.slug, ended=ended)
     rights_changed(sandbox.slug)
@@ -226,7 +228,7 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
     """
     with transaction.atomic():
         grant = _claim(token)
-        if access.owns(visitor, grant.sandbox):
+        if policy.owns(visitor, grant.sandbox):
             return grant.sandbox
         if visitor.token is not None:
             raise ActionRefused(
@@ -234,8 +236,8 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
             )
         now = timezone.now()
         if not Grant.objects.filter(pk=grant.pk, revoked_at__isnull=True).update(revoked_at=now):
-            raise access.NotFound(USED_UP)  # by another visitor, just now
-        access.remember(visitor, grant.sandbox)
+            raise policy.NotFound(USED_UP)  # by another visitor, just now
+        policy.remember(visitor, grant.sandbox)
         record(visitor, "claim", grant.sandbox.slug)
     return grant.sandbox
 
@@ -257,7 +259,7 @@ def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visib
 def extend(visitor: Visitor, sandbox: Sandbox) -> None:
     """A whole life from now on."""
     sandbox.visited_at = timezone.now()
-    sandbox.expires_at = access.expiry_of(sandbox, sandbox.visited_at)
+    sandbox.expires_at = policy.expiry_of(sandbox, sandbox.visited_at)
     sandbox.save(update_fields=["visited_at", "expires_at"])
     record(visitor, "extend", sandbox.slug)
 
@@ -321,10 +323,10 @@ def demo_slug() -> str | None:
 
 
 def record(
-    visitor: Visitor, what: str, slug: str, *, counted: creations.Counted | None = None, **details: object
+    visitor: Visitor, what: str, slug: str, *, counted: creation_limits.Counted | None = None, **details: object
 ) -> AuditRecord:
     """One line in the audit, without a person's address.  `counted`: by what, where that is not the address alone."""
-    by = counted or creations.Counted("", visitor.origin, None)
+    by = counted or creation_limits.Counted("", visitor.origin, None)
     return AuditRecord.objects.create(
         slug=slug, what=what, who=called(visitor), origin=by.origin, visitor=by.visitor, details=details
     )
@@ -341,7 +343,7 @@ def records_of(slug: str, most: int = 50) -> list[AuditRecord]:
 
 
 def _demand_room(visitor: Visitor) -> None:
-    owned = access.owned_count(visitor)
+    owned = policy.owned_count(visitor)
     allowed = LIMITS.sandboxes_per_account if visitor.is_signed_in else LIMITS.sandboxes_per_visitor
     if owned >= allowed:
         raise TooManyOwned(
@@ -355,7 +357,7 @@ def _demand_room(visitor: Visitor) -> None:
 
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
     """Of what is given out, and still good."""
-    if sandbox.grants.filter(access.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
+    if sandbox.grants.filter(policy.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
         raise ActionRefused(
             429,
             "This sandbox has {allowed} {what} already.",
@@ -384,10 +386,10 @@ def _remove_directory(slug: str) -> None:
 
 
 def _claim(token: str) -> Grant:
-    current = access.live_grants(timezone.now())
+    current = policy.live_grants(timezone.now())
     grant = Grant.objects.filter(current, kind=Grant.Kind.CLAIM, digest=digest(token)).first()
     if grant is None:
-        raise access.NotFound(USED_UP)
+        raise policy.NotFound(USED_UP)
     return grant
 
 

@@ -12,10 +12,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from queueviz import access, engine, recipe_links
+from queueviz import engine
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
+from queueviz.links import recipe_links
 from queueviz.refusals import filled
 from queueviz.slugs import root_of
-from queueviz.visitor import Visitor
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.recipe_text import pack
 from sandbox.hosting.incident_notes import Noted, incident_of, noted, order_of
@@ -44,7 +46,7 @@ def order(incident: Incident) -> RunOrder:
 def cards(visitor: Visitor) -> list[dict[str, Any]]:
     """All of the gallery, in the reader's language; `mine`: the address of a sandbox in which it was opened."""
     mine: dict[str, str] = {}
-    for sandbox in access.sandboxes_of(visitor):
+    for sandbox in policy.sandboxes_of(visitor):
         if not sandbox.branch_of and (found := incident_of(engine.directory_of(sandbox.slug))) is not None:
             mine.setdefault(found.slug, reverse("branching", args=[sandbox.slug]))
     return [

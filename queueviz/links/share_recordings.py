@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 from django.db import connection
 
-from queueviz import recordings, sharing
 from queueviz.courses import releases
-from queueviz.sharing import Share
+from queueviz.links import recordings, share_links
+from queueviz.links.share_links import Share
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
@@ -63,7 +63,7 @@ def _follow(share: Share, scores: bool) -> None:
             continue
     except (ActionRefused, OSError) as why:
         log.warning("the recording of a share link was not made: %s", why)
-        sharing.note_failed(share)
+        share_links.note_failed(share)
     finally:
         connection.close()
         _waiting.discard(str(share.grant.digest))
@@ -86,7 +86,7 @@ def _made(share: Share, scores: bool) -> bool:
 def _keep(share: Share, recording: bytes) -> None:
     if len(recording) > LIMITS.share_bytes:
         raise OSError(f"it has more than {LIMITS.share_bytes} bytes")
-    sharing.directory().mkdir(parents=True, exist_ok=True)
+    share_links.directory().mkdir(parents=True, exist_ok=True)
     unfinished = share.file.with_suffix(".new")
     unfinished.write_bytes(_unnamed(recording))
     unfinished.replace(share.file)

@@ -7,8 +7,8 @@ from django.http.response import HttpResponseBase
 from ninja import Router
 from ninja.params.functions import Query
 
-from queueviz import api as sandboxes
-from queueviz.api import REFUSALS, Acted, api
+from queueviz.api import sandboxes as sandboxes
+from queueviz.api.sandboxes import REFUSALS, Acted, api
 from queueviz.slugs import attached_slug
 from sandbox.journal.event_filter import Show
 

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from queueviz import access, acting, engine, owners
-from queueviz.visitor import Visitor
+from queueviz import engine
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import HostLimits
@@ -44,7 +46,7 @@ def make(slug: str, first: int, at: int) -> Made:
 
 def read(visitor: Visitor, text: str) -> RunOrder:
     """Of what was pasted: the text, or the link that ends with it.  Raises ActionRefused (422, 429)."""
-    acting.ACTIONS.demand(access.counted_as(visitor))
+    visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     order = unpack(text.strip().rpartition("#")[2], LIMITS)
     for one in order.came:
         if (
@@ -61,7 +63,7 @@ def read(visitor: Visitor, text: str) -> RunOrder:
     return order
 
 
-def open_it(visitor: Visitor, order: RunOrder) -> owners.Created:
+def open_it(visitor: Visitor, order: RunOrder) -> ownership.Created:
     """A sandbox of the visitor's own; its making has begun.  Raises as `owners.branch`."""
     incident = with_seed(order.seed)
-    return owners.from_run(visitor, order, name="" if incident is None else gettext(incident.title))
+    return ownership.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

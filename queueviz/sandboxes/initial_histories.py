@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from queueviz.plays import Play
+from queueviz.links.reruns import Play
 from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.histories import Histories

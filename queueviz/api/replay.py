@@ -8,9 +8,11 @@ from ninja import Router, Schema
 from ninja.params.functions import Query
 from pydantic import ConfigDict
 
-from queueviz import access, engine, masks, ranges, recordings, replaying, visitor
-from queueviz.api import JSON, REFUSALS, api
-from queueviz.rates import Rate
+from queueviz import engine
+from queueviz.access import hidden_names, policy, visitor
+from queueviz.access.rate_limits import Rate
+from queueviz.api.sandboxes import JSON, REFUSALS, api
+from queueviz.links import byte_ranges, recordings, replay_state
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
@@ -35,7 +37,7 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     """Without `at`, at the newest. `seq` is the newest event at or before `at`. The `snapshot` is folded from the
     keyframe `keyframe`: `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the
     event, `of_keyframe` those that are as old as the keyframe; under `snapshot`, the lists and fields beside both."""
-    return HttpResponse(orjson.dumps(replaying.state(visitor.of_request(request), slug, at)), content_type=JSON)
+    return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
 @router.get("/{slug:slug}/stretches", response={200: dict[str, Any]} | REFUSALS, summary="What can be executed again")
@@ -43,8 +45,8 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     """`stretches` of its journal: `from`, `to`, `reproducible`, `why` it ended or cannot be executed again. `keyframe`:
     the first event whose state is known."""
     who = visitor.of_request(request)
-    access.sandbox_for(who, slug, "see")
-    replaying.STATES.demand(access.counted_as(who))
+    policy.sandbox_for(who, slug, "see")
+    replay_state.STATES.demand(policy.counted_as(who))
     found = engine.answer(engine.port().line(slug))
     rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in found.stretches]
     said = {"stretches": rows, "keyframe": None if found.keyframe is None else str(found.keyframe)}
@@ -58,15 +60,15 @@ def changes(
     """`rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe). Between the same
     `keyframes`, changes of what no event carries are not known. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
-    access.sandbox_for(who, slug, "see")
-    replaying.STATES.demand(access.counted_as(who))
+    policy.sandbox_for(who, slug, "see")
+    replay_state.STATES.demand(policy.counted_as(who))
     found = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
     said = {
         "from": str(found.first),
         "to": str(found.last),
         "keyframes": [str(seq) for seq in found.keyframes],
         "rows": [
-            masks.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
+            hidden_names.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
             for row in (change._asdict() for change in found.rows)
         ],
     }
@@ -80,8 +82,8 @@ def recording(
     """202 while it is made: ask again with `from` and `to` as they stand in the answer. Then the file
     (docs/recording.md), by ranges where they are asked for. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
-    access.ours(visit)
+    visit = policy.visit_at(who, slug, "see")
+    policy.ours(visit)
     kept = engine.answer(engine.port().kept(slug))
     last = kept.newest if last is None else last
     if not 0 <= first <= last <= kept.newest:
@@ -97,12 +99,12 @@ def recording(
         )
     first = max(first, kept.oldest)
     found = recordings.of_server().find(
-        slug, first, last, lambda: RECORDINGS.demand(access.counted_as(who)), scores=visit.sees_scores
+        slug, first, last, lambda: RECORDINGS.demand(policy.counted_as(who)), scores=visit.sees_scores
     )
     if isinstance(found, recordings.Making):
         said = {"progress": round(found.progress, 3), "from": str(first), "to": str(last)}
         return HttpResponse(orjson.dumps(said), status=202, content_type=JSON)
-    response = ranges.answer(request, found, "application/octet-stream")
+    response = byte_ranges.answer(request, found, "application/octet-stream")
     response["Content-Disposition"] = f'attachment; filename="{slug}-{first}-{last}.qvr"'
     return response
 

@@ -8,8 +8,8 @@ import httpx
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-from queueviz.remote import RemoteRefused
-from queueviz.visitor import SESSIONS
+from queueviz.access.visitor import SESSIONS
+from queueviz.operations.remote_sandbox import RemoteRefused
 
 REQUEST_TIMEOUT_S = 60.0
 WITH_A_FORM = "/join/"

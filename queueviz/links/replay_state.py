@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from queueviz import access, engine, masks
-from queueviz.rates import Rate
-from queueviz.visitor import Visitor
+from queueviz import engine
+from queueviz.access import hidden_names, policy
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor
 from sandbox.control.limits import HostLimits
 
 LIMITS = HostLimits()
@@ -13,10 +14,10 @@ STATES = Rate(LIMITS.states_per_s, LIMITS.states_per_s, what="states")
 
 def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
     """At the newest event where `at` is None.  Raises `NotFound`, `ActionRefused`."""
-    sandbox = access.sandbox_for(visitor, slug, "see")
-    STATES.demand(access.counted_as(visitor))
+    sandbox = policy.sandbox_for(visitor, slug, "see")
+    STATES.demand(policy.counted_as(visitor))
     found = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)
-    own = masks.shown({**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name})
+    own = hidden_names.shown({**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name})
     whole = {**found.snapshot, "sandbox": own}
     return {
         "seq": str(found.seq),

@@ -14,7 +14,7 @@ from django.utils.safestring import mark_safe
 
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.module_graph import imported
+from queueviz.operations.module_graph import imported
 
 MAIN = "page_offline.js"
 STYLES = ("tokens", "base", "strip", "board", "player")

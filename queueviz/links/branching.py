@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from queueviz import access, acting, engine, owners
+from queueviz import engine
+from queueviz.access import policy
+from queueviz.access.visitor import Visitor
 from queueviz.courses import releases
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.rights import allows
@@ -19,26 +21,26 @@ def branch(
     at: int,
     without: Iterable[int] = (),
     instead: Mapping[int, Mapping[str, Any]] | None = None,
-) -> owners.Created:
+) -> ownership.Created:
     """Begin to make one of what the visitor sees.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
-    visit = access.visit_at(visitor, slug, "see")
-    parent = access.ours(visit)
+    visit = policy.visit_at(visitor, slug, "see")
+    parent = policy.ours(visit)
     demand_answers_given(visit)
-    acting.ACTIONS.demand(access.counted_as(visitor))
+    visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     changes: dict[int, Action | None] = dict.fromkeys(without)
     for seq, given in (instead or {}).items():
         changes[seq] = action = parse_action(given)
         if not allows("owner", action):
-            raise access.forbidden(visitor, visit)
-    return owners.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
+            raise policy.forbidden(visitor, visit)
+    return ownership.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
 
 
-def demand_answers_given(visit: access.Visit) -> None:
+def demand_answers_given(visit: policy.Visit) -> None:
     """Raises ActionRefused (409) while a lab of a course or an exam is in progress: a second run of it would be a
     place to try answers, without the teacher's pace; and until the scores of its course are released.  Teachers may.
     Wakes the sandbox.
     """
-    sandbox = access.ours(visit)
+    sandbox = policy.ours(visit)
     if visit.may("grade"):
         return
     try:

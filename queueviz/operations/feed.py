@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from queueviz.remote import RemoteSandbox
+from queueviz.operations.remote_sandbox import RemoteSandbox
 from sandbox.cluster.actors.feeds import FeedRow
 from sandbox.queries.rows.snapshot import Snapshot
 

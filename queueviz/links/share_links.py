@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.utils import timezone
 
-from queueviz import access, engine, owners
+from queueviz import engine
+from queueviz.access import policy
+from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor, digest
 from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant, Sandbox
-from queueviz.numbers import whole
-from queueviz.rates import Rate
-from queueviz.turns import one_at_a_time
-from queueviz.visitor import Visitor, digest
+from queueviz.sandboxes import ownership
+from queueviz.whole_numbers import whole
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
@@ -149,7 +151,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
         )
     secret = secrets.token_urlsafe(SECRET_BYTES)
     with one_at_a_time(f"grants of {sandbox.slug}"):
-        if _links(sandbox).filter(access.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
+        if _links(sandbox).filter(policy.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
             raise ActionRefused(
                 429,
                 "This sandbox has {allowed} share links already.",
@@ -165,17 +167,17 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
             shows=shows,
             expires_at=timezone.now() + timedelta(days=days),
         )
-    owners.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
+    ownership.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
     return secret
 
 
 def find(visitor: Visitor, secret: str) -> Share:
     """The link with this secret, if it is good; raises `access.NotFound`, or ActionRefused (429) after many guesses."""
-    good = access.live_grants(timezone.now())
+    good = policy.live_grants(timezone.now())
     grant = Grant.objects.select_related("sandbox").filter(good, kind__in=Grant.LINKS, digest=digest(secret)).first()
-    if grant is None or access.has_expired(grant.sandbox) or _is_shut(grant):
+    if grant is None or policy.has_expired(grant.sandbox) or _is_shut(grant):
         GUESSES.demand(visitor.address)
-        raise access.NotFound(ENDED)
+        raise policy.NotFound(ENDED)
     return Share(grant)
 
 
@@ -200,7 +202,7 @@ def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
     for grant in _links(sandbox).filter(pk=key, revoked_at__isnull=True):
         Grant.objects.filter(pk=grant.pk).update(revoked_at=timezone.now())
         Share(grant).file.unlink(missing_ok=True)
-        owners.record(visitor, "unshare", sandbox.slug)
+        ownership.record(visitor, "unshare", sandbox.slug)
         rights_changed(sandbox.slug)
 
 
@@ -213,7 +215,7 @@ def listed(sandbox: Sandbox) -> list[Share]:
 
 def sweep() -> None:
     """Delete recordings whose link is not good any more, or whose sandbox is gone."""
-    good = Grant.objects.filter(access.live_grants(timezone.now()), kind=RANGE)
+    good = Grant.objects.filter(policy.live_grants(timezone.now()), kind=RANGE)
     kept = set(good.values_list("digest", flat=True))
     for file in directory().glob("*.qvr"):
         if file.stem not in kept:

@@ -7,11 +7,14 @@ of it (`of` names the first record).  Attempts that are refused here are written
 from dataclasses import asdict
 from typing import Any
 
-from queueviz import access, attaching, engine, owners, undoing
-from queueviz.access import Visit
+from queueviz import engine
+from queueviz.access import policy
+from queueviz.access.policy import Visit
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor
+from queueviz.clusters import attached_clusters, reset_undo
 from queueviz.models import AuditRecord, Cluster, UndoPoint
-from queueviz.rates import Rate
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership
 from sandbox.attached.confirmation import confirmed
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.questions import PlanReset, Question
@@ -32,18 +35,18 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
     asked: AuditRecord | None = None
     try:
         if isinstance(action, UndoReset):
-            point = undoing.point_for(cluster, action)
+            point = reset_undo.point_for(cluster, action)
             confirmed(action.confirm, point.group)
         elif isinstance(action, ResetOffsets):
             confirmed(action.confirm, action.group)
-        attaching.demand(visit)
-        asked = owners.record(visitor, what, cluster.slug, plan=_plan(action, point), before=_before(visit, action))
-        undo = undoing.value_of(point) if point is not None else None
+        attached_clusters.demand(visit)
+        asked = ownership.record(visitor, what, cluster.slug, plan=_plan(action, point), before=_before(visit, action))
+        undo = reset_undo.value_of(point) if point is not None else None
         seq = engine.answer(engine.port().act(cluster.slug, action, by, undo=undo), PATIENCE_S)
     except EngineBusy:
         if asked is None:
             raise
-        owners.record(visitor, f"{what}-unknown", cluster.slug, of=asked.pk, group=_group(action, point))
+        ownership.record(visitor, f"{what}-unknown", cluster.slug, of=asked.pk, group=_group(action, point))
         raise ActionRefused(
             504,
             "The cluster has not answered yet: offsets may have been reset, or not.",
@@ -53,11 +56,11 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
         partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None
         to = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
         done = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
-        owners.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **to, **done)
+        ownership.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **to, **done)
         raise
     if point is not None:
-        undoing.mark_undone(point)
-    owners.record(
+        reset_undo.mark_undone(point)
+    ownership.record(
         visitor,
         f"{what}-done",
         cluster.slug,
@@ -68,17 +71,17 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
     return seq
 
 
-def refuse(visitor: Visitor, visit: Visit, action: Action) -> access.Forbidden:
+def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
     """An attempt without the right; the attempts of one address that are written down are limited."""
-    why = access.forbidden(visitor, visit)
-    if isinstance(action, access.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
-        owners.record(visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(why), plan=asdict(action))
+    why = policy.forbidden(visitor, visit)
+    if isinstance(action, policy.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
+        ownership.record(visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(why), plan=asdict(action))
     return why
 
 
 def ask(visit: Visit, question: Question) -> dict[str, Any]:
     """As `acting.ask`; the cluster itself may have to be asked."""
-    attaching.demand(visit)
+    attached_clusters.demand(visit)
     return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
 
 
@@ -119,7 +122,7 @@ def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[
     """What the journal says was done, for the record; a reset can be undone from here on."""
     result = _result(cluster.slug, seq)
     if result is not None and isinstance(action, ResetOffsets):
-        undoing.remember(cluster, result, owners.called(visitor))
+        reset_undo.remember(cluster, result, ownership.called(visitor))
     return {"seq": str(seq), "result": result}
 
 

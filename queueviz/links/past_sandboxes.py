@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from queueviz import engine
-from queueviz.plays import Play
-from queueviz.rates import Rate
+from queueviz.access.rate_limits import Rate
+from queueviz.links.reruns import Play
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 

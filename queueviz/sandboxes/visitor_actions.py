@@ -6,10 +6,13 @@ Pages, htmx forms and the API all come through here, so a button and a program a
 from collections.abc import Mapping
 from typing import Any
 
-from queueviz import access, demo, engine, masks, operating
+from queueviz import engine
+from queueviz.access import hidden_names, policy
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor
+from queueviz.clusters import cluster_resets
 from queueviz.courses import deadlines, pacing
-from queueviz.rates import Rate
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import demo
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.questions import LabState, parse_question
@@ -27,21 +30,21 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any], *, counted: bool 
 
     Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
     """
-    visit = access.visit_at(visitor, slug, "see")
+    visit = policy.visit_at(visitor, slug, "see")
     if counted:
-        ACTIONS.demand(access.counted_as(visitor))
+        ACTIONS.demand(policy.counted_as(visitor))
     action = parse_action(given)
     if visit.sandbox.of_host:
         action = demo.admit(visitor, action)
     elif not visit.may_carry_out(action):
-        raise operating.refuse(visitor, visit, action) if visit.is_attached else access.forbidden(visitor, visit)
+        raise cluster_resets.refuse(visitor, visit, action) if visit.is_attached else policy.forbidden(visitor, visit)
     if visit.role == "student":
-        deadlines.check(access.ours(visit), action)
+        deadlines.check(policy.ours(visit), action)
     pacing.demand(visit.sandbox, visit.role, action)
-    access.note_visit(visit)
+    policy.note_visit(visit)
     by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
     if visit.is_attached:
-        return operating.act(visitor, visit, action, by)
+        return cluster_resets.act(visitor, visit, action, by)
     seq = engine.answer(engine.port().act(slug, action, by))
     if visit.sandbox.of_host:
         demo.heal_later(action)
@@ -50,19 +53,19 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any], *, counted: bool 
 
 def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a question; the sandbox is not changed."""
-    visit = access.visit_at(visitor, slug, "see")
-    QUESTIONS.demand(access.counted_as(visitor))
+    visit = policy.visit_at(visitor, slug, "see")
+    QUESTIONS.demand(policy.counted_as(visitor))
     question = parse_question(name, given)
     if visit.is_attached:
-        return operating.ask(visit, question)
+        return cluster_resets.ask(visit, question)
     answer = engine.answer(engine.port().ask(slug, question))
     if isinstance(question, LabState):
         answer = answer if visit.sees_scores else dict(view_without_score(answer))
-        answer = answer if visitor.link is None else masks.without_teacher(answer)
+        answer = answer if visitor.link is None else hidden_names.without_teacher(answer)
     return answer
 
 
-def _pseudonym(visitor: Visitor, visit: access.Visit) -> str:
+def _pseudonym(visitor: Visitor, visit: policy.Visit) -> str:
     """What the journal calls the visitor: an account's name, never an address."""
     if visitor.is_signed_in:
         return str(visitor.user.get_username())

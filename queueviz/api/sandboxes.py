@@ -18,10 +18,14 @@ from ninja.parser import Parser
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
-from queueviz import access, acting, attaching, branching, engine, masks, owners, refusals, visitor
+from queueviz import engine, refusals
+from queueviz.access import hidden_names, policy, visitor
+from queueviz.access.visitor import Visitor
 from queueviz.boards.journal_search import terms_of
+from queueviz.clusters import attached_clusters
+from queueviz.links import branching
 from queueviz.pages import errors
-from queueviz.visitor import Visitor
+from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
@@ -61,8 +65,8 @@ class NewSandbox(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    template: str = Field("flights", max_length=owners.WORD_LENGTH)
-    preset: str = Field("sandbox", max_length=owners.WORD_LENGTH)
+    template: str = Field("flights", max_length=ownership.WORD_LENGTH)
+    preset: str = Field("sandbox", max_length=ownership.WORD_LENGTH)
     name: str = Field("", max_length=80)
     history: bool = True
 
@@ -145,7 +149,7 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 @api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
 def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
     """The token is shown this once."""
-    made = owners.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
+    made = ownership.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
@@ -162,8 +166,8 @@ def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
 @api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
 def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
-    visit = access.visit_at(visitor.of_request(request), slug, "see")
-    attaching.demand(visit)
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
+    attached_clusters.demand(visit)
     sandbox = visit.sandbox
     whole = engine.answer(engine.port().snapshot(slug))
     expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
@@ -179,7 +183,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
 )
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
     """`seq` numbers the action's event; what it causes comes later in the events."""
-    return {"seq": str(acting.act(writer(request), slug, _object(request)))}
+    return {"seq": str(visitor_actions.act(writer(request), slug, _object(request)))}
 
 
 @api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
@@ -187,8 +191,8 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     """The journal after `after`: 10 000 lines, or `most` (up to 1 000 000). 410 with `first_seq` where older ones were
     trimmed."""
     most = max(1, min(most, LIMITS.journal_lines))
-    visit = access.visit_at(visitor.of_request(request), slug, "see")
-    attaching.demand(visit)
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
+    attached_clusters.demand(visit)
     port = engine.port()
     found = engine.answer(port.entries(slug, -1 if after is None else after, min(LINES_AT_ONCE, most)))
     if after is not None and after + 1 < found.first_seq:
@@ -203,9 +207,9 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     return answer
 
 
-def _shown_to(request: HttpRequest, visit: access.Visit) -> Callable[[Row], Row]:
+def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]:
     """Makes of an event what this visitor is shown of it."""
-    mask, scores = masks.of_request(request), visit.sees_scores
+    mask, scores = hidden_names.of_request(request), visit.sees_scores
 
     def shown(row: Row) -> Row:
         row = row if scores else without_score(row)
@@ -243,8 +247,8 @@ def journal(
 ) -> HttpResponse:
     """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
     who = visitor.of_request(request)
-    visit = access.visit_at(who, slug, "see")
-    attaching.demand(visit)
+    visit = policy.visit_at(who, slug, "see")
+    attached_clusters.demand(visit)
     wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None, scoreless=not visit.sees_scores)
     looking = engine.port().look_back(slug, wanted, before=before, after=after, most=most)
     found = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
@@ -266,20 +270,20 @@ def journal(
 )
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The fields of the question are query parameters; lists are comma-separated."""
-    answer = acting.ask(visitor.of_request(request), slug, name, request.GET.dict())
+    answer = visitor_actions.ask(visitor.of_request(request), slug, name, request.GET.dict())
     return HttpResponse(orjson.dumps(answer), content_type=JSON)
 
 
 @api.post("/sandboxes/{slug:slug}/wake", response={200: dict[str, str]} | REFUSALS, summary="Wake it")
 def wake(request: HttpRequest, slug: str) -> dict[str, str]:
-    access.sandbox_for(writer(request), slug, "act")
+    policy.sandbox_for(writer(request), slug, "act")
     engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     return {"state": "live"}
 
 
 @api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
 def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
-    access.sandbox_for(writer(request), slug, "act")
+    policy.sandbox_for(writer(request), slug, "act")
     engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
     return {"state": "asleep"}
 
@@ -290,21 +294,21 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
     """`name_servers` is what a client of any language is configured with, as `ip:port`. Of this machine only."""
     who = writer(request)
-    return owners.open_listener(who, access.sandbox_for(who, slug, "share"))
+    return ownership.open_listener(who, policy.sandbox_for(who, slug, "share"))
 
 
 @api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
     """Real clients sign with these from now on, and with no others.  The secret is shown here and never again."""
     who = writer(request)
-    return owners.make_keys(who, access.sandbox_for(who, slug, "share"))._asdict()
+    return ownership.make_keys(who, policy.sandbox_for(who, slug, "share"))._asdict()
 
 
 @api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
 def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
     """Refused while the ports are open to other machines."""
     who = writer(request)
-    owners.drop_keys(who, access.sandbox_for(who, slug, "share"))
+    ownership.drop_keys(who, policy.sandbox_for(who, slug, "share"))
     return HttpResponse(status=204)
 
 
@@ -312,7 +316,7 @@ def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
 def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Connected clients are cut off."""
     who = writer(request)
-    return owners.close_listener(who, access.sandbox_for(who, slug, "share"))
+    return ownership.close_listener(who, policy.sandbox_for(who, slug, "share"))
 
 
 def writer(request: HttpRequest) -> Visitor:
@@ -339,12 +343,12 @@ def _object(request: HttpRequest) -> dict[str, Any]:
 
 
 @api.exception_handler(SandboxError)
-@api.exception_handler(access.Forbidden)
+@api.exception_handler(policy.Forbidden)
 @api.exception_handler(Http404)
 @api.exception_handler(OperationalError)
 @api.exception_handler(DataError)
 def refused(request: HttpRequest, error: Exception) -> HttpResponse:
-    if isinstance(error, Http404) and not isinstance(error, access.NotFound):
+    if isinstance(error, Http404) and not isinstance(error, policy.NotFound):
         error = ActionRefused(404, "There is nothing at this address.", "See /api/docs.")
     status, said = refusals.describe(error)
     return HttpResponse(orjson.dumps(said, default=str), status=status, content_type=JSON)

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from queueviz import access, visitor
-from queueviz.api import MOST_LINES, REFUSALS, api, writer
+from queueviz.access import policy, visitor
+from queueviz.api.sandboxes import MOST_LINES, REFUSALS, api, writer
 from queueviz.runs import asking
 from queueviz.runs.offers import demand_shown, offers, offers_to
 from queueviz.runs.shown import result_row, run_row
@@ -72,7 +72,7 @@ def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     return {
         "worker": asking.is_worker_alive(),
         "jobs": {job: list(offer.options) for job, offer in offers_to(visit).items()},
-        "runs": [run_row(run) for run in asking.runs_of(access.ours(visit))],
+        "runs": [run_row(run) for run in asking.runs_of(policy.ours(visit))],
     }
 
 
@@ -84,7 +84,7 @@ def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
 
 @router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
 def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    return run_row(asking.one_of(access.ours(_seen(request, slug)), run))
+    return run_row(asking.one_of(policy.ours(_seen(request, slug)), run))
 
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
@@ -116,15 +116,15 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
 
-def _seen(request: HttpRequest, slug: str) -> access.Visit:
-    return access.visit_at(visitor.of_request(request), slug, "see")
+def _seen(request: HttpRequest, slug: str) -> policy.Visit:
+    return policy.visit_at(visitor.of_request(request), slug, "see")
 
 
-def _found(visit: access.Visit, job: str) -> tuple[Result, dict[str, Any]]:
+def _found(visit: policy.Visit, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
         raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
     demand_shown(visit, job)
-    found = Result(job, access.ours(visit).slug)
+    found = Result(job, policy.ours(visit).slug)
     said = result_row(found)
     if said is None:
         raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)

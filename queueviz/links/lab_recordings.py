@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import orjson
 from django.conf import settings
 
-from queueviz import __version__, plays
-from queueviz.plays import Play
+from queueviz import __version__
+from queueviz.links import reruns
+from queueviz.links.reruns import Play
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 
@@ -44,7 +45,7 @@ def make(lab: Lab) -> Play:
         making = _makings.get(lab.slug)
         if making is None or making.state == "done":  # what it made is gone
             order = {"lab": lab.slug, "engine": __version__}
-            making = _makings[lab.slug] = plays.begin(Play("", "lab", [MAKE, str(_path(lab))], order))
+            making = _makings[lab.slug] = reruns.begin(Play("", "lab", [MAKE, str(_path(lab))], order))
         elif making.is_over:
             del _makings[lab.slug]
             raise ActionRefused(409, "This recording could not be made.", "Try again.")

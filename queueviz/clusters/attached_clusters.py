@@ -15,13 +15,14 @@ from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.dispatch import receiver
 
-from queueviz import cluster_fields, engine
+from queueviz import engine
+from queueviz.clusters import cluster_fields
 from queueviz.live.hubs import rights_changed
 from sandbox.attached.settings import AttachedSettings
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 if TYPE_CHECKING:
-    from queueviz.access import Visit
+    from queueviz.access.policy import Visit
     from queueviz.models import Cluster
     from sandbox.hosting.port import EnginePort
 

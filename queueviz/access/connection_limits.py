@@ -15,7 +15,7 @@ from twisted.internet.protocol import Protocol
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 from twisted.web.http import HTTPChannel
 
-from queueviz.visitor import counted
+from queueviz.access.visitor import counted
 from sandbox.control.limits import HostLimits
 
 FULL = (

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from django.utils import timezone
 
-from queueviz import access
+from queueviz.access import policy
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor, counting_key
 from queueviz.courses.models import Course, Enrolment
 from queueviz.courses.visits import digests_of
 from queueviz.models import AuditRecord
-from queueviz.rates import Rate
-from queueviz.visitor import Visitor, counting_key
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
@@ -41,7 +41,7 @@ def counted(visitor: Visitor, course: Course | None = None) -> Counted:
     if course is None and visitor.is_signed_in:
         return Counted("", "", None)
     course = course or _course_of(visitor)
-    name = access.counted_as(visitor)
+    name = policy.counted_as(visitor)
     return Counted(
         "" if name.startswith(OF_ADDRESS) else counting_key(name),
         visitor.origin if course is None else counting_key(f"course {course.pk}"),

@@ -4,10 +4,10 @@ import logging
 import threading
 
 from queueviz import engine
-from queueviz.access import Forbidden, counted_as
-from queueviz.owners import DEMO_SLUG
-from queueviz.rates import Rate
-from queueviz.visitor import Visitor
+from queueviz.access.policy import Forbidden, counted_as
+from queueviz.access.rate_limits import Rate
+from queueviz.access.visitor import Visitor
+from queueviz.sandboxes.ownership import DEMO_SLUG
 from sandbox.control.actions import Action, ChangeActor, CrashActor, RestartActor, SendMessages
 from sandbox.control.rights import Actor
 from sandbox.kernel.errors import SandboxError

@@ -15,7 +15,7 @@ import orjson
 from django.http import HttpRequest
 
 from queueviz import slugs
-from queueviz.visitor import digest
+from queueviz.access.visitor import digest
 from sandbox.journal.event_filter import Row, without_own_names
 
 ALIAS_CHARS = 8

@@ -1,0 +1,1 @@
+"""Attached clusters: their rows, figures and resets."""

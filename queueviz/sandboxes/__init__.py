@@ -1,0 +1,1 @@
+"""Sandboxes of visitors: making, owning, acting, and what they begin with."""
