@@ -22,7 +22,7 @@ FROM = re.compile(r"""(\bfrom|\bimport)\s*(["'])\./(\w+\.js)\2""")
 FAMILY = re.compile(r"""["`](\w+)\.""")  # of `strip.head`
 FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
-INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n", re.MULTILINE)
+INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^\n", re.MULTILINE)
 LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is written as it is
 
 
@@ -65,7 +65,7 @@ def _style(name: str) -> str:
 
 
 def _shortened(source: str) -> str:
-    """Without comments and indentation."""
+    """Without comments, indentation and empty lines."""
     return INDENT.sub("", COMMENT.sub("", source))
 
 

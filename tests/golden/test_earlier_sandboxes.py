@@ -1,6 +1,7 @@
 """Sandboxes that release 0.1.0 (fbd2948) wrote, one that slept and one whose server was killed: read, audited, woken.
 
-`sandboxes/0.1.0.json` is what that release itself answered to the functions below, over the same files.
+`sandboxes/0.1.0.json` is what that release itself answered to the functions below, over the same files; but the lag of
+the broadcasting member of `slept` before its first commit is unknown, where 0.1.0 counted from the oldest message.
 """
 
 import hashlib
