@@ -23,7 +23,7 @@ from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 KEPT = 40
 LAST_BYTES = 4_096  # of what a process that failed said on stderr
 LIMITS = HostLimits()
