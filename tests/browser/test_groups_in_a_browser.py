@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE_MS, Site
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 
 
 def test_the_group_behind_is_found_and_leads_to_its_board(site: Site) -> None:
@@ -21,6 +21,7 @@ def test_the_group_behind_is_found_and_leads_to_its_board(site: Site) -> None:
         == 204
     )
     assert site.act(action="SendMessages", topic="orders", count="40") == 204
+    assert site.act(action="StartConsumer", group="order-svc", actor="twin", client_id_of="A") == 204
     site.open("groups/")
     page, keys = site.page, site.page.keyboard
     names = page.locator("#groups tbody tr:not([hidden]) a")
@@ -39,6 +40,13 @@ def test_the_group_behind_is_found_and_leads_to_its_board(site: Site) -> None:
     expect(page.locator("#no-match")).to_be_visible()
     page.get_by_role("button", name="Clear the search").press("Enter")
     expect(names).to_have_count(2)
+    differ = page.locator("tr[data-group=order-svc] [data-c=differ]")
+    expect(differ).to_contain_text("client id", timeout=PATIENCE_MS)
+    page.set_viewport_size(PHONE)
+    assert differ.evaluate(
+        "(node) => node.scrollWidth <= node.clientWidth && node.getBoundingClientRect().right <= innerWidth"
+    )
+    page.set_viewport_size(DESKTOP)
     before = page.locator("tr[data-group=audit] [data-c=lag]").inner_text()
     assert site.act(action="SendMessages", topic="orders", count="40") == 204
     expect(page.locator("tr[data-group=audit] [data-c=lag]")).not_to_have_text(before, timeout=PATIENCE_MS)
