@@ -28,7 +28,7 @@ class ActiveMember(Divider, Protocol):
     @property
     def from_where(self) -> ConsumeFromWhere: ...
     async def beginning(self, mq: MessageQueue) -> StartOffset:
-        """Where it starts in a new queue; an empty trace: the application will say."""
+        """Return the start offset in a new queue.  An empty trace means that the application chooses it."""
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
         """Its share of the topic changed."""
@@ -46,7 +46,7 @@ class ActiveRebalance:
 
     @property
     def rounds(self) -> dict[str, Round]:
-        """What it holds for true, by topic."""
+        """The newest assignment of each topic, as this member knows it."""
         return self._news.rounds
 
     async def run(self, trigger: str) -> None:
@@ -118,7 +118,10 @@ class ActiveRebalance:
         store.remove_offset(mq)
 
     async def _take(self, mq: MessageQueue) -> bool:
-        """What memory said of the queue is forgotten first.  False: no start offset is known, not this round."""
+        """Start to pull a queue, without its offset in memory.
+
+        False: no start offset is known, so not in this round.
+        """
         member = self._member
         clock = member.instance.clock
         member.offset_store.remove_offset(mq)

@@ -1,4 +1,4 @@
-"""What a lite pull consumer knows of each queue it reads, and what it has fetched and not yet handed out."""
+"""State of each queue that a lite pull consumer reads, and the messages fetched but not yet returned by `poll`."""
 
 import asyncio
 from collections import deque

@@ -99,7 +99,7 @@ class Connections:
 
     @property
     def addresses(self) -> list[str]:
-        """Where connections are open now."""
+        """The addresses with an open connection."""
         return [address for address in self._channels if self.is_connected(address)]
 
     @property

@@ -38,7 +38,7 @@ async def consumed_directly(
     retry_topic: str,
     orderly: bool,
 ) -> bytes:
-    """What the listener makes of it: the body of the answer.  Nothing is committed, retried or counted.
+    """Run the listener on one message and return the body of the answer.  Nothing is committed, retried or counted.
 
     RocketMQ: `consumeMessageDirectly` of both services, `ConsumeMessageDirectlyResult`.
     """

@@ -24,9 +24,9 @@ class Division(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a member holds for true of one topic, since it last divided it.
+    """A member's newest assignment of one topic.
 
-    `missed_ms`, `missed_why`: a later round that came to nothing; without a reason, no broker gave the members.
+    `missed_ms`, `missed_why`: a later round that computed nothing; without a reason, no broker returned the members.
     """
 
     division: Division | None
@@ -79,7 +79,7 @@ class AssignmentNews:
         self._last_written: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def claimed(self) -> list[MessageQueue]:
-        """What the last rounds gave the member, whether or not it could take it."""
+        """List the queues the last rounds assigned to the member, acquired or not."""
         return sorted(MessageQueue.from_key(key) for _, queues in self._last_written.values() for key in queues)
 
     def found(self, topic: str, division: Division, trigger: str) -> None:

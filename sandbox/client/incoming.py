@@ -1,4 +1,4 @@
-"""What brokers ask of clients."""
+"""Requests from brokers to clients."""
 
 import logging
 from collections import deque

@@ -218,7 +218,10 @@ class ClientInstance:
             await self.name_servers.learn_route(topic)
 
     async def master_or_any(self, mq: MessageQueue) -> str:
-        """Where offsets are kept: the master; unknown, after one look at the route, any node of that broker."""
+        """Return the address of the master, which stores the offsets.
+
+        If it is unknown after one look at the route, return any node of that broker.
+        """
         found = self.routes.address(mq.broker, MASTER_ID, only_this=True)
         if found is None:
             await self.name_servers.learn_route(mq.topic)

@@ -99,7 +99,7 @@ class LitePullConsumer(Startable):
             self._pulls.update(wanted)
 
     def subscription_of(self, topic: str) -> Subscription:
-        """What pulls of the topic ask for.  Raises ClientError when it is no longer wanted."""
+        """Return the subscription sent with pulls of the topic.  Raises ClientError when it was removed."""
         if self._by_hand:
             return Subscription(topic, "*", version=0)
         if topic not in self.subscriptions:
@@ -174,7 +174,7 @@ class LitePullConsumer(Startable):
             await self.offset_store.persist_all(wanted, by="timer")
 
     async def committed(self, mq: MessageQueue) -> int | None:
-        """Where the group has got to; None when no offset is stored."""
+        """Return the group's committed offset, from memory first; None when no offset is stored."""
         await self._ready()
         return await self.offset_store.read_offset(mq, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
 
@@ -327,7 +327,7 @@ class LitePullConsumer(Startable):
             self.offset_store.update_offset(state.mq, state.consume_offset, increase_only=False)
 
     async def _first_offset(self, mq: MessageQueue) -> int | None:
-        """Where the group has got to; of a queue chosen by hand no rebalance has written that we begin."""
+        """Return the group's start offset, and record it for a queue assigned by hand (no rebalance records those)."""
         start = await self.beginning(mq)
         if start.offset is not None and not self.subscriptions:
             write_taken(self, mq, start)

@@ -145,7 +145,7 @@ class LitePullTasks:
         return self._flow_control.crossed(state.pq, max_span=config.max_span)
 
     async def _next_offset(self, state: AssignedQueue) -> int | None:
-        """Where the application wants to go on, else where the last answer said, else where the group has got to."""
+        """Return the offset the application sought, else that after the last pull, else the group's start offset."""
         if state.seek_offset is not None:
             offset, state.seek_offset = state.seek_offset, None
             state.consume_offset = offset

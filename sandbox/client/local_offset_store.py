@@ -87,7 +87,7 @@ class LocalFileOffsetStore(OffsetMemory):
         """The broker keeps no offsets of broadcasting members."""
 
     def in_file(self) -> dict[MessageQueue, int]:
-        """What the file holds now, or its backup when it cannot be read.
+        """Return the offsets in the file, or in its backup when the file cannot be read.
 
         Raises ClientError when the backup cannot be read, either, as RocketMQ's `readLocalOffsetBak` does.
         """

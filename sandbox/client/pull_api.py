@@ -146,7 +146,7 @@ class PullApi:
 
 
 def sent_as(subscription: Subscription) -> Subscription:
-    """What a pull by hand says of it: version 0 for tags, which is then not compared."""
+    """Return the subscription as a manual pull sends it: version 0 for tags, which the broker then does not compare."""
     if subscription.expression_type == TAG and subscription.version:
         return Subscription(subscription.topic, subscription.expression, version=0)
     return subscription

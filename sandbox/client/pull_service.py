@@ -26,7 +26,7 @@ ILLEGAL_OFFSET_DELAY_S = 10.0
 
 
 class Pause(NamedTuple):
-    """How long until the next pull of a queue, and why."""
+    """The delay before the next pull of a queue, and its reason."""
 
     why: str
     seconds: float

@@ -1,4 +1,4 @@
-"""How an application chooses the queue of a message itself."""
+"""Queue selectors: an application's own choice of the queue of a message."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ Such a send is tried once: another queue would break the order.  (An asynchronou
 
 
 def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
-    """What the selector picks.  Raises ClientError when it fails, which concerns the application only."""
+    """Return the queue the selector picks.  Raises ClientError when it fails, which concerns the application only."""
     try:
         return selector(queues, message)
     except Exception as why:

@@ -72,7 +72,7 @@ class Requests:
         *,
         body: bytes | None = None,
     ) -> T:
-        """What the answer says, by way of `of`.  Raises UnreadableAnswer when it cannot make sense of it."""
+        """Send a request and decode its answer with `of`.  Raises UnreadableAnswer when `of` cannot decode it."""
         answer = await self.ask(address, code, header, body=body)
         try:
             return of(answer)

@@ -136,7 +136,7 @@ def status_text(why: SandboxError) -> str:
 
 
 def _given_up(topic: str, tried: list[str], problem: SandboxError | None) -> SandboxError:
-    """What a send ends with when all attempts are used up, or the time is."""
+    """Return the error of a send whose attempts or time are used up."""
     if problem is None:
         return SendTimeout(f"no time was left to send to {topic}")
     if isinstance(problem, BrokerRefused):

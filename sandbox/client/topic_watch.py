@@ -25,7 +25,7 @@ class TopicWatch:
         self._known: dict[str, list[MessageQueue]] = {}
 
     async def begin(self) -> None:
-        """What there is now is no change.  Raises ClientError for an unknown topic."""
+        """Record the current queues, without reporting a change.  Raises ClientError for an unknown topic."""
         for topic in list(self.listeners):
             self._known.setdefault(topic, await self._fetch(topic))
 

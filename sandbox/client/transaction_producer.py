@@ -42,7 +42,7 @@ _DECISION = {
 
 
 class TransactionSendResult(NamedTuple):
-    """How the half message was stored, and what became of the local transaction as far as the sender knows."""
+    """The result of storing the half message, and the state of the local transaction as far as the sender knows."""
 
     sent: SendResult
     state: LocalTransactionState

@@ -62,7 +62,7 @@ class BrokerRuntime(NamedTuple):
 
     @property
     def behind_bytes(self) -> int | None:
-        """Of the log that no consume queue points to yet."""
+        """The bytes of the log that no consume queue points to yet; None when not reported."""
         return _whole(self.texts.get("dispatchBehindBytes"))
 
 

@@ -53,9 +53,10 @@ class OffsetQuestions:
         return None if found < 0 else found
 
     async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
-        """What the group has committed (14).
+        """Return the group's committed offset (14).
 
-        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 when it never committed.
+        None: it has committed none, and the queue no longer begins at 0.  While the queue begins at 0, brokers answer
+        0.
         """
         try:
             return await self._offset(

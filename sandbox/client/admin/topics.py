@@ -28,10 +28,10 @@ class TopicQuestions:
         )
 
     async def groups(self, address: str, topic: str) -> tuple[str, ...]:
-        """Who has subscribed to the topic while online, or committed in it (300).
+        """List the groups that have subscribed to the topic while online, or committed in it (300).
 
-        5.3.3 keeps the topic's name where the subscriber's belongs: of a group that has not committed it knows nothing,
-        and the topic is among its own groups.
+        5.3.3 stores the topic's name instead of the subscriber's.  It misses a group that has not committed, and lists
+        the topic among its own groups.
         """
         return await self._requests.read(
             address,
