@@ -187,7 +187,7 @@ class BrokerNode:
         self._load_disk(self.running.store)
 
     def has_room(self, size: int) -> bool:
-        """Whether its disk has `size` bytes free."""
+        """Return whether its disk has `size` bytes free."""
         space = self._disk.space()
         return space is None or space[1] >= size
 

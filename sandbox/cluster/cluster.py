@@ -41,7 +41,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Companion(Protocol):
-    """What queries keep beside a cluster between two readings."""
+    """State that queries keep beside a cluster between two readings."""
 
     @classmethod
     def beside(cls, cluster: "Cluster") -> Self: ...
@@ -149,7 +149,7 @@ class Cluster:
 
     @property
     def reached_rate(self) -> float | None:
-        """What a busy machine carries of the clock's rate; None: all."""
+        """The clock's rate that a busy machine reaches; None: all of it."""
         share = self.environment.share
         return None if share is None else round(share * self.clock.rate, 2)
 
@@ -284,7 +284,7 @@ class Cluster:
             self.disk_full.begin(why, asked_bytes)
 
     def _disk_takes(self) -> bool:
-        """Whether the data home takes the waiting entries and some more."""
+        """Return whether the data home takes the waiting entries and GO_ON_BYTES more."""
         self.journal_files.flush()
         wanted = self.disk_full.refused_bytes + GO_ON_BYTES
         if self.journal_files.is_refused or not all(broker.has_room(wanted) for broker in self.nodes.brokers):

@@ -1,4 +1,4 @@
-"""What a sandbox gets from outside: the real machine, or a seeded simulation.
+"""A sandbox's environment: the real machine, or a seeded simulation.
 
 Loop, machine clock, network, disk, workers and feeds all come from here, so the sandbox's code is the same in both.
 """

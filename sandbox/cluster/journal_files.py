@@ -103,7 +103,7 @@ class JournalFiles:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the last write was refused."""
+        """True if the last write was refused."""
         return self._trouble
 
     def close(self) -> None:

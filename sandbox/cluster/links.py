@@ -37,7 +37,7 @@ class Links:
         self._ways: dict[Way, LinkState] = {}
 
     def state(self, a: str, b: str) -> LinkState:
-        """Of the direction from `a` to `b`."""
+        """Return the state of the direction from `a` to `b`."""
         return self._ways.get((a, b), WHOLE)
 
     def check_room(self, a: str, b: str) -> None:

@@ -138,7 +138,7 @@ class Listeners:
         self.access.set(None)
 
     def listens(self, address: str) -> bool:
-        """Whether a real socket is open at the address."""
+        """Return whether a real socket is open at the address."""
         port = self.ports.get(address if address != self.shared else next(iter(self.ports)))
         return port is not None and port.server is not None
 
@@ -193,7 +193,7 @@ class Listeners:
 
     @property
     def is_beyond_loopback(self) -> bool:
-        """Whether other machines reach its ports when they are open."""
+        """True if other machines reach its ports when they are open."""
         return any(not _is_loopback(address) for address in self.ports)
 
     def _check_loopback(self) -> None:

@@ -52,8 +52,9 @@ class NodeNames:
         return [*self._nodes.names(), *sorted(self._actors.by_label)]
 
     def talk(self, a: str, b: str) -> bool:
-        """Whether the two ever connect.  Name servers and clients do not connect among themselves, and brokers only
-        within their own name.
+        """Return whether the two ever connect.
+
+        Name servers and clients do not connect among themselves, and brokers only within their own name.
         """
         one, other = self._nodes.find(a), self._nodes.find(b)
         if one is not None and other is not None:

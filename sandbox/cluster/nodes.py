@@ -147,7 +147,7 @@ class Nodes:
         return min(found, key=lambda node: node.record.broker_id, default=None)
 
     def last_known(self) -> dict[str, LastKnown]:
-        """Of brokers that are down, by directory."""
+        """Return the last known state of the brokers that are down, by directory."""
         return {node.record.directory: node.last_known for node in self.brokers if node.last_known is not None}
 
     def stay_down(self, known: dict[str, list[Any]]) -> None:

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Beginnings:
-    """Of one host."""
+    """The creation of new sandboxes' files, for one host."""
 
     def __init__(self, home: Path, config: HostConfig, registry: Registry, environment: Environment) -> None:
         self._histories = Histories(home, config)

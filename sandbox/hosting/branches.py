@@ -78,12 +78,12 @@ class Branches:
         return slot.row()
 
     async def recipe(self, slug: str, at: int) -> RunOrder:
-        """Of the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
+        """Return the order that reproduces the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
         directory = self._shown(slug)
         return await self._environment.run_blocking(lambda: recipe_of(directory, at, self._config.limits))
 
     def show(self, slug: str) -> None:
-        """What was written to its journal so far can be read by others.  Raises ActionRefused (404)."""
+        """Make the sandbox's journal readable for others, up to its newest entry.  Raises ActionRefused (404)."""
         if (sandbox := self._registry.get(slug).sandbox) is not None:
             sandbox.cluster.journal_files.show()
 

@@ -30,7 +30,10 @@ MARK = "branching"  # a file: the directory is not complete
 
 
 class Run(NamedTuple):
-    """What a branch is made of: the lines of a journal up to an event.  `free`, `until`: they are no journal's."""
+    """The source of a branch: the lines of a journal up to an event.
+
+    `free`, `until`: set when the run is not taken from a journal.
+    """
 
     origin: Origin
     lines: list[bytes]
@@ -138,7 +141,10 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
 
 
 class Branching(Rerun):
-    """Of one branch, in slices; `cancelled` ends it.  The last of its sandboxes goes on with the machine's time."""
+    """The execution of one branch, in slices; `cancelled` ends it.
+
+    The last of its sandboxes continues with the machine's time.
+    """
 
     def __init__(
         self, directory: Path, run: Run, order: AnyOrder, config: HostConfig, machine: Environment, *, home: Path
@@ -170,7 +176,10 @@ class Branching(Rerun):
         return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)
 
     async def make(self) -> PacedSandbox | None:
-        """In slices, behind all others; None: where it was branched, it slept.  Raises ActionRefused (409)."""
+        """Make the branch in slices, behind all other work.
+
+        None: the sandbox was asleep at the branch event.  Raises ActionRefused (409).
+        """
         wall, slice_s = self._machine.wall, self._config.limits.slice_ms / 1000
         await self._machine.run_blocking(self.take_history)
         with self:

@@ -65,7 +65,7 @@ class Engine:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs.  A thread that ended is not started again: make another engine."""
+        """True if the thread runs.  A thread that ended is not started again: make another engine."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> "Engine":

@@ -39,7 +39,7 @@ COPYING_S = 3_600  # an incomplete copy that is older belongs to no process any 
 
 
 class Histories:
-    """Of one data home.  Everything here blocks; several processes may use it at once."""
+    """The prepared histories of one data home.  All methods block; several processes may use it at once."""
 
     def __init__(self, home: Path, config: HostConfig) -> None:
         self.root = home / DIRECTORY
@@ -49,7 +49,7 @@ class Histories:
         return self.root / f"{template}-{preset}-{self._version()}"
 
     def is_wanted(self, template: str, preset: str) -> bool:
-        """Whether one is to be made."""
+        """Return whether a history is still to be made."""
         return has_history(template, self._config) and not (self.place(template, preset) / FILES).exists()
 
     def copy(self, template: str, preset: str) -> Path | None:
@@ -123,7 +123,7 @@ def has_history(template: str, config: HostConfig) -> bool:
 
 @cache
 def code_digest() -> str:
-    """Of the engine's sources: each may change a run."""
+    """Return a digest of the engine's sources: each of them may change a run."""
     root = Path(__file__).parents[1]
     digest = sha256()
     for path in sorted(root.rglob("*.py")):

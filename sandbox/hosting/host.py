@@ -142,7 +142,7 @@ class Host:
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
-        """For another sandbox of this name."""
+        """Check the name and the room for another sandbox.  Raises ActionRefused."""
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(
                 422,
@@ -435,7 +435,7 @@ class Host:
 
 
 def awake_cap(config: HostConfig) -> int:
-    """How many sandboxes the machine carries.  Descriptors run out first: the soft limit is raised to the hard one."""
+    """Return the most awake sandboxes the machine supports.  Raises the soft limit of descriptors to the hard one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

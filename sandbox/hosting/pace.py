@@ -154,7 +154,7 @@ class Pace:
             self._alarm = None
 
     def _ask(self) -> None:
-        """For what is due."""
+        """Schedule a slice for the work that is due."""
         self._disarm()
         if not self._asked and not self._over:
             self._asked = True

@@ -1,4 +1,4 @@
-"""What was: the journals of sandboxes and clusters, read on the engine's loop, and their files by its workers."""
+"""Past states: the journals of sandboxes and clusters, read on the engine's loop, and their files by its workers."""
 
 from pathlib import Path
 
@@ -85,6 +85,6 @@ class Past:
         return self._registry.directory(slug) / DIRECTORY
 
     def _kept(self, slug: str) -> JournalFiles | None:
-        """Of a sandbox that is open.  Raises ActionRefused: 404 unknown."""
+        """Return the journal files of the sandbox; None: it is not open.  Raises ActionRefused: 404 unknown."""
         sandbox = self._registry.get(slug).sandbox
         return sandbox.cluster.journal_files if sandbox is not None else None

@@ -76,7 +76,7 @@ class EnginePort:
         return self._run(lambda: self._host.branches.recipe(slug, at))
 
     def cancel_branch(self, slug: str) -> "Future[None]":
-        """What is made of it so far stays until it is deleted; one that is complete goes on."""
+        """Cancel the branch.  Its files so far stay until it is deleted; a complete branch continues."""
         return self._turn(lambda: self._host.branches.cancel(slug))
 
     def hold(self, slug: str, *, new: bool = False) -> "Future[None]":
@@ -209,7 +209,7 @@ class EnginePort:
         return self._run(lambda: self._host.past.line(slug))
 
     def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
-        """What is different between two events.  422 and 410 as of `state_at`."""
+        """Return the differences between two events.  422 and 410 as of `state_at`."""
         return self._run(lambda: self._host.past.changes(slug, first, last))
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":

@@ -35,7 +35,7 @@ WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no por
 
 
 def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
-    """Of the run up to event `at`.
+    """Return the order that reproduces the run up to event `at`.
 
     Raises ActionRefused: 404 there is no such event, 409 it cannot be executed again, 422 it is too long.
     """
@@ -121,7 +121,7 @@ def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
 
 
 def _wakings(rows: list[Row]) -> list[tuple[int, int | None]]:
-    """Of each waking after sleep: the machine's time, and how long it had slept."""
+    """List the wakings after sleep: the machine's time, and the time asleep, in ms."""
     found: list[tuple[int, int | None]] = []
     slept_ms: int | None = None
     for row in rows:

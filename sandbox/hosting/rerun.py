@@ -144,19 +144,19 @@ class Rerun:
 
     @property
     def share(self) -> float:
-        """How much of the recorded time is behind it, from 0 to 1."""
+        """The completed share of the recorded time, from 0 to 1."""
         first, last = self._rows[0]["at_ms"], self._rows[-1]["at_ms"]
         now_ms = self.sandbox.cluster.clock.now_ms() if self.sandbox is not None else first
         return float(min(1.0, max(0.0, (now_ms - first) / max(1, last - first))))
 
     @property
     def waits(self) -> bool:
-        """Whether the next turn needs the result of a thread."""
+        """True if the next turn needs the result of a thread."""
         return self._environment is not None and self._environment.waits
 
     @property
     def is_between_instants(self) -> bool:
-        """Whether all that was due in this instant is done."""
+        """True if all work due in this instant is done."""
         return self._environment is not None and self._environment.sim.next_time() != self._environment.sim.time()
 
     def let_go(self) -> Sandbox | None:
@@ -222,7 +222,7 @@ class Rerun:
         yield
 
     def _repeat(self, environment: PacedEnvironment, sandbox: Sandbox, row: Row, came: Position) -> Iterator[None]:
-        """What came from outside: an action, one that a limit refused, or sleep."""
+        """Repeat one outside event: an action, one that a limit refused, or sleep."""
         if row["type"] == "SandboxSlept":
             came = environment.position() or came
             yield from self._to_its_end(environment, lambda: Sandbox.close(sandbox, row["reason"], came=came))
@@ -258,7 +258,9 @@ class Rerun:
         )
 
     def _is_late_enough(self, environment: PacedEnvironment, sandbox: Sandbox) -> bool:
-        """Of a changed run in which nothing more comes: the last row's time, or its clock stands."""
+        """Return whether a changed run without further input has ended: at the last row's time, or with a stopped
+        clock.
+        """
         clock = sandbox.cluster.clock
         stands, last_ms = not (clock.rate or clock.stepping), self._rows[-1]["at_ms"]
         if self._until is None:
@@ -270,7 +272,10 @@ class Rerun:
         )
 
     def _stood_long(self, environment: PacedEnvironment) -> bool:
-        """What was done when the clock stood already takes turns, and none of its time."""
+        """Return whether the stopped clock outlasted the newest outside event by STOOD_MS of the loop's time.
+
+        Actions on a stopped clock still need turns of the loop, but no time of the sandbox's clock.
+        """
         came_ms = max((row[CAME][1] for row in self._rows if CAME in row), default=0)
         return environment.sim.time() * 1000 > came_ms + STOOD_MS
 

@@ -18,9 +18,9 @@ def sums_of(directory: Path) -> Sums:
 
 
 def copy_directory(source: Path, target: Path, *, without: tuple[str, ...] = ()) -> Sums:
-    """With modes and times of the files; `target` is made.  Raises OSError.
+    """Copy a directory with modes and times of its files; `target` is made.  Raises OSError.
 
-    `without`: what the names begin with that are left out at the top of `source`.
+    `without`: prefixes of names at the top of `source` to leave out.
     """
     found: Sums = {}
     target.mkdir()

@@ -35,14 +35,14 @@ class Stretch(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Of a journal.  `keyframe`: the first; before it no state is known."""
+    """The stretches of a journal.  `keyframe`: the seq of the first one; no earlier state is known."""
 
     stretches: tuple[Stretch, ...]
     keyframe: int | None
 
 
 def line_of(directory: Path) -> Line:
-    """Of a sandbox: only rows that can end a stretch are parsed, and those before them."""
+    """Return a sandbox's stretches.  Only rows that can end a stretch are parsed, and the rows before them."""
     rows: list[Row] = []
     keyframe: int | None = None
     before = b""

@@ -63,7 +63,7 @@ class Actors:
     # Lookup.
 
     def consumers(self, group: str | None = None) -> list[ConsumerActor]:
-        """In order of their labels."""
+        """List the consumers in order of their labels."""
         return [
             actor
             for _, actor in sorted(self.by_label.items())
@@ -78,7 +78,7 @@ class Actors:
         return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ProducerActor)]
 
     def get(self, label: str) -> Actor:
-        """By label, by the client id of its process, or by the key of its row.  Raises ActionRefused (404, 409)."""
+        """Return the actor with this label, client id or row key.  Raises ActionRefused (404, 409)."""
         actor = self.find(label)
         if actor is None and self.is_wire_client(label):
             raise ActionRefused(
@@ -95,7 +95,7 @@ class Actors:
         return actor
 
     def find(self, name: str) -> Actor | None:
-        """By label, by client id (of several processes with it the first one), or by `<client id> <label>`."""
+        """Find by label, by client id (the first of several processes with it), or by `<client id> <label>`."""
         actors = self.by_label.values()
         return (
             self.by_label.get(name)

@@ -60,7 +60,7 @@ class ConsumerActor:
 
     @property
     def is_copy(self) -> bool:
-        """Whether it takes the client id of another member."""
+        """True if it takes the client id of another member."""
         return self.settings.client_id_of is not None
 
     @property
@@ -81,7 +81,7 @@ class ConsumerActor:
 
     @property
     def lives(self) -> bool:
-        """Whether it has a process, answering or not."""
+        """True if it has a process, answering or not."""
         return self.state in ("starting", "running", "hung", "stopping")
 
     def begin(
@@ -161,7 +161,7 @@ class ConsumerActor:
         return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
-        """How many messages at or above `beginning`, where the next owner starts, its listener got: finished, begun.
+        """Count the messages its listener got at or above `beginning`, the next owner's start offset: finished, begun.
 
         `beginning` None: start at the offset this member committed.
         """

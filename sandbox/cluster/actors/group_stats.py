@@ -1,6 +1,6 @@
-"""What the in-process listeners of a group did: rates, delays, repeated deliveries.
+"""Statistics of a group's in-process listeners: rates, delays, repeated deliveries.
 
-Counted by the engine beside the journal, so that it stays exact when flow events are skipped.
+The engine counts them beside the journal, so they stay exact when flow events are skipped.
 """
 
 from collections import Counter, deque

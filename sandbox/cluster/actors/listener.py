@@ -41,7 +41,7 @@ class Slow:
     met: bool = False
 
     def is_met(self, message: Message, mq: MessageQueue) -> bool:
-        """Whether the message is slow; notes that it has come."""
+        """Return whether the message is slow; note that it was received."""
         if not self.queue:
             found = message.keys == self.key
         elif self.met:

@@ -1,4 +1,4 @@
-"""How in-process producers send: generated messages at a rate, given rows, or rows of a feed."""
+"""Message sources of in-process producers: generated messages at a rate, given rows, or rows of a feed."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
