@@ -55,7 +55,7 @@ class ConsumerGroup:
 
     @property
     def members(self) -> dict[str, MemberInfo]:
-        """By client id; of two connections with one id, the later."""
+        """The members by client id; of two connections with one id, the later."""
         return {info.client_id: info for info in self.channels.values()}
 
     def client_ids(self) -> list[str]:
@@ -138,7 +138,7 @@ class ConsumerManager:
         return info.client_id if info else channel.remote
 
     def note_sifted(self, group_name: str, channel: Channel, topic: str, passed_over: int, records: bytes) -> None:
-        """Of a member's answered pull: what the filter left out, and what its client will drop of `records`."""
+        """Note the result of a member's pull: records the filter left out, and those of `records` its client will drop."""
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         if group is None or info is None:
@@ -272,7 +272,10 @@ class ConsumerManager:
 
 
 def _tag_filter(sub: SubscriptionData) -> TagFilter:
-    """By the hashes it sent (spec broker-behaviour 3.3): Go hashes bytes, so its members see no tag beyond ASCII."""
+    """Return the filter of the hashes the member sent (spec broker-behaviour 3.3).
+
+    Go clients hash bytes, so their members receive no tag beyond ASCII.
+    """
     if sub.sub_string == ALL:
         return EVERYTHING
     return TagFilter(sub.sub_string, frozenset(sub.tags), frozenset(sub.codes))

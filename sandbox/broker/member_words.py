@@ -56,7 +56,7 @@ class Sifted:
 
 
 def dropped_by(words: MemberWords | None, kept: SubscriptionData, records: bytes) -> int:
-    """Of the records of an answer, those that the client drops: by text, as `PullAPIWrapper.processPullResult`."""
+    """Count the records of an answer that the client drops: by text, as `PullAPIWrapper.processPullResult`."""
     own = None if words is None else next((sub for sub in words.subscriptions if sub.topic == kept.topic), None)
     if own is None or own is kept or (own.expression_type or TAG) != TAG or own.sub_string == ALL or not own.tags:
         return 0

@@ -85,7 +85,7 @@ class PullRequestHoldService:
         return [pull for key in sorted(self._held) for pull in self._held[key]]
 
     def __contains__(self, key: object) -> bool:
-        """Whether a pull waits for this queue.  (The delay service always waits for its own.)"""
+        """Return whether a pull waits for this queue.  (The delay service always waits for its own.)"""
         return key in self._held or (isinstance(key, tuple) and key[0] == SCHEDULE_TOPIC)
 
     def suspend(self, pull: HeldPull) -> bool:

@@ -91,7 +91,7 @@ class RebalanceLockManager:
             self._journal.write(LocksLost(broker=broker, count=count))
 
     def _full(self, now_ms: int) -> bool:
-        """Whether there is no room for one more group.  Expired locks are removed, at most once a second."""
+        """Return whether there is no room for one more group.  Expired locks are removed, at most once a second."""
         if len(self.table) < MAX_GROUPS and sum(map(len, self.table.values())) < MAX_LOCKS:
             return False
         if now_ms - self._swept_ms < SWEEP_MS:

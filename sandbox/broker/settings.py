@@ -51,7 +51,7 @@ HOURS = re.compile(r"([01]?\d|2[0-3])(;([01]?\d|2[0-3])){0,23}")  # deleteWhen
 
 
 def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, str]:
-    """By RocketMQ's names, sorted: every setting that applies to this broker."""
+    """Return every setting that applies to this broker, by RocketMQ's names, sorted."""
     ip, _, port = config.address.rpartition(":")
     found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
     found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}

@@ -10,7 +10,7 @@ _WAIT = f"{names.WAIT}\x01"
 
 
 def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
-    """For a single message: its text without WAIT and with CLUSTER, and the value of WAIT.
+    """Return a single message's text without WAIT and with CLUSTER, and the value of WAIT.
 
     Works on the text, because building a map of every message costs more than storing it.
     """

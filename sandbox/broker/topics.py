@@ -129,7 +129,7 @@ class TopicConfigManager:
         return None
 
     def counts(self, topic: str) -> bool:
-        """Whether this is an application's topic, whose number is limited.  Any client may use system topics."""
+        """Return whether this is an application's topic, whose number is limited.  Any client may use system topics."""
         return not (topic in self.system or topic.startswith(names.OF_GROUPS))
 
     def _totals(self) -> tuple[int, int]:

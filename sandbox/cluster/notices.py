@@ -42,7 +42,7 @@ def of_cuts(cuts: dict[str, dict[str, int]]) -> list[Notice]:
 
 
 def of_damaged(node: str, reads: Sequence[TableRead]) -> list[Notice]:
-    """List the damaged tables of a broker that does not start.  `why` is translated by itself."""
+    """Return a notice for each damaged table of a broker that does not start.  `why` is translated by itself."""
     return [
         Notice(
             TABLE_DAMAGED, {"broker": node, "table": read.name, "file": read.first.path, "why": WHYS[read.first.why]}

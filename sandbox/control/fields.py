@@ -45,7 +45,7 @@ Millis = Annotated[int, Between(0, 86_400_000)]
 
 @cache
 def hints_of(kind: Any) -> dict[str, Any]:
-    """Of the fields; a class's own constants are none."""
+    """Return the type hints of a class's fields, without those of its class variables."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 

@@ -99,7 +99,7 @@ class Attempt:
 
     @property
     def prediction(self) -> Answer | None:
-        """Of the open step; sealed once given."""
+        """The prediction of the open step; sealed once given."""
         return self._given
 
     @property

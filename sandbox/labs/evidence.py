@@ -1,7 +1,7 @@
-"""What happened in one attempt, from the journal's entries alone, indexed as they are added.
+"""Evidence of one attempt, from the journal's entries alone, indexed as they are added.
 
-A check asks this and nothing else: facts, deliveries, actions.  `since` narrows an answer to entries after an event; by
-default that is the one with which the open step began (its prediction, where it has one).
+A check reads nothing else: facts, deliveries, actions.  `since` narrows an answer to entries after an event; by
+default that is the one with which the open step began (its prediction, if it has one).
 """
 
 from collections import Counter
@@ -136,7 +136,7 @@ class Evidence:
 
     @staticmethod
     def _has_another(states: Counter[tuple[str, str]], client_id: str) -> bool:
-        """Whether several processes had the client id, and not all of them ended."""
+        """Return whether several processes had the client id, and not all of them ended."""
         begun = states[client_id, "starting"]
         return begun > 1 and states[client_id, "crashed"] + states[client_id, "stopping"] < begun
 

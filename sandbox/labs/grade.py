@@ -18,9 +18,9 @@ class Graded(NamedTuple):
 
 
 class AwakeTime:
-    """How long the sandbox was awake, in ms: its own clock stands while a student reads, that of its loop does not.
+    """The time the sandbox was awake, in ms.  Its own clock stops while a student reads; its loop's clock does not.
 
-    Only what came from outside has the loop's time; a journal without it has that of the sandbox's clock alone.
+    Only outside events have the loop's time; in a journal without it, the sandbox's clock alone counts.
     """
 
     def __init__(self) -> None:

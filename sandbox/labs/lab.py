@@ -120,7 +120,7 @@ class Lab:
 
 
 def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
-    """Whether this option was given."""
+    """Make a check that is true for this option."""
     return lambda evidence, given: given == value
 
 

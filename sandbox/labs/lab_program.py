@@ -137,7 +137,7 @@ def lab_program(run: SavedRun) -> str:
 
 
 class _Names:
-    """Of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
+    """Names of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
 
     def __init__(self, run: SavedRun) -> None:
         self._of: dict[tuple[str, str], str] = {}
@@ -245,7 +245,7 @@ def _minutes(later: tuple[Later, ...]) -> int:
 
 
 def _notes(run: SavedRun) -> str:
-    """What is other than it was on the board."""
+    """Describe the differences from the board; empty if there are none."""
     found = ""
     if run.left_out:
         found += f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}."
@@ -255,7 +255,7 @@ def _notes(run: SavedRun) -> str:
 
 
 def _imported(names: list[str]) -> str:
-    """In parentheses where they do not fit on the line."""
+    """Join names for an import, in parentheses if they do not fit on the line."""
     line = ", ".join(names)
     if len(f"from sandbox.control.actions import {line}") <= 120:
         return line

@@ -1,4 +1,4 @@
-"""What several labs take from the evidence: lag at a moment, rates, repetitions, newest changes."""
+"""Measures that several labs take from the evidence: lag at a moment, rates, repetitions, newest changes."""
 
 from collections import Counter
 
@@ -67,7 +67,7 @@ def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | 
 
 
 def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-    """What the student sent to the lab's topic, in the open step or since an event."""
+    """List the student's sends to the lab's topic, in the open step or since an event."""
     return [
         seen
         for seen in evidence.actions("SendMessages", since=since)
@@ -76,14 +76,14 @@ def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTa
 
 
 def stored_by(evidence: Evidence, send: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
-    """What was stored in the lab's topic since a send."""
+    """List the messages stored in the lab's topic since a send."""
     return [
         seen for seen in evidence.of(MessagesStored, since=send.seq) if seen.event.topic == evidence.numbers["topic"]
     ]
 
 
 def keys_of(send: Seen[ActionTaken]) -> list[str]:
-    """Of the messages that a SendMessages sends."""
+    """Return the keys of the messages that a SendMessages sends."""
     fields = send.event.fields
     if fields["rows"]:
         return [row["key"] for row in fields["rows"]]
@@ -113,7 +113,7 @@ def done_to(
 
 
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
-    """Of the topic's numbers of queues, in the open step."""
+    """Return the newest change of the topic's numbers of queues in the open step."""
     changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == topic]
     return changes[-1] if changes else None
 

@@ -70,7 +70,7 @@ class Move(NamedTuple):
 
 
 def moves_since(evidence: Evidence, lives: Lives, since: int) -> list[Move]:
-    """Of the lab's topic and group."""
+    """List the moves of queues in the lab's topic and group since an event."""
     n = evidence.numbers
     had: dict[str, str] = {}
     found = []

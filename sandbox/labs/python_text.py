@@ -52,7 +52,7 @@ def call_of(action: Action, rewrite: Rewrite, before: str = "") -> Call:
 
 
 def names_in(calls: Iterable[Call]) -> set[str]:
-    """Of the classes that are called."""
+    """Return the names of the classes that are called."""
     found: set[str] = set()
     for call in calls:
         found |= {call.name} | names_in(item for item in call.items if isinstance(item, Call))
@@ -60,7 +60,10 @@ def names_in(calls: Iterable[Call]) -> set[str]:
 
 
 def literal(value: object) -> str:
-    """Of text or a number, in double quotes unless more of them would have to be escaped."""
+    """Return text or a number as a Python literal.
+
+    Text is in double quotes unless more of them than of single ones would have to be escaped.
+    """
     if isinstance(value, str):
         text = repr(f'"{value}')[2:-1]  # with one of them in it, repr takes single quotes
         if value.count('"') > value.count("'"):

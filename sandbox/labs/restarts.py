@@ -113,7 +113,7 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
 
 
 def are_counted(evidence: Evidence, moves: list[Move]) -> bool:
-    """Whether all that came again because of them is finished by now."""
+    """Return whether all redeliveries because of the moves are counted by now: COUNTED_MS after the last one."""
     return evidence.now_ms - max((move.at_ms for move in moves), default=0) >= COUNTED_MS
 
 

@@ -1,4 +1,4 @@
-"""Where a lab made from a board begins, and what in a lab is still to be written by its teacher."""
+"""Placeholders of a lab made from a board, and the list of parts its teacher still has to write."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def truth(evidence: Evidence) -> Truth:
 
 
 def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
-    """Whether an action with these fields was carried out in the open step."""
+    """Check whether an action with these fields was carried out in the open step."""
     for seen in evidence.actions(action):
         if fields.items() <= seen.event.fields.items():
             return Verdict.met(_("{action} was carried out."), action=action, rests_on=[seen.seq])
@@ -29,7 +29,7 @@ def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
 
 
 def unfinished(lab: Lab) -> list[str]:
-    """What stands between it and students, a sentence each; none of a lab that is whole."""
+    """List what the teacher must finish before students can use the lab, a sentence each; none for a complete lab."""
     found = [f"{place} is to be filled in: {', '.join(parts)}." for place, parts in _places(lab, _is_marked).items()]
     found += [
         f"{place} has an empty text: {', '.join(parts)}. Write one, and mark it with _()."

@@ -56,7 +56,7 @@ def number_like(model: Value, text: str) -> int | float:
 
 
 def is_wide(value: Value) -> bool:
-    """Whether Java keeps this literal in 64 bits.  A minus sign in front does not change the size."""
+    """Return whether Java keeps this literal in 64 bits.  A minus sign in front does not change the size."""
     return isinstance(value, int) and abs(value) > INT_MAX
 
 

@@ -83,7 +83,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def data_version(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """Whether a broker's table has changed since it registered; if not, the request renews the registration."""
+        """Answer whether a broker's table has changed since it registered; if not, renew the registration."""
         address, asked = UnregisterBrokerHeader.from_ext(c.ext).address, DataVersion.decode(c.body)
         known = self._routes.version_of(address)
         if known == asked:

@@ -153,7 +153,7 @@ class RouteInfoManager:
         return sorted(topic for topic, row in firsts if row is not None and wanted(row.sys_flag))
 
     def version_of(self, address: str) -> DataVersion | None:
-        """Of the table last registered by the address; None: there is none."""
+        """Return the version of the table last registered by the address; None: there is none."""
         live = self.live.get(address)
         return live.version if live else None
 

@@ -11,7 +11,7 @@ FORBIDDEN = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "ro
 
 
 def as_settings(config: NameServerConfig) -> dict[str, str]:
-    """By RocketMQ's names: every setting that applies to this name server."""
+    """Return every setting that applies to this name server, by RocketMQ's names."""
     return {
         "clusterTest": "false",
         "configBlackList": "configBlackList;configStorePath;kvConfigPath",

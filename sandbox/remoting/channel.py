@@ -53,7 +53,7 @@ OnByteClose = Callable[[ByteChannel], None]
 
 
 class ByteListener(Protocol):
-    """What accepts connections that carry no commands: a broker's replication port."""
+    """A listener for connections that carry no commands: a broker's replication port."""
 
     def connected(self, channel: ByteChannel) -> None: ...
     def handle(self, pieces: list[bytes], channel: ByteChannel) -> None: ...

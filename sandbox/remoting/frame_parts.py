@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def frame_parts(frame: bytes) -> list[Part]:
-    """In byte order, an outer part before its inner ones.  A truncated frame has fewer, or shorter ones.
+    """List the parts in byte order, an outer part before its inner ones.  A truncated frame has fewer, or shorter ones.
 
     Raises ValueError for bytes that are no frame.
     """

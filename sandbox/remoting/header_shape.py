@@ -69,7 +69,7 @@ _shapes: dict[int, HeaderShape] = {}
 
 
 def read(header: bytes, body: bytes | None) -> RemotingCommand | None:
-    """By the shape of an earlier header; None: it must be read field by field."""
+    """Read a header by the shape of an earlier one; None: it must be read field by field."""
     shape = _shapes.get(len(header))
     return None if shape is None else shape.read(header, body)
 

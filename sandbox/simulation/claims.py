@@ -19,7 +19,7 @@ Place = tuple[str, str, str, int, int]  # group, topic, broker, queue, offset
 
 
 class Case(NamedTuple):
-    """What contradicts a claim: a sentence with its values."""
+    """A contradiction of a claim: a sentence with its values."""
 
     pattern: str
     values: dict[str, str]
@@ -153,6 +153,6 @@ CLAIMS: dict[str, Claim] = {
 
 
 def case(claim: Claim, seed: int, members: list[str], acts: tuple[Act, ...]) -> tuple[Act, ...]:
-    """What is done in the run of this seed: what was seen, and the claim's own."""
+    """Return the acts in the run of this seed: the recorded ones, and the claim's own."""
     drawn = claim.draw(Chance(f"claim {seed}"), members)
     return (*acts, *drawn)

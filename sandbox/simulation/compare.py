@@ -116,7 +116,7 @@ def compare(directory: Path, seq: int, instead: Action | None, *, progress: Prog
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
-    """Of what is done again: up to that time, or where the first stretch ends."""
+    """Return the seq of the last event to execute again: up to that time, or the end of the first stretch."""
     last = seq
     for row in rows_since(directory / DIRECTORY, seq):
         if row["at_ms"] > until_ms or row["type"] == "StretchEnded" or _is_after_a_kill(row):
@@ -181,7 +181,7 @@ class _Shown:
 
 
 def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
-    """Of the group that the action was about, else of the first one."""
+    """Return the board of the group that the action was about, else of the first group."""
     groups = sorted(snapshot["groups"], key=lambda group: group["group"])
     about = [
         group

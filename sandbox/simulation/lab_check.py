@@ -93,7 +93,7 @@ def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
 
 
 def is_whole(row: Row) -> bool:
-    """Whether it may be given to students: it is solved, and at least three usual mistakes are answered."""
+    """Return whether it may be given to students: it is solved, and at least three wrong scripts fail as expected."""
     return bool(
         row["solved"]
         and row["empty_fails"]
@@ -104,7 +104,7 @@ def is_whole(row: Row) -> bool:
 
 
 def check_labs(names: list[str], seeds: range, workers: int) -> Iterator[Row]:
-    """In order, as they are done; `names`: slugs, or paths of files, which each worker loads itself."""
+    """Check labs and yield results in order; `names`: slugs, or paths of files, which each worker loads itself."""
     with ProcessPoolExecutor(min(workers, len(names))) as pool:
         yield from pool.map(_check, names, [seeds] * len(names))
 

@@ -25,7 +25,10 @@ class LabFileError(SandboxError):
 
 
 def lab_of(name: str) -> Lab | None:
-    """By slug, number or the path of a file, which is then one of LABS in this process.  Raises LabFileError."""
+    """Return the lab with this slug, number or file path.  Raises LabFileError.
+
+    A lab from a file is then one of LABS in this process.
+    """
     return load(Path(name)) if name.endswith(SUFFIX) else named(name)
 
 

@@ -10,8 +10,10 @@ from sandbox.simulation.replay import replay
 
 
 class Rerun(NamedTuple):
-    """Of one sandbox: `compared` events were written again as they are; `differs`: from where not, or why it cannot be
-    executed; None: nowhere.
+    """The result of executing one sandbox again.
+
+    `compared`: the number of events written again unchanged.  `differs`: the first difference, or why the run cannot be
+    executed; None: there is no difference.
     """
 
     slug: str
@@ -20,7 +22,7 @@ class Rerun(NamedTuple):
 
 
 def executed_again(directories: Sequence[Path], processes: int) -> Iterator[Rerun]:
-    """In the order of the directories."""
+    """Execute sandboxes again; yield results in the order of the directories."""
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(_again, directories)
 

@@ -103,7 +103,7 @@ class Played(NamedTuple):
 
 
 class SlaveStart(NamedTuple):
-    """Where a slave's log ended when it started."""
+    """The end of a slave's log when it started."""
 
     node: str
     at_ms: int
@@ -163,7 +163,7 @@ class Observed(NamedTuple):
 
 
 def wants(group: GroupShape, topic: str, tags: str) -> bool:
-    """Whether the group's expression matches these tags.  A retry topic matches always."""
+    """Return whether the group's expression matches these tags.  A retry topic matches always."""
     if topic.startswith("%RETRY%"):
         return True
     chosen = parse_tags(group.expression).tags

@@ -1,4 +1,4 @@
-"""What became of the messages of a run, from its journal and its last snapshot: the lines of a comparison."""
+"""Figures of the messages of a run, from its journal and its last snapshot: the lines of a comparison."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 class LockWait(NamedTuple):
-    """How long a queue's new owner was refused its lock; `open`: it still is."""
+    """The time in ms for which a queue's new owner was refused its lock; `open`: it still is."""
 
     ms: int
     queue: str

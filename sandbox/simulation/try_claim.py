@@ -27,7 +27,7 @@ SHORTENED = 3  # of the cases with the fewest acts
 
 
 class Basis(NamedTuple):
-    """What all seeds have in common."""
+    """The common part of all seeds."""
 
     origin: Origin
     acts: tuple[Act, ...]
@@ -127,7 +127,7 @@ def _each(name: str, seeds: Iterable[int], basis: Basis, workers: int) -> Iterat
 
 
 def _distribution(cases: list[int]) -> dict[str, float]:
-    """Of the cases in a run; 90 % lie between `low` and `high`."""
+    """Return the distribution of the cases in a run; 90 % lie between `low` and `high`."""
     ordered = sorted(cases)
     low, high = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.05, 0.95))
     return {"median": statistics.median(ordered), "low": low, "high": high, "most": ordered[-1]}

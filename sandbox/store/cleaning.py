@@ -80,7 +80,7 @@ class CleaningService:
         return self._log.files.wrote_bytes + queues + self._index.used_bytes + self.ballast_bytes
 
     def used_ratio(self) -> float:
-        """How full the disk is; a limit in bytes replaces the disk's size if there is one."""
+        """Return the used share of the disk, or of the limit in bytes if there is one."""
         limit = self.config.store_limit_bytes
         return self.used_bytes / limit if limit else self._disk.used_ratio()
 

@@ -24,9 +24,9 @@ Step = tuple[MappedFile | None, memoryview | None, record.Layout | None, int | N
 
 
 def use_large_pages(config: MessageStoreConfig) -> bool:
-    """Whether the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
+    """Return whether the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
 
-    Not for a small file, which shall take no more room than it needs, and not when every put is flushed: a flush writes
+    Not for a small file, which must take no more room than it needs.  Not when every put is flushed: a flush writes
     whole pages, and would take twice as long.
     """
     return config.flush == ASYNC_FLUSH and config.commit_log_file_bytes >= _LARGE_FILE_BYTES

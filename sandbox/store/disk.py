@@ -94,7 +94,7 @@ class Disk(Protocol):
         ...
 
     def used_ratio(self) -> float:
-        """How full the disk is, 0 to 1."""
+        """Return the used share of the disk, 0 to 1."""
         ...
 
     def space(self) -> tuple[int, int] | None:
@@ -149,7 +149,7 @@ class MappedBytes:
                 self._map.madvise(what)
 
     def close(self) -> None:
-        """Where a slice is still held (by the frames of an exception, say), the file is unmapped with the last one."""
+        """Unmap the file, or leave that to the last slice still held (by the frames of an exception, say)."""
         self.view.release()
         with contextlib.suppress(BufferError):
             self._map.close()

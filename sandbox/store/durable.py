@@ -1,4 +1,4 @@
-"""What a power cut leaves of a store, and what it removes."""
+"""The part of a store that survives a power cut, and the part that is lost."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -39,7 +39,10 @@ def finding(code: str, where: str, position: int, text: str) -> Finding:
 
 
 def severity_of(code: str, where: str) -> str:
-    """Of a finding in a file: an index file that ends too early has lost entries, a log or a queue has not."""
+    """Return the severity of a finding in a file.
+
+    An index file that ends too early has lost entries, a log or a queue has not.
+    """
     return ERROR if code == "file_sizes" and where.startswith("index/") else SEVERITIES[code]
 
 
@@ -146,7 +149,7 @@ UNKNOWN_SHAPE_TEXT = (
 
 
 def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
-    """Of a file of the log or a queue that has another length than the others; `is_last`: of its directory.
+    """Describe a file of the log or a queue whose length differs from the others; `is_last`: of its directory.
 
     RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an empty file that is the last, as `sandbox.store` does.
     """

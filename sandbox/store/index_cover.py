@@ -78,11 +78,11 @@ def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFi
 
 
 def uncovered(files: IndexFiles, unread: Set[str], *, log_start: int, in_use: bool) -> list[Stretch]:
-    """What lies before, between and behind the files, ascending.
+    """List the stretches before, between and behind the files that no file covers, ascending.
 
     `files`: readable ones with entries, by the position they begin at; `unread`: names of the others, which cover what
-    is around them.  Of a store in use the ends are in motion, and only what lies between is reported.  Without any file
-    the index is off, or was deleted as a whole, which is no fault.
+    is around them.  While a store is in use, its ends change, so only stretches between files are reported.  Without
+    any file the index is off, or was deleted as a whole, which is no fault.
     """
     if not files:
         return []

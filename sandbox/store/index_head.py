@@ -10,7 +10,7 @@ BEGIN_MS_AT, END_MS_AT, BEGIN_PHYSICAL_AT, END_PHYSICAL_AT = 0, 8, 16, 24
 
 
 class Head(NamedTuple):
-    """What the head has to be: the records of the first and the last entry, and their store times; None: not known."""
+    """The expected head: the records of the first and the last entry, and their store times; None: not known."""
 
     begin_physical: int
     begin_ms: int | None
@@ -19,7 +19,7 @@ class Head(NamedTuple):
 
 
 def head_findings(name: str, header: IndexHeader, head: Head, *, in_use: bool) -> Iterator[Finding]:
-    """In a store in use the end is in motion."""
+    """Report wrong values in the head.  In a store in use the end changes, so it is not checked."""
     said = [
         (BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, head.begin_physical),
         (BEGIN_MS_AT, "begins at the time", header.begin_ms, head.begin_ms),

@@ -310,7 +310,7 @@ class MessageStore:
         return queue.unit(queue_offset) if queue else None
 
     def first_in_memory(self, topic: str, queue_id: int) -> bool:
-        """Whether offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
+        """Return whether offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
         unit = self.unit(topic, queue_id, 0)
         return unit is None or not self._reader.on_disk(unit.physical_offset)
 

@@ -27,7 +27,7 @@ class QueueReader:
         self._in_memory_bytes = config.in_memory_bytes
 
     def on_disk(self, physical_offset: int) -> bool:
-        """Whether a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
+        """Return whether a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
         return self._log.max_offset - physical_offset > self._in_memory_bytes
 
     def get(self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None) -> GetResult:
@@ -175,7 +175,7 @@ class _Scan:
         self.scanned = len(units) // UNIT_BYTES
 
     def _full(self, size: int, *, cold: bool) -> bool:
-        """Whether the batch ends before a record of `size`; called once it is not empty."""
+        """Return whether the batch ends before a record of `size`; called once it is not empty."""
         if self.count >= self._max_messages:
             return True
         if cold:

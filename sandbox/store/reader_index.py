@@ -62,7 +62,7 @@ class IndexFileReader:
         self.entries = max(0, (self.size_bytes - HEADER_BYTES - self.slots * SLOT_BYTES) // ENTRY_BYTES)
 
     def header(self) -> IndexHeader:
-        """With the entry count limited to the file's room, and 1 instead of 0, as a broker reads it."""
+        """Return the header as a broker reads it: the entry count limited to the file's room, and 1 instead of 0."""
         header = self.header_as_it_stands()
         return header._replace(index_count=min(max(1, header.index_count), self.size_bytes // ENTRY_BYTES))
 
@@ -174,7 +174,7 @@ class IndexFileReader:
             yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
 
     def _plausible(self) -> bool:
-        """Whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
+        """Return whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
         header = self.header()
         if self.entry(0) != IndexEntry(0, 0, 0, 0):
             return False
@@ -192,7 +192,7 @@ class IndexFileReader:
 
 
 def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_open: bool) -> Any:
-    """Whether a slot may hold this `number` instead of its `newest` entry's; of numbers, or of arrays of them.
+    """Return whether a slot may hold this `number` instead of its `newest` entry's; for numbers or arrays of them.
 
     A higher number than the header's belongs to an incomplete entry, or to none and counts as empty.
     """

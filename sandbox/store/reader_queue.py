@@ -94,7 +94,7 @@ class ConsumeQueueReader:
         return next((end for end in ends if end is not None), self.first_place)
 
     def _written_end(self, file: StoreFile) -> int | None:
-        """Of one file; None when nothing is written in it."""
+        """Return the queue offset after the last entry written in the file; None when nothing is written in it."""
         first, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
 
         def is_over(start: int) -> bool:
@@ -167,7 +167,7 @@ class ConsumeQueueReader:
         return near[cut][0] if cut < len(near) else end
 
     def leads_home(self, queue_offset: int) -> bool:
-        """Whether the entry points to a record with this queue and offset, or to one deleted by retention."""
+        """Return whether the entry points to a record with this queue and offset, or to one deleted by retention."""
         unit = self.unit(queue_offset)
         if unit is None:
             return False
@@ -176,7 +176,7 @@ class ConsumeQueueReader:
         return self._record(queue_offset, unit) is not None
 
     def _record(self, queue_offset: int, unit: QueueUnit) -> Layout | None:
-        """What the entry points to; None where that is no record with this queue and offset."""
+        """Return the record the entry points to; None if it is no record with this queue and offset."""
         item = self._log.layout(unit.physical_offset, unit.store_bytes)
         if item is None or not isinstance(item.found, Layout):
             return None

@@ -38,7 +38,7 @@ class Total:
         return " ".join(known)
 
     def _mean(self, second: int, span_s: int) -> str:
-        """Of the last whole seconds; the current one does not count."""
+        """Return the mean per second over the last `span_s` whole seconds; the current one does not count."""
         return str((self._at(second) - self._at(second - span_s)) / span_s)
 
     def _at(self, second: int) -> int:

@@ -155,7 +155,10 @@ def _head(path: str, size: int) -> bytes:
 
 
 def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
-    """Of a closed store whose log was read to its end; `newest_ms`: its newest store time, 0: it has no record."""
+    """Report times of the checkpoint after the log's end, in a closed store whose log was read to its end.
+
+    `newest_ms`: the log's newest store time, 0: it has no record.
+    """
     data = _content(root / "checkpoint")
     if data is None or not _is_checkpoint(data) or not any(data):
         return

@@ -163,7 +163,7 @@ class IndexCheck:
             self._check_slots(file, header, newest)
 
     def _head_of(self, file: IndexFileReader, header: IndexHeader) -> Head:
-        """By the header, unless a valid entry differs."""
+        """Return the expected head: that of the header, unless a valid entry differs."""
         first, last = file.entry(1), file.entry(header.index_count - 1)
         begin, end = header.begin_physical, header.end_physical
         if first is not None and self._leads_home(first):

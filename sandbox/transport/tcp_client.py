@@ -115,7 +115,7 @@ class TcpConnector:
         return made[0]
 
     def _later(self, dial: Callable[[], Awaitable[Any]], opened: Callable[[Any], None]) -> None:
-        """For code that does not wait."""
+        """Dial in a task, then call `opened` with the channel or None; callers do not wait."""
 
         async def connect() -> None:
             try:

@@ -78,9 +78,9 @@ class SendChecks:
         return topic.topic, 0
 
     def is_transaction(self, header: SendHeader, found: dict[str, str]) -> bool:
-        """Whether this is a half message.  Raises BrokerRefused (16) where the configuration forbids transactions.
+        """Return whether this is a half message.  Raises BrokerRefused (16) if the configuration forbids transactions.
 
-        A delayed retry is none, whatever its flag: clients before 4.6.1 left the flag set in retries.
+        A delayed retry is not one, whatever its flag: clients before 4.6.1 left the flag set in retries.
         """
         if found.get(props.TRAN_MSG, "").lower() != "true" or (header.reconsume_times > 0 and delay_level(found) > 0):
             return False

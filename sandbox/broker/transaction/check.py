@@ -42,7 +42,7 @@ ABOUT_NOW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERF
 
 
 class Next(Enum):
-    """How a run continues after one half message."""
+    """The next step of a run after one half message."""
 
     ONE_ON = "one on"
     ELSEWHERE = "elsewhere"  # the position was changed already

@@ -25,7 +25,7 @@ ALL_TIME_MS = 2**62
 
 
 class OpenTransactions:
-    """By transaction id, in the order they were prepared; writes the three facts of a transaction."""
+    """Open transactions by id, in the order they were prepared; writes the three facts of a transaction."""
 
     def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, journal: Journal) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class OpenTransactions:
             del self.table[half.transaction_id]
 
     def was_here(self, transaction_id: str) -> bool:
-        """Whether the half queue has, or had, such a transaction."""
+        """Return whether the half queue has, or had, such a transaction."""
         found = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
         return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in found.records)
 

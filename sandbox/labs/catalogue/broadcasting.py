@@ -64,7 +64,7 @@ def _count(burst: Seen[ActionTaken]) -> int:
 
 
 def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Delivery]:
-    """What a group, or one actor of it, has finished of the burst."""
+    """List the messages of the burst that a group, or one actor of it, has finished."""
     burst = _burst(evidence)
     if burst is None:
         return []
@@ -117,7 +117,7 @@ def _share(evidence: Evidence) -> Truth:
 
 
 def _file(evidence: Evidence) -> Truth:
-    """Who writes the offsets of the broadcasting group, as the journal says."""
+    """Return the writer of the broadcasting group's offsets, as the journal records it."""
     mine = [
         seen.seq for seen in evidence.of(OffsetsPersisted, since=0) if seen.event.owner in evidence.clients(SCREENS[0])
     ]
@@ -195,7 +195,7 @@ def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
-    """Where the new member began, queue by queue."""
+    """List the new member's start offsets, queue by queue."""
     joined, n = _joined(evidence), evidence.numbers
     return (
         []
@@ -262,7 +262,7 @@ def _broadcast(hands: Hands) -> None:
 
 
 def _counted(hands: Hands, group: str, label: str) -> int:
-    """What the card of a member has counted."""
+    """Return the count on a member's card."""
     return len(_got(hands.evidence, group, label))
 
 

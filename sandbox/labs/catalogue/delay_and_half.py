@@ -95,7 +95,7 @@ def _is_due(evidence: Evidence) -> Verdict:
 
 
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
-    """Where the delayed message was put at first."""
+    """Return the first place where the delayed message was stored."""
     sent = _delayed(evidence)
     found = (
         []
@@ -156,7 +156,7 @@ def _are_checked(evidence: Evidence) -> Verdict:
 
 
 def _set_last(evidence: Evidence, field: str) -> Any:
-    """By the student, of the transactional producer."""
+    """Return the value of a field that the student last set for the transactional producer."""
     given = [
         seen.event.fields[field]
         for seen in evidence.actions("ChangeActor", since=0)

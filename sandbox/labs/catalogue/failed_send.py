@@ -154,7 +154,7 @@ def _sent_again(evidence: Evidence) -> Verdict:
 
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
-    """How many messages with these keys are stored."""
+    """Count the stored messages with these keys."""
     rows = [row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()]
     return Truth(float(len(rows)), tuple(row.seq for row in rows))
 

@@ -76,7 +76,7 @@ def _slave_runs(evidence: Evidence, before: int) -> bool:
 
 
 def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
-    """What it has stored since a send; the topic may be new to it, or known to the other master too."""
+    """List the messages the master has stored since a send.  The topic may be new to it, or known to both masters."""
     return [seen for seen in stored_by(evidence, sent) if seen.event.broker == BROKER]
 
 

@@ -41,7 +41,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _keys(n: Numbers) -> tuple[str, ...]:
-    """Of ten messages, so many are the big customer's."""
+    """Return the keys of ten messages, `of_ten` of which are the big customer's."""
     return (*(n["big"] for _number in range(n["of_ten"])), *(f"shop-{number}" for number in range(10 - n["of_ten"])))
 
 

@@ -76,7 +76,7 @@ def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:
-    """What is still missing of burst, crash and repetition; None: nothing."""
+    """Return the part of burst, crash and repetition that is still missing; None: nothing is missing."""
     n = evidence.numbers
     if _burst(evidence) is None:
         return Verdict.not_yet(_("No burst was sent yet."))

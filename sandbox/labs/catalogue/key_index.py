@@ -43,12 +43,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _with_key(evidence: Evidence, name: str) -> list[Seen[ActionTaken]]:
-    """What was sent in the step under that key alone."""
+    """List the step's sends with that key alone."""
     return [seen for seen in sends(evidence) if set(keys_of(seen)) == {evidence.numbers[name]}]
 
 
 def _times(evidence: Evidence, name: str, *, since: int | None = None) -> tuple[float, tuple[int, ...]]:
-    """How often the key is stored, and the events that say so."""
+    """Count the stored messages with the key; return also the events that record them."""
     found = records_of(evidence, evidence.numbers[name], since)
     return float(len(found)), tuple(row.seq for row in found.values())
 
@@ -114,7 +114,7 @@ def _found(evidence: Evidence) -> Truth:
 
 
 def _found_before(evidence: Evidence) -> Truth:
-    """Of the messages from before the step: one that was sent with the same key by mistake is not asked for."""
+    """Count the messages from before the step; one sent later with the same key by mistake is not counted."""
     records = records_of(evidence, evidence.numbers["key"], 0).values()
     seqs = tuple(row.seq for row in records if row.seq < evidence.began)
     return Truth(float(len(seqs)), seqs)

@@ -143,7 +143,7 @@ def _drained_s(evidence: Evidence) -> float:
 
 
 def _drain_s(evidence: Evidence) -> float:
-    """Of the lag that was there at the prediction: shop may have sent on until its rate was 0."""
+    """Return the drain time of the lag at the prediction, in s: shop may have sent on until its rate was 0."""
     change = _rate_set(evidence)
     given = evidence.of(PredictionGiven, since=0)
     before = 0 if change is None else _lag_at(evidence, change.at_ms)

@@ -58,7 +58,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """Of the master, the newest one of the attempt."""
+    """Return the newest kill of the master in the attempt."""
     return done_to(evidence, BROKER, "KillBroker", since=0)
 
 
@@ -82,7 +82,7 @@ def _queues(evidence: Evidence) -> list[str]:
 
 
 def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
-    """What a group finished of the lab's topic."""
+    """List the messages of the lab's topic that a group finished."""
     queues = set(_queues(evidence))
     return [
         row
@@ -222,7 +222,7 @@ def _pulled(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[PullAnswer
 
 
 def _node(evidence: Evidence) -> Truth:
-    """Who gave them: with the master down, what has the broker's name is its slave."""
+    """Return the node that sent the messages: with the master down, only its slave has the broker's name."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
     seqs = tuple(seen.seq for seen in pulled)
@@ -232,7 +232,7 @@ def _node(evidence: Evidence) -> Truth:
 
 
 def _share(evidence: Evidence) -> Truth:
-    """How much the concurrent group got while the master was down."""
+    """Return the share of messages the concurrent group got while the master was down."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
     left = unfinished(evidence, evidence.numbers["group"], _queues(evidence))

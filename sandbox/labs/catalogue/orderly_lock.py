@@ -52,7 +52,7 @@ def _of_one(evidence: Evidence, client_id: str) -> bool:
 
 
 def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
-    """What the broker had locked for the first member before an event: queue → the newest lock or renewal."""
+    """Return the first member's locks in the broker before an event: queue → the newest lock or renewal."""
     n, found = evidence.numbers, dict[str, Seen[QueueLocked]]()
     for seen in evidence.of(QueueLocked, since=0):
         if seen.seq < before and (seen.event.group, seen.event.topic) == (n["group"], n["topic"]):
@@ -104,7 +104,7 @@ def _left_s(evidence: Evidence) -> Truth:
 
 
 def _is_inner_ring(evidence: Evidence, given: Answer) -> bool:
-    """What the client itself would still trust, or the full 30 s."""
+    """Return whether the answer is the time the client itself still trusts the lock, or its full 30 s."""
     left_s = _left_s(evidence).value
     assert isinstance(left_s, float)
     return isinstance(given, float) and (abs(given - TRUST_S) < 1 or abs(given - max(0.0, left_s - TRUST_S)) < 4)

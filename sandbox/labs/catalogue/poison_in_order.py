@@ -131,7 +131,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
 
 
 def _first_after(evidence: Evidence) -> Truth:
-    """Whether the message that was rejected came first, once the handler was mended."""
+    """Return whether the rejected message was first to succeed once the handler was fixed, or the next one was."""
     failed = _failed(evidence)
     rows = [
         row

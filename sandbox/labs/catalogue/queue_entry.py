@@ -89,7 +89,7 @@ def _is_appended(evidence: Evidence) -> Verdict:
 
 
 def _next_position(evidence: Evidence) -> Truth:
-    """Of the first message of the step, whatever tag it has."""
+    """Return the position in bytes of the queue entry of the step's first message, whatever its tag."""
     found = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == evidence.numbers["topic"]]
     return Truth(float(found[0].event.first_offset * ENTRY_BYTES), (found[0].seq,)) if found else Truth(0.0)
 

@@ -150,7 +150,10 @@ def _before(evidence: Evidence, at_ms: int) -> int:
 
 
 def _replayed_at_once(evidence: Evidence) -> Truth:
-    """By a reset at the moment of the prediction: after it more comes in, and a wrong reset may come before."""
+    """Count the messages that a reset at the moment of the prediction replays.
+
+    Messages stored after it do not count; an earlier, wrong reset may precede it.
+    """
     reset = _reset(evidence)
     if reset is None:
         return Truth(0.0)

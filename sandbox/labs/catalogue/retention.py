@@ -278,7 +278,7 @@ def _second(hands: Hands) -> None:
 
 
 def _jumped(hands: Hands) -> float:
-    """What the newest line with a leap of the committed offset says."""
+    """Return the largest jump of a committed offset in the open step."""
     commits = hands.evidence.of(OffsetCommitted)
     return float(max(seen.event.offset - (seen.event.previous or 0) for seen in commits))
 

@@ -102,7 +102,7 @@ def _all_crashed(evidence: Evidence) -> Verdict:
 
 
 def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
-    """By which members divided in the round, and just before it."""
+    """Return the strategies by which members assigned queues in the round, and just before it."""
     n = evidence.numbers
     before: dict[str, str] = {}
     during: set[str] = set()
@@ -142,7 +142,7 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
 
 
 def _fewest(evidence: Evidence) -> Verdict:
-    """What was needless is said at once, not after all restarts."""
+    """Check the round; report needless moves at once, not after all restarts."""
     lives = Lives(evidence)
     newest = newest_round(evidence, lives)
     moves = moves_since(evidence, lives, newest.began.seq) if newest.stops else []
@@ -177,7 +177,7 @@ def _rests_on(began: Seen[ActionTaken], moves: list[Move]) -> tuple[int, ...]:
 
 
 def _moves(evidence: Evidence) -> list[Move]:
-    """Of the newest round."""
+    """List the moves of the newest round."""
     lives = Lives(evidence)
     newest = newest_round(evidence, lives)
     return moves_since(evidence, lives, newest.began.seq) if newest.stops else []
@@ -189,7 +189,7 @@ def _number_of_moves(evidence: Evidence) -> Truth:
 
 
 def _times(evidence: Evidence) -> Truth:
-    """How often the followed queue was taken in the newest round."""
+    """Count how often a member acquired the followed queue in the newest round."""
     n = evidence.numbers
     seqs = tuple(move.seq for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}")
     return Truth(float(len(seqs)), seqs)
@@ -205,7 +205,7 @@ def _again_in_all(evidence: Evidence) -> Truth:
 
 
 def _of_crashes(evidence: Evidence) -> int:
-    """What the lines "came twice" of the journal say."""
+    """Return the total of the journal's `CrashRepeated` counts: messages delivered twice after crashes."""
     return sum(
         seen.event.count
         for seen in evidence.of(CrashRepeated, since=0)

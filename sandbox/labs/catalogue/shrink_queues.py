@@ -51,7 +51,7 @@ def _upper(n: Numbers) -> list[str]:
 
 
 def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
-    """In the queues that are to go, the oldest first."""
+    """List the messages stored in the queues to be removed, the oldest first."""
     n = evidence.numbers
     return [
         seen

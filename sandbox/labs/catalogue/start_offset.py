@@ -34,7 +34,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str, Seen[QueueTaken]]:
-    """Where a group began: queue → the first time a member took it."""
+    """Return where a group began: queue → the first time a member acquired it."""
     found: dict[str, Seen[QueueTaken]] = {}
     for seen in evidence.of(QueueTaken, since=since):
         if (seen.event.group, seen.event.topic) == (group, evidence.numbers["topic"]):
@@ -48,7 +48,7 @@ def _started(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
-    """What is wrong with how a group was started; None: nothing."""
+    """Return the mistake in how a group was started; None: there is none."""
     fields = started.event.fields
     if fields["from_where"] != "CONSUME_FROM_LAST_OFFSET":
         return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started.seq])

@@ -49,7 +49,7 @@ def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
-    """What each member had computed before an event: client id → its newest assignment."""
+    """Return each member's newest assignment before an event, by client id."""
     n = evidence.numbers
     return {
         seen.event.client_id: seen.event

@@ -24,7 +24,7 @@ PROMOTED = act("PromoteSlave")
 
 
 def given_twice(evidence: Evidence) -> list[Seen[MessagesStored]]:
-    """What was stored at offsets at which there had been other messages before."""
+    """List the messages stored at offsets that earlier messages had before."""
     ends: dict[str, int] = {}
     found = []
     for seen in evidence.of(MessagesStored):

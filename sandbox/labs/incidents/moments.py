@@ -1,4 +1,4 @@
-"""Where the markers of incidents stand: each of these makes a function of the evidence."""
+"""Moments of the markers of incidents: each of these makes a function of the evidence."""
 
 from collections.abc import Callable, Iterator
 from heapq import merge
@@ -105,7 +105,7 @@ def given_again(evidence: Evidence, group: str, topic: str) -> list[Delivery]:
 
 
 def lag_at(evidence: Evidence, group: str, topic: str, seq: int) -> int:
-    """What it is once this event is written."""
+    """Return the lag once this event is written, in messages."""
     found = [lag.messages for lag in lags(evidence, group, topic) if lag.seq <= seq]
     return found[-1] if found else 0
 

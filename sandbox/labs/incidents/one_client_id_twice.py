@@ -16,7 +16,7 @@ OWN = act("StartConsumer", actor=MENDED)
 
 
 def is_doubled(event: QueuesAssigned) -> bool:
-    """Whether a member computed its queues of a list that names a client id twice."""
+    """Return whether a member computed its queues from a list that names a client id twice."""
     return (event.group, event.topic) == (GROUP, TOPIC) and len(set(event.members)) < len(event.members)
 
 

@@ -51,7 +51,7 @@ def _mended(evidence: Evidence) -> Moment | None:
 
 
 def _last_done(evidence: Evidence) -> Moment | None:
-    """With it no refused message is left."""
+    """Return the moment at which the last refused message succeeded; None: one is left."""
     mended = MENDED(evidence)
     if mended is None or not (left := waiting(evidence, mended.seq)):
         return None

@@ -18,7 +18,7 @@ class QueueTimeSpan(NamedTuple):
     delay_ms: int
 
     def to_json(self, utc_offset_minutes: int) -> dict[str, Any]:
-        """With RocketMQ's own text forms of the times."""
+        """Return the JSON value, with RocketMQ's own text forms of the times."""
         named = {"minTimeStamp": self.min_ms, "maxTimeStamp": self.max_ms, "consumeTimeStamp": self.consumed_ms}
         texts = {f"{name}Str": _human(at_ms, utc_offset_minutes) for name, at_ms in named.items()}
         return {"messageQueue": queue_json(self.queue), "delayTime": self.delay_ms, **named, **texts}

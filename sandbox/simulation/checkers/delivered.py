@@ -12,7 +12,7 @@ JUST_DUE_MS = 5_000
 
 
 def check_delivered(observed: Observed) -> list[Violation]:
-    """For every clustering group, at the end of the run (spec client-behaviour 8.1; fidelity 0.7, 2.1 to 2.13)."""
+    """Check every clustering group at the end of the run (spec client-behaviour 8.1; fidelity 0.7, 2.1 to 2.13)."""
     book = Book(observed)
     for entry in observed.entries:
         book.take(entry)

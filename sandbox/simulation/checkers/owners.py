@@ -24,7 +24,7 @@ class _Grant(NamedTuple):
 
 
 def check_owners(observed: Observed) -> list[Violation]:
-    """By the members' lock state, and by the messages they processed."""
+    """Check the owners of queues by the members' lock state, and by the messages they processed."""
     stops = [
         (entry.at_ms, entry.event.broker)
         for entry in observed.entries

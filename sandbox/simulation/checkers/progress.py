@@ -47,7 +47,7 @@ class Progress:
         return self.done.get(offset, None if promised else SKIPPED)
 
     def is_visible(self, offset: int) -> bool:
-        """Whether the group subscribes to it; unknown offsets count as wanted."""
+        """Return whether the group subscribes to the message; unknown offsets count as subscribed."""
         stored = self.holds.messages.get((self._queue, offset)) if self.holds is not None else None
         return stored is None or wants(self._group, self._queue.topic, stored.tags)
 

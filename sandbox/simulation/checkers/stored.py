@@ -138,8 +138,10 @@ def _not_replicated(observed: Observed) -> list[Violation]:
 
 
 def _holds(inventory: Inventory, ack: Ack) -> bool:
-    """Whether the message is where the answer said: for a delayed or half message that is the offset in the queue where
-    it waits, beside the queue it was sent to.  Retention may have deleted it: then its place in the log is gone.
+    """Return whether the message is where the answer reported it.
+
+    A delayed or half message has its offset in the queue where it waits, beside the queue it was sent to.  Retention
+    may have deleted it, with its position in the log: that counts as stored.
     """
     if ack.physical_offset < inventory.log_begins:
         return True
