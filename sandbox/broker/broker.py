@@ -240,7 +240,7 @@ class Broker:
             self._forget(channel)
 
     def serves(self, code: int) -> bool:
-        """Return whether this node has the request code, if one listener serves broker and name server."""
+        """Return whether this node handles the request code.  Used when one listener serves broker and name server."""
         return code in self._handlers
 
     def _answer(self, c: RemotingCommand, channel: Channel) -> Answer:

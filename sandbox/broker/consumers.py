@@ -138,7 +138,7 @@ class ConsumerManager:
         return info.client_id if info else channel.remote
 
     def note_sifted(self, group_name: str, channel: Channel, topic: str, passed_over: int, records: bytes) -> None:
-        """Note the result of a member's pull: records the filter left out, and those of `records` its client will drop."""
+        """Note a member's answered pull: records the filter left out, and those of `records` its client will drop."""
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         if group is None or info is None:

@@ -118,9 +118,9 @@ class ActiveRebalance:
         store.remove_offset(mq)
 
     async def _take(self, mq: MessageQueue) -> bool:
-        """Start to pull a queue, without its offset in memory.
+        """Remove the queue's offset from memory, then start to pull it.
 
-        False: no start offset is known, so not in this round.
+        False: no start offset is known, or the member must not rebalance now.
         """
         member = self._member
         clock = member.instance.clock

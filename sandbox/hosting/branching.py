@@ -32,7 +32,7 @@ MARK = "branching"  # a file: the directory is not complete
 class Run(NamedTuple):
     """The source of a branch: the lines of a journal up to an event.
 
-    `free`, `until`: set when the run is not taken from a journal.
+    `free`, `until`: for a run without a journal, as of `Rerun`.
     """
 
     origin: Origin

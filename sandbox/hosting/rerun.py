@@ -258,8 +258,9 @@ class Rerun:
         )
 
     def _is_late_enough(self, environment: PacedEnvironment, sandbox: Sandbox) -> bool:
-        """Return whether a changed run without further input has ended: at the last row's time, or with a stopped
-        clock.
+        """Return whether a changed run without further input has ended.
+
+        It ends at the last row's time, after the event `until`, or when its clock is stopped.
         """
         clock = sandbox.cluster.clock
         stands, last_ms = not (clock.rate or clock.stepping), self._rows[-1]["at_ms"]

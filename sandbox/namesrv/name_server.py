@@ -58,7 +58,7 @@ class NameServer:
     kill = stop
 
     def serves(self, code: int) -> bool:
-        """Return whether this node has the request code, if one listener serves broker and name server."""
+        """Return whether this node handles the request code.  Used when one listener serves broker and name server."""
         return code in self._handlers
 
     def delete_topic(self, topic: str) -> None:
