@@ -55,9 +55,9 @@ class ActiveRebalance:
         for topic in list(member.subscriptions):
             try:
                 division = await divide(member, topic)
-            except ClientError as why:
-                log.info("topic %s of %s not divided: %s", topic, member.group, why)
-                self._news.missed(topic, trigger, str(why))
+            except ClientError as error:
+                log.info("topic %s of %s not divided: %s", topic, member.group, error)
+                self._news.missed(topic, trigger, str(error))
                 continue
             if division is None:
                 self._news.missed(topic, trigger)
@@ -112,8 +112,8 @@ class ActiveRebalance:
         store = self._member.offset_store
         try:
             await store.persist(mq, by="release")
-        except SandboxError as why:
-            log.info("offset of %s not committed on release: %s", mq.key, why)
+        except SandboxError as error:
+            log.info("offset of %s not committed on release: %s", mq.key, error)
         pq.released_offset = store.read_memory(mq)
         store.remove_offset(mq)
 

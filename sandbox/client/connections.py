@@ -159,8 +159,8 @@ class Connections:
             self._channels[address] = channel
             opening.set_result(channel)
             return channel
-        except BaseException as why:
-            opening.set_exception(ConnectFailed(str(why) or f"connecting to {address} was given up"))
+        except BaseException as error:
+            opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was given up"))
             opening.exception()  # it may be that no one waited for it
             raise
         finally:

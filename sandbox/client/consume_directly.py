@@ -49,9 +49,9 @@ async def consumed_directly(
     try:
         status = await listener([message], context)
         result = "CR_RETURN_NULL" if status is None else RESULTS[status]
-    except Exception as why:  # the application's own, and what was asked for
+    except Exception as error:  # the application's own, and what was asked for
         log.info("the listener failed with %s", message.unique_key, exc_info=True)
-        result, remark = "CR_THROW_EXCEPTION", f"{type(why).__name__}: {why}"
+        result, remark = "CR_THROW_EXCEPTION", f"{type(error).__name__}: {error}"
     answer: dict[str, object] = {
         "autoCommit": getattr(context, "auto_commit", True),
         "consumeResult": result,

@@ -86,9 +86,9 @@ class Incoming:
         else:
             try:
                 reply = serve(command, channel)
-            except SandboxError as why:
-                log.info("request %d from %s not served: %s", command.code, channel.remote, why)
-                reply = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(why))
+            except SandboxError as error:
+                log.info("request %d from %s not served: %s", command.code, channel.remote, error)
+                reply = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(error))
         if reply is not None and not command.is_oneway:
             answer(reply, channel)
 
@@ -172,8 +172,8 @@ class Incoming:
             return command.reply(ResponseCode.SUCCESS)
         try:
             reply = pushed(header, found, command.body or b"", self._clock.now_ms(), self._body_bytes)
-        except CorruptRecord as why:
-            log.info("a reply cannot be unpacked: %s", why)
+        except CorruptRecord as error:
+            log.info("a reply cannot be unpacked: %s", error)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
         self._requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)

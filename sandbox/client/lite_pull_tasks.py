@@ -123,12 +123,12 @@ class LitePullTasks:
                 suspend_ms=BROKER_SUSPEND_MS,
                 timeout_ms=BLOCKING_TIMEOUT_MS,
             )
-        except SandboxError as why:
-            log.debug("pull of %s failed: %s", state.mq.key, why)
-            if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
+        except SandboxError as error:
+            log.debug("pull of %s failed: %s", state.mq.key, error)
+            if isinstance(error, BrokerRefused) and error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_BUSY
             return Pause(
-                "not_subscribed" if isinstance(why, ClientError) else "pull_failed",
+                "not_subscribed" if isinstance(error, ClientError) else "pull_failed",
                 self._instance.config.pull_delay_on_exception_ms / 1000,
             )
         if pq.dropped:

@@ -66,10 +66,10 @@ class NameServers:
             except BrokerRefused as no:  # code 17: it works, it just does not know the topic
                 log.debug("name server %s refuses route of %s: %s", self.chosen, topic, no)
                 return None
-            except RemotingError as why:
-                log.info("name server %s fails: %s", self.chosen, why)
+            except RemotingError as error:
+                log.info("name server %s fails: %s", self.chosen, error)
                 self._at = (self._at + 1) % len(self._addresses)
-                if not isinstance(why, ConnectFailed):
+                if not isinstance(error, ConnectFailed):
                     return None
         return None
 

@@ -87,8 +87,8 @@ class OwnedQueues:
         """
         try:
             await self.offset_store.persist(mq, by="release")
-        except SandboxError as why:
-            log.info("offset of %s not committed on release: %s", mq.key, why)
+        except SandboxError as error:
+            log.info("offset of %s not committed on release: %s", mq.key, error)
         pq.released_offset = self.offset_store.read_memory(mq)
         self.offset_store.remove_offset(mq)
         if not self._config.orderly or self._config.model is not MessageModel.CLUSTERING:

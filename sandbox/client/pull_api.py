@@ -85,9 +85,9 @@ class PullApi:
         for stored in answer.records:
             try:
                 body = await unpacking.body(stored) if stored.sys_flag & COMPRESSED else stored.body
-            except CorruptRecord as why:
+            except CorruptRecord as error:
                 body = stored.body
-                self._report_packed(mq, stored.queue_offset, str(why))
+                self._report_packed(mq, stored.queue_offset, str(error))
             messages.append(
                 received(stored, body, mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
             )

@@ -18,8 +18,8 @@ def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: 
     """Return the queue the selector picks.  Raises ClientError when it fails, which concerns the application only."""
     try:
         return selector(queues, message)
-    except Exception as why:
-        raise ClientError(f"select message queue threw exception: {why}") from why
+    except Exception as error:
+        raise ClientError(f"select message queue threw exception: {error}") from error
 
 
 def by_hash(argument: str) -> QueueSelector:

@@ -49,9 +49,9 @@ class Rebalance:
         for topic in list(self._subscriptions):
             try:
                 await self._topic(topic, trigger)
-            except ClientError as why:
-                log.info("topic %s of %s not divided: %s", topic, self._member.group, why)
-                self._news.missed(topic, trigger, str(why))
+            except ClientError as error:
+                log.info("topic %s of %s not divided: %s", topic, self._member.group, error)
+                self._news.missed(topic, trigger, str(error))
             if not self._member.may_rebalance:
                 return
         self._drop_unsubscribed()

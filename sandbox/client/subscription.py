@@ -22,8 +22,8 @@ class Subscription:
         if expression_type == TAG:
             try:
                 self._filter = parse_tags(expression)
-            except ValueError as why:
-                raise ClientError(f"{expression} is no tag expression: {why}") from why
+            except ValueError as error:
+                raise ClientError(f"{expression} is no tag expression: {error}") from error
             self.expression = self._filter.expression or ALL
         elif not expression:
             raise ClientError(f"an expression of type {expression_type} cannot be empty")

@@ -37,8 +37,8 @@ class TopicWatch:
         for topic, listener in list(self.listeners.items()):
             try:
                 queues = await self._fetch(topic)
-            except SandboxError as why:
-                log.info("queues of %s not compared: %s", topic, why)
+            except SandboxError as error:
+                log.info("queues of %s not compared: %s", topic, error)
                 continue
             if queues != self._known.get(topic):
                 self._known[topic] = queues

@@ -208,8 +208,8 @@ class BrokerNode:
             broker = self._end("stopped")
             try:
                 broker.stop()
-            except OSError as why:  # the disk takes no more: recovery finds what is in the page cache
-                log.error("stopping %s cleanly failed: %s", self.node, why)
+            except OSError as error:  # the disk takes no more: recovery finds what is in the page cache
+                log.error("stopping %s cleanly failed: %s", self.node, error)
                 self._ended = "killed"
                 broker.store.crash()
             self._note_flushed(broker.store)

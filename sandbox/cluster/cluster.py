@@ -262,8 +262,8 @@ class Cluster:
         record.ledgers = {group: stats.record() for group, stats in sorted(self.actors.group_stats.items())}
         try:
             records.save(self.directory, record)
-        except OSError as why:
-            self.disk_full.begin(why)
+        except OSError as error:
+            self.disk_full.begin(error)
 
     def _pin_clock(self, opening: bool) -> None:
         """External clients have their own clocks: set the rate to 1 and, if that is ahead, the machine's time."""

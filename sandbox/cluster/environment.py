@@ -54,8 +54,8 @@ class InlineWorkers:
         future: Future[T] = Future()
         try:
             future.set_result(work())
-        except Exception as why:
-            future.set_exception(why)
+        except Exception as error:
+            future.set_exception(error)
         return future
 
     def submit_long(self, work: Callable[[Callable[[], bool]], T]) -> "Future[T]":

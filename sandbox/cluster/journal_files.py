@@ -85,8 +85,8 @@ class JournalFiles:
         """Hand the written entries to the operating system for a reader; no timer changes."""
         try:
             self._writer.flush()
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
 
     def flush(self) -> None:
         """As `show`, once in a while; on a full disk it is tried again later, nothing is dropped."""
@@ -94,8 +94,8 @@ class JournalFiles:
         try:
             self._writer.flush()
             self._trouble = False
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
             self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)
         if self._writer.trimmed_to is not None:
             first, self._writer.trimmed_to = self._writer.trimmed_to, None
@@ -112,8 +112,8 @@ class JournalFiles:
         self.journal.keep_in(None)
         try:
             self._writer.close()
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
             self._writer.abandon()
 
     def abandon(self) -> None:
@@ -126,8 +126,8 @@ class JournalFiles:
         before = self._writer.total_bytes
         try:
             self._writer.append(entry)
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
         if type(entry.event) not in FLOW:
             for listener in self._listeners:
                 listener(entry)

@@ -168,9 +168,9 @@ class Listeners:
                 elif wanted is not None:
                     try:
                         port.server, port.serving = self._opened(port.address, wanted), wanted
-                    except OSError as why:
-                        port.trouble = (why.strerror or str(why)).lower()
-                        log.warning("%s cannot be opened: %s", port.address, why)
+                    except OSError as error:
+                        port.trouble = (error.strerror or str(error)).lower()
+                        log.warning("%s cannot be opened: %s", port.address, error)
                         break
         self.connections.changed()
 

@@ -54,8 +54,8 @@ def load_origin(directory: Path) -> Origin:
         limits = SandboxLimits(**{name: value for name, value in values["limits"].items() if name in known})
         config = HostConfig(sandbox_limits=limits, **values["config"])
         return Origin(values["record"], config, int(values["memory_bytes"]))
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
-        raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {why}") from why
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {error}") from error
 
 
 def conditions_of(config: HostConfig, host: str) -> str:

@@ -116,8 +116,8 @@ def load(directory: Path) -> SandboxRecord:
         values["nodes"] = [_node(node) for node in values["nodes"]]
         record = SandboxRecord(**values)
         _check_kinds(record)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
-        raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {why}") from why
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {error}") from error
     return record
 
 

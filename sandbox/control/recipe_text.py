@@ -81,8 +81,8 @@ def unpack(text: str, limits: HostLimits) -> RunOrder:
     """Raises ActionRefused (422)."""
     try:
         return _order(_loaded(text, limits), limits)
-    except (TypeError, ValueError, KeyError, IndexError, OverflowError) as why:
-        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from why
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from error
 
 
 def _loaded(text: str, limits: HostLimits) -> Any:
@@ -92,8 +92,8 @@ def _loaded(text: str, limits: HostLimits) -> Any:
         packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         unpacker = zlib.decompressobj(wbits=RAW_DEFLATE)
         data = unpacker.decompress(packed, limits.recipe_bytes)
-    except (binascii.Error, zlib.error) as why:
-        raise ValueError("damaged") from why
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError("damaged") from error
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("damaged, or longer than any recipe")
     return orjson.loads(data)

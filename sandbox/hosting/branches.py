@@ -63,13 +63,13 @@ class Branches:
         place = self._registry.directory(slug)
         try:
             record = prepare(place, run, order, self._config, self._registry.ports())
-        except (OSError, ActionRefused) as why:
+        except (OSError, ActionRefused) as error:
             shutil.rmtree(place, ignore_errors=True)
-            if isinstance(why, ActionRefused):
+            if isinstance(error, ActionRefused):
                 raise
             raise ActionRefused(
-                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(why)
-            ) from why
+                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(error)
+            ) from error
         self._registry.add(slug, record)
         slot = self._registry.get(slug)
         branching = Branching(place, run, order, self._config, self._environment, home=self._home)
@@ -110,10 +110,10 @@ class Branches:
                 slot.closed(records.load(self._registry.directory(slot.slug)))
             else:
                 slot.opened(sandbox, self._environment.wall.monotonic())
-        except Exception as why:
-            if not isinstance(why, SandboxError):
+        except Exception as error:
+            if not isinstance(error, SandboxError):
                 log.exception("branching %s failed", slot.slug)
-            slot.failed(str(why))
+            slot.failed(str(error))
         finally:
             slot.change = slot.branching = None
             slot.ring()

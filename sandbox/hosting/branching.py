@@ -68,10 +68,10 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         )
     try:
         origin = load_origin(directory)
-    except (SandboxError, OSError) as why:
+    except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
-        ) from why
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+        ) from error
     done = [(one.at_ms, name_of(one.action), fields_of(one.action, whole=True)) for one in order.done]
     return recipe_run(origin, order.seed, done, order.until_ms)
 
@@ -103,10 +103,10 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
     _demand_actions(rows, order.changes)
     try:
         return Run(load_origin(directory), kept, rows)
-    except (SandboxError, OSError) as why:
+    except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
-        ) from why
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+        ) from error
 
 
 def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:

@@ -110,5 +110,5 @@ class Holding:
     async def _asked(self, work: Callable[[], T]) -> T:
         try:
             return await self._environment.run_blocking(work)
-        except LeaseUnreachable as why:
-            raise EngineBusy(NO_TABLE) from why
+        except LeaseUnreachable as error:
+            raise EngineBusy(NO_TABLE) from error

@@ -28,12 +28,12 @@ def lock(home: Path, *, shared: bool = False) -> BinaryIO:
         try:
             fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             break
-        except OSError as why:
+        except OSError as error:
             file.seek(0)
             holder = file.read().decode() or "unknown"
             if Path(f"/proc/{holder}").exists() or time.monotonic() > until_s:
                 file.close()
-                raise Locked(f"the data home {home} is in use by process {holder}") from why
+                raise Locked(f"the data home {home} is in use by process {holder}") from error
             time.sleep(LOOK_EVERY_S)
     if not shared:
         file.truncate(0)

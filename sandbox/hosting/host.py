@@ -103,11 +103,11 @@ class Host:
                 if waited_for:
                     future.set_exception(EngineBusy("The engine is stopped."))
                 raise
-            except BaseException as why:
-                if not isinstance(why, SandboxError):
+            except BaseException as error:
+                if not isinstance(error, SandboxError):
                     log.exception("a coroutine failed")
                 if waited_for:
-                    future.set_exception(why)
+                    future.set_exception(error)
             else:
                 if waited_for:
                     future.set_result(value)
@@ -199,16 +199,16 @@ class Host:
             await sandbox.open()
             slot.opened(sandbox, self._environment.wall.monotonic())
             self.interventions.heal_left(sandbox)
-        except Exception as why:
-            expected = isinstance(why, SandboxError | OSError)
-            log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)
-            slot.failed(str(why) if expected else f"{type(why).__name__}: {why}")
+        except Exception as error:
+            expected = isinstance(error, SandboxError | OSError)
+            log.error("opening %s failed: %s", slot.slug, error, exc_info=None if expected else error)
+            slot.failed(str(error) if expected else f"{type(error).__name__}: {error}")
             raise ActionRefused(
                 409,
                 "The sandbox cannot be opened: {why}.",
                 "Try again, or delete it in its settings.",
-                why=str(why).removesuffix("."),
-            ) from why
+                why=str(error).removesuffix("."),
+            ) from error
         finally:
             slot.change = None
 

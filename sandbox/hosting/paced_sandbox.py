@@ -109,7 +109,7 @@ def in_virtual_time(directory: Path, config: HostConfig, machine: Environment, *
     """Return the sandbox in virtual time, or in the machine's time if its origin cannot be read."""
     try:
         load_origin(directory)
-    except (CorruptRecord, OSError) as why:
-        log.error("%s goes on in the machine's time: %s", directory.name, why)
+    except (CorruptRecord, OSError) as error:
+        log.error("%s goes on in the machine's time: %s", directory.name, error)
         return Sandbox(directory, config, machine, home=home, why_live="origin")
     return PacedSandbox(directory, config, machine, home=home)

@@ -254,5 +254,5 @@ def _settle(future: "Future[T]", fn: Callable[[], T]) -> None:
         return  # the future was cancelled
     try:
         future.set_result(fn())
-    except BaseException as why:
-        future.set_exception(why)
+    except BaseException as error:
+        future.set_exception(error)

@@ -55,10 +55,10 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
         )
     try:
         origin = load_origin(directory)
-    except (SandboxError, OSError) as why:
+    except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
-        ) from why
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+        ) from error
     record = origin.record
     if record["limits"] or record["changes"] != template_of(record["template"]).changes:
         raise ActionRefused(

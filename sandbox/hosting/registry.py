@@ -152,9 +152,9 @@ class Registry:
     def _read(self, slug: str) -> Slot:
         try:
             return Slot(slug, records.load(self.directory(slug)))
-        except (CorruptRecord, OSError) as why:
-            log.error("reading %s: %s", slug, why)
-            return Slot(slug, None, str(why))
+        except (CorruptRecord, OSError) as error:
+            log.error("reading %s: %s", slug, error)
+            return Slot(slug, None, str(error))
 
     def __contains__(self, slug: str) -> bool:
         return slug in self._slots or self.directory(slug).exists()

@@ -237,8 +237,8 @@ class Rerun:
                 try:
                     if action is not None:
                         Sandbox.act(sandbox, action, row["by"])
-                except ActionRefused as why:  # as it was when it was recorded; otherwise the next event differs
-                    self.refused.append((row["seq"], why))
+                except ActionRefused as error:  # as it was when it was recorded; otherwise the next event differs
+                    self.refused.append((row["seq"], error))
             elif not self._changed or self._until is not None:
                 sandbox.cluster.journal.write(from_row(row).event, came=came)
 

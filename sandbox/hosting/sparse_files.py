@@ -64,8 +64,8 @@ def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
     while start < size:
         try:
             data = os.lseek(descriptor, start, os.SEEK_DATA)
-        except OSError as why:
-            if why.errno == errno.ENXIO:  # only a hole is left
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
                 return
             raise
         start = data - data % PIECE_BYTES

@@ -63,8 +63,8 @@ def _decoded(text: str | bytes) -> str:
         return text.removeprefix("\ufeff")
     try:
         return bytes(text).decode("utf-8-sig")
-    except UnicodeDecodeError as why:
-        raise LooseJsonError("bytes are not UTF-8", why.start) from None
+    except UnicodeDecodeError as error:
+        raise LooseJsonError("bytes are not UTF-8", error.start) from None
 
 
 def _check_depth(value: Any) -> None:
@@ -150,8 +150,8 @@ class _Reader:
     def _string(self) -> str:
         try:
             value, self._at = _STRICT.raw_decode(self._text, self._at)
-        except json.JSONDecodeError as why:
-            raise LooseJsonError("a string is broken", why.pos) from None
+        except json.JSONDecodeError as error:
+            raise LooseJsonError("a string is broken", error.pos) from None
         assert isinstance(value, str)
         return value
 

@@ -111,9 +111,9 @@ class Evidence:
     def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
         """Carried out by the student; those of the lab's own setup, and of a teacher, are left out."""
         return [
-            seen
-            for seen in self.of(ActionTaken, since=since)
-            if seen.event.action == name and seen.event.by != SETUP and not is_by(seen.event.by, "instructor")
+            entry
+            for entry in self.of(ActionTaken, since=since)
+            if entry.event.action == name and entry.event.by != SETUP and not is_by(entry.event.by, "instructor")
         ]
 
     def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
@@ -122,15 +122,15 @@ class Evidence:
 
     def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
         """The newest assignment of each member that lives: client id → what it computed."""
-        states = Counter((seen.event.client_id, seen.event.state) for seen in self.of(MemberStateChanged, since=0))
+        states = Counter((entry.event.client_id, entry.event.state) for entry in self.of(MemberStateChanged, since=0))
         dead = {
             client_id
             for client_id, state in states
             if state in ("crashed", "stopping", "stopped") and not self._has_another(states, client_id)
         }
         return {
-            client_id: seen
-            for (of_group, of_topic, client_id), seen in self._assigned.items()
+            client_id: entry
+            for (of_group, of_topic, client_id), entry in self._assigned.items()
             if (of_group, of_topic) == (group, topic) and client_id not in dead
         }
 

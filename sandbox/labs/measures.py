@@ -32,12 +32,12 @@ def finished_per_s(evidence: Evidence, group: str, over_s: int) -> float:
 
 def finished_twice(rows: list[Delivery]) -> list[Delivery]:
     """Deliveries of an offset whose success was there before."""
-    seen: Counter[tuple[str, str, int]] = Counter()
+    entry: Counter[tuple[str, str, int]] = Counter()
     again = []
     for row in rows:
         if row.outcome == "SUCCESS":
-            seen[row.group, row.queue, row.offset] += 1
-            if seen[row.group, row.queue, row.offset] > 1:
+            entry[row.group, row.queue, row.offset] += 1
+            if entry[row.group, row.queue, row.offset] > 1:
                 again.append(row)
     return again
 
@@ -69,16 +69,16 @@ def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | 
 def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
     """List the student's sends to the lab's topic, in the open step or since an event."""
     return [
-        seen
-        for seen in evidence.actions("SendMessages", since=since)
-        if seen.event.fields["topic"] == evidence.numbers["topic"]
+        entry
+        for entry in evidence.actions("SendMessages", since=since)
+        if entry.event.fields["topic"] == evidence.numbers["topic"]
     ]
 
 
 def stored_by(evidence: Evidence, send: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
     """List the messages stored in the lab's topic since a send."""
     return [
-        seen for seen in evidence.of(MessagesStored, since=send.seq) if seen.event.topic == evidence.numbers["topic"]
+        entry for entry in evidence.of(MessagesStored, since=send.seq) if entry.event.topic == evidence.numbers["topic"]
     ]
 
 
@@ -104,20 +104,20 @@ def done_to(
 ) -> Seen[ActionTaken] | None:
     """The newest of these actions on a broker, in the open step or since an event."""
     found = [
-        seen
+        entry
         for name in names
-        for seen in evidence.actions(name, since=since)
-        if (seen.event.fields["broker"], seen.event.fields["broker_id"]) == (broker, broker_id)
+        for entry in evidence.actions(name, since=since)
+        if (entry.event.fields["broker"], entry.event.fields["broker_id"]) == (broker, broker_id)
     ]
-    return max(found, default=None, key=lambda seen: seen.seq)
+    return max(found, default=None, key=lambda entry: entry.seq)
 
 
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
     """Return the newest change of the topic's numbers of queues in the open step."""
-    changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == topic]
+    changes = [entry for entry in evidence.of(TopicChanged) if entry.event.topic == topic]
     return changes[-1] if changes else None
 
 
 def assignments(evidence: Evidence, group: str, topic: str) -> tuple[int, ...]:
     """The events of the newest assignment of each member that lives."""
-    return tuple(seen.seq for seen in evidence.assigned(group, topic).values())
+    return tuple(entry.seq for entry in evidence.assigned(group, topic).values())

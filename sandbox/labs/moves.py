@@ -27,14 +27,14 @@ class Lives:
         self.divided: dict[str, int] = {}
         self.killed: set[int | None] = set()
         self._clients = evidence.clients
-        for seen in evidence.of(MemberStateChanged, since=0):
-            client_id, state = seen.event.client_id, seen.event.state
+        for entry in evidence.of(MemberStateChanged, since=0):
+            client_id, state = entry.event.client_id, entry.event.state
             if state == "starting":
-                self.started[client_id] = seen.seq
+                self.started[client_id] = entry.seq
             elif state in ENDED:
-                self.ended.setdefault(client_id, seen.seq)
+                self.ended.setdefault(client_id, entry.seq)
             if state == "crashed":
-                self.killed.add(seen.cause)
+                self.killed.add(entry.cause)
         for assigned in evidence.of(QueuesAssigned, since=0):
             event = assigned.event
             if (event.group, event.topic) == (n["group"], n["topic"]) and event.client_id in event.members:

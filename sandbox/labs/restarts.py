@@ -53,8 +53,8 @@ def labels_of(evidence: Evidence) -> tuple[str, ...]:
 def acts_on_members(evidence: Evidence) -> list[Seen[ActionTaken]]:
     """Stops, crashes and restarts by the student in the open step, in order."""
     labels = labels_of(evidence)
-    found = [seen for name in ("StopActor", "CrashActor", "RestartActor") for seen in evidence.actions(name)]
-    return sorted(seen for seen in found if seen.event.fields["actor"] in labels)
+    found = [entry for name in ("StopActor", "CrashActor", "RestartActor") for entry in evidence.actions(name)]
+    return sorted(entry for entry in found if entry.event.fields["actor"] in labels)
 
 
 def newest_round(evidence: Evidence, lives: Lives) -> Round:
@@ -102,7 +102,7 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
             members=len(labels),
             count=sum(lives.is_there(label) for label in newest.stops),
         )
-    divided = [seen.event for seen in evidence.assigned(n["group"], n["topic"]).values()]
+    divided = [entry.event for entry in evidence.assigned(n["group"], n["topic"]).values()]
     if any(len(event.members) != len(labels) for event in divided) or (
         sum(len(event.queues) for event in divided) != n["queues"]
     ):
@@ -124,7 +124,7 @@ def _unread(evidence: Evidence, lives: Lives, newest: Round, moves: list[Move]) 
         client_id = lives.process(label, stop.seq)
         late = [move for move in moves if move.source == client_id and move.at_ms - stop.at_ms > UNREAD_MS]
         if late:
-            strategies = {seen.event.strategy for seen in evidence.assigned(n["group"], n["topic"]).values()}
+            strategies = {entry.event.strategy for entry in evidence.assigned(n["group"], n["topic"]).values()}
             return Verdict.wrong(
                 UNREAD,
                 one=label,

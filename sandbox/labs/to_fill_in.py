@@ -22,9 +22,9 @@ def truth(evidence: Evidence) -> Truth:
 
 def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
     """Check whether an action with these fields was carried out in the open step."""
-    for seen in evidence.actions(action):
-        if fields.items() <= seen.event.fields.items():
-            return Verdict.met(_("{action} was carried out."), action=action, rests_on=[seen.seq])
+    for entry in evidence.actions(action):
+        if fields.items() <= entry.event.fields.items():
+            return Verdict.met(_("{action} was carried out."), action=action, rests_on=[entry.seq])
     return Verdict.not_yet(_("{action} was not carried out yet."), action=action)
 
 

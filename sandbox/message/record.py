@@ -322,8 +322,8 @@ def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessag
         raise CorruptRecord(f"a blank of {found.size} bytes stands at byte {at}")
     try:
         topic = str(buf[found.topic_at : found.topic_at + found.topic_bytes], "utf-8")
-    except UnicodeDecodeError as why:
-        raise CorruptRecord(f"the topic of the record at byte {at} is not UTF-8") from why
+    except UnicodeDecodeError as error:
+        raise CorruptRecord(f"the topic of the record at byte {at} is not UTF-8") from error
     return StoredMessage(
         topic,
         found.queue_id,

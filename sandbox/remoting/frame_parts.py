@@ -60,8 +60,8 @@ def _json(header: bytes) -> list[Part]:
     text = header.decode("utf-8", "surrogateescape")
     try:
         return _object(text, _skip(text, 0), 1)
-    except (ValueError, IndexError) as why:
-        raise ValueError(f"the header is no JSON object: {why}") from None
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"the header is no JSON object: {error}") from None
 
 
 def _object(text: str, at: int, depth: int) -> list[Part]:

@@ -33,8 +33,8 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
         try:
             with StoreReader(root) as reader:
                 report = verify(reader)
-        except StoreError as why:
-            found.append(Violation("files", f"the store of {node} cannot be read: {why}"))
+        except StoreError as error:
+            found.append(Violation("files", f"the store of {node} cannot be read: {error}"))
             continue
         found += [
             Violation("files", f"{node}, {one.where} at {one.position}: {one.code}: {one.text}")

@@ -40,8 +40,8 @@ def judge(lab: Lab, script: str, seed: int) -> Judged:
     """A script that raises is one that stopped: a teacher who writes it is to read where."""
     try:
         played = play(lab, scripts_of(lab)[script], seed)
-    except Exception as why:
-        stopped = _stopped(lab, why)
+    except Exception as error:
+        stopped = _stopped(lab, error)
         return Judged(script, False, Verdict.wrong("{why}", why=stopped), False, 0.0, stopped)
     attempt = played.attempt
     return Judged(script, attempt.finished, attempt.verdict, graded_the_same(played), played.minutes)

@@ -36,9 +36,9 @@ def load(path: Path) -> Lab:
     """Raises LabFileError."""
     try:
         source = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as why:
-        said = why.strerror if isinstance(why, OSError) else "it is not UTF-8"
-        raise LabFileError(f"{path} cannot be read: {said}. Give the path of a lab's file.") from why
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise LabFileError(f"{path} cannot be read: {said}. Give the path of a lab's file.") from error
     lab = getattr(_executed(path, source), "LAB", None)
     if not isinstance(lab, Lab):
         raise LabFileError(f"{path} has no lab. Name it so: LAB = Lab(...).")
@@ -54,10 +54,10 @@ def _executed(path: Path, source: str) -> object:
     module = module_from_spec(spec)
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
-    except SyntaxError as why:
-        raise LabFileError(f"{path}, line {why.lineno}: this is not Python ({why.msg}). {REPEAT}") from why
-    except (Exception, SystemExit) as why:
-        raise LabFileError(f"{path}, line {line_in(path, why)}: {_said(why)} {REPEAT}") from why
+    except SyntaxError as error:
+        raise LabFileError(f"{path}, line {error.lineno}: this is not Python ({error.msg}). {REPEAT}") from error
+    except (Exception, SystemExit) as error:
+        raise LabFileError(f"{path}, line {line_in(path, error)}: {_said(error)} {REPEAT}") from error
     return module
 
 
@@ -89,5 +89,5 @@ def _check(path: Path, lab: Lab) -> None:
     try:
         template_of(lab.template)
         preset_of(lab.preset, lab.changes)
-    except ActionRefused as why:
-        raise LabFileError(f"{path}: {why} {why.hint}") from why
+    except ActionRefused as error:
+        raise LabFileError(f"{path}: {error} {error.hint}") from error

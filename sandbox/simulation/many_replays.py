@@ -30,7 +30,7 @@ def executed_again(directories: Sequence[Path], processes: int) -> Iterator[Reru
 def _again(directory: Path) -> Rerun:
     try:
         done = replay(directory)
-    except Exception as why:  # whatever a forged journal says, the others are executed
-        return Rerun(directory.name, 0, f"{type(why).__name__}: {why}")
+    except Exception as error:  # whatever a forged journal says, the others are executed
+        return Rerun(directory.name, 0, f"{type(error).__name__}: {error}")
     found = done.first_difference
     return Rerun(directory.name, done.events, None if found is None else f"from event {found.seq} on")

@@ -51,8 +51,8 @@ class Player:
         counts = step.kind != ENDING
         try:
             seq = self._carry_out(step)
-        except ActionRefused as why:
-            if why.status not in NO_NEWS:
+        except ActionRefused as error:
+            if error.status not in NO_NEWS:
                 raise
             seq = None
         if seq is None:

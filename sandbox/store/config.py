@@ -175,8 +175,8 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
         raise ValueError(f"level {words.index('') + 1} is empty: one blank stands between two levels")
     try:
         return tuple(int(word[:-1]) * _UNIT_MS[word[-1]] for word in words)
-    except (KeyError, ValueError) as why:
-        raise ValueError("levels are numbers with a unit s, m, h or d") from why
+    except (KeyError, ValueError) as error:
+        raise ValueError("levels are numbers with a unit s, m, h or d") from error
 
 
 def delay_levels_text(levels_ms: Iterable[int]) -> str:

@@ -118,8 +118,8 @@ class InlineFlusher:
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None:
         try:
             work()
-        except OSError as why:
-            done(why)
+        except OSError as error:
+            done(error)
         else:
             done(None)
 
@@ -167,9 +167,9 @@ class FileLock:
         self._file = path.open("a+b")
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
-        except OSError as why:
+        except OSError as error:
             self._file.close()
-            raise Locked(f"another broker holds {path.parent}: lock failed") from why
+            raise Locked(f"another broker holds {path.parent}: lock failed") from error
         self._held.add(self._name)
         if os.fstat(self._file.fileno()).st_size == 0:
             self._file.write(LOCK_TEXT)
@@ -196,9 +196,9 @@ class FileDisk:
     def _asking(self, what: str, size: int) -> Iterator[None]:
         try:
             yield
-        except OSError as why:
-            self.refused(why, size)
-            raise StoreFull(f"{what}: {why.strerror}") from why
+        except OSError as error:
+            self.refused(error, size)
+            raise StoreFull(f"{what}: {error.strerror}") from error
 
     def names(self, path: str) -> list[str]:
         try:

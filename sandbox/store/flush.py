@@ -226,8 +226,8 @@ class FlushService:
         """Write the checkpoint's file; False when there is no room for it."""
         try:
             self._checkpoint.write()
-        except StoreFull as why:
-            log.warning("cannot write the checkpoint: %s", why)
+        except StoreFull as error:
+            log.warning("cannot write the checkpoint: %s", error)
             return False
         return True
 

@@ -123,8 +123,8 @@ class IndexService:
                 if file is None or file.index_count >= file.entries:
                     file = self._next_file()
                 done += file.put(keys, done)
-            except StoreFull as why:
-                log.warning("no room for %d index entries: %s", count - done, why)
+            except StoreFull as error:
+                log.warning("no room for %d index entries: %s", count - done, error)
                 break
         return done
 

@@ -259,8 +259,8 @@ class MessageStore:
         first = not self.log.files.files
         try:
             done = self.log.append_raw(physical_offset, data, self.reput.dispatched_ms)
-        except StoreFull as why:
-            log.warning("cannot take over %d bytes at %d: %s", len(data), physical_offset, why)
+        except StoreFull as error:
+            log.warning("cannot take over %d bytes at %d: %s", len(data), physical_offset, error)
             return False
         if first:
             self.reput.position = self.log.min_offset  # a new slave's log does not begin at 0

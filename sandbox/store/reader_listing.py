@@ -130,17 +130,17 @@ def _looked_at(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.s
             entries = list(listed)
     except FileNotFoundError:
         return
-    except OSError as why:
-        odd.append(_odd(str(directory), why))
+    except OSError as error:
+        odd.append(_odd(str(directory), error))
         return
     for entry in entries:
         try:
             yield entry.path, entry.name, entry.stat()
-        except FileNotFoundError as why:
+        except FileNotFoundError as error:
             if entry.is_symlink():  # otherwise it was deleted meanwhile
-                odd.append(_odd(entry.path, why))
-        except OSError as why:
-            odd.append(_odd(entry.path, why))
+                odd.append(_odd(entry.path, error))
+        except OSError as error:
+            odd.append(_odd(entry.path, error))
 
 
 def _odd(path: str, why: OSError) -> Odd:

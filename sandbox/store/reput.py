@@ -202,9 +202,9 @@ class ReputMessageService:
             try:
                 if run.sys_flag & OUT_OF_QUEUE or self._build_queue(run, codes):
                     built.append(run)
-            except StoreFull as why:
+            except StoreFull as error:
                 resume = min(left.physicals[0] for left in runs[i:])
-                log.warning("cannot dispatch beyond %d: %s", resume, why)
+                log.warning("cannot dispatch beyond %d: %s", resume, error)
                 keys = keys.in_log_order(below=resume)  # the rest is read from the log again
                 break
         if runs and resume is None:

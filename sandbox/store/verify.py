@@ -202,8 +202,8 @@ class _Verification:
     def _check_record(self, item: Item, found: Layout) -> None:
         try:
             message = item.message()
-        except CorruptRecord as why:
-            self._found.add("unreadable", "commitlog", item.at, str(why))
+        except CorruptRecord as error:
+            self._found.add("unreadable", "commitlog", item.at, str(error))
             return
         self._records += 1
         self._end = item.at + found.size

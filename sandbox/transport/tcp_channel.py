@@ -79,8 +79,8 @@ class TcpChannel:
                 self._pending.pop(command.opaque, None)
             try:
                 frame = encode(command)
-            except ProtocolViolation as why:
-                self._send_failure(command, why)
+            except ProtocolViolation as error:
+                self._send_failure(command, error)
                 return
         else:
             frame = encode(command)
@@ -106,7 +106,7 @@ class TcpChannel:
         raw: list[bytes] | None = None if tap is None else []
         try:
             commands = self._decoder.feed(data, raw)
-        except ProtocolViolation as why:
+        except ProtocolViolation as error:
             first = data if self._last_code is None else b""
             if first.startswith(HTTP_2) and self._guard is not None:
                 self.why_closed = tcp_guard.PROTOCOL
@@ -120,7 +120,7 @@ class TcpChannel:
                 if first.startswith(TLS_RECORD)
                 else ProtocolViolation(NO_GRPC)
                 if first.startswith(HTTP_2)
-                else why
+                else error
             )
             return
         if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:

@@ -102,13 +102,13 @@ class TcpConnector:
                     local_addr=None if self._local_ip is None else (self._local_ip, 0),
                     **secure,
                 )
-        except BaseException as why:
+        except BaseException as error:
             for channel in made:
                 channel.close()
-            if isinstance(why, TimeoutError):
-                raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from why
-            if isinstance(why, OSError | ValueError | OverflowError):
-                raise ConnectFailed(f"nobody listens at {address}{_reason(why)}") from why
+            if isinstance(error, TimeoutError):
+                raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from error
+            if isinstance(error, OSError | ValueError | OverflowError):
+                raise ConnectFailed(f"nobody listens at {address}{_reason(error)}") from error
             raise
         if not made:
             raise ConnectFailed(f"{address} is not wanted any more")
@@ -120,8 +120,8 @@ class TcpConnector:
         async def connect() -> None:
             try:
                 channel = await dial()
-            except ConnectFailed as why:
-                log.info("%s", why)
+            except ConnectFailed as error:
+                log.info("%s", error)
                 channel = None
             opened(channel)
 

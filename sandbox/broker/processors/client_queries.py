@@ -41,8 +41,8 @@ class ThroughClientsProcessor:
         """The client gets the record itself and consumes it from any queue."""
         try:
             place = msg_id.decode(text(c.ext, "msgId")).physical_offset
-        except ValueError as why:
-            raise Malformed(str(why)) from None
+        except ValueError as error:
+            raise Malformed(str(error)) from None
         record = self._parts.store.read(place)
         if record is None:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {place}")

@@ -203,8 +203,8 @@ class SendProcessor:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
         try:
             items = batch.decode(c.body or b"", MAX_BATCH_MESSAGES)
-        except CorruptRecord as why:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(why)) from None
+        except CorruptRecord as error:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(error)) from None
         if not items:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
         if len(items) > MAX_BATCH_MESSAGES:

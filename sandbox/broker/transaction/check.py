@@ -152,8 +152,8 @@ class TransactionCheckService:
             return Next.ELSEWHERE
         try:
             half = record.decode(read.records)
-        except CorruptRecord as why:
-            log.warning("half message %d cannot be read: %s", walk.offset, why)
+        except CorruptRecord as error:
+            log.warning("half message %d cannot be read: %s", walk.offset, error)
             return Next.ONE_ON
         now_ms = self._clock.now_ms()
         checks = whole(half.properties.get(names.TRANSACTION_CHECK_TIMES, "0"))
@@ -210,8 +210,8 @@ class TransactionCheckService:
         if info is not None:
             try:
                 body = asked_about(half, found, done.queue_offset, done.physical_offset)
-            except ValueError as why:
-                log.warning("half message %d cannot be asked about: %s", half.queue_offset, why)
+            except ValueError as error:
+                log.warning("half message %d cannot be asked about: %s", half.queue_offset, error)
                 return True
             key = found.get(names.UNIQ_KEY)
             new_id = msg_id.encode(host_of(half.store_host), done.physical_offset)

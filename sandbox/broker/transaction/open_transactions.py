@@ -85,6 +85,6 @@ class OpenTransactions:
                 return
             try:
                 yield from record.decode_all(read.records)
-            except CorruptRecord as why:  # an unreadable record does not stop a broker from starting
-                log.warning("messages of %s from %d on cannot be read: %s", topic, offset, why)
+            except CorruptRecord as error:  # an unreadable record does not stop a broker from starting
+                log.warning("messages of %s from %d on cannot be read: %s", topic, offset, error)
             offset = read.next_offset

@@ -66,8 +66,8 @@ class MessageQuestions:
         """
         try:
             place = msg_id.decode(message_id)
-        except ValueError as why:
-            raise ClientError(f"{message_id} is no offset message id: {why}") from why
+        except ValueError as error:
+            raise ClientError(f"{message_id} is no offset message id: {error}") from error
         return await self.at_place(address or msg_id.host_text(place.host), place.physical_offset, topic=topic)
 
     async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
@@ -117,8 +117,8 @@ class MessageQuestions:
                 answer.max_offset,
                 tuple(record.decode_all(answer.body)),
             )
-        except CorruptRecord as why:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+        except CorruptRecord as error:
+            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
 
     async def pull_bytes(
         self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
@@ -144,8 +144,8 @@ class MessageQuestions:
             raise refusal(answer)
         try:
             ends = PullResponseHeader.from_ext(answer.ext)
-        except Malformed as why:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+        except Malformed as error:
+            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
         body = answer.body or b"" if answer.code == ResponseCode.SUCCESS else b""
         return PulledBytes(
             int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset, body

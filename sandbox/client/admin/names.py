@@ -76,8 +76,8 @@ class NameServerQuestions:
                 return await self.requests.read(self.addresses[self._at], code, header, of)
             except UnreadableAnswer:
                 raise
-            except RemotingError as why:
-                failures.append(why)
+            except RemotingError as error:
+                failures.append(error)
                 self._at = (self._at + 1) % len(self.addresses)
         if len(failures) == 1:
             raise failures[0]

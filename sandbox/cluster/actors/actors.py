@@ -191,8 +191,8 @@ class Actors:
                 table = await self._context.environment.run_long(lambda is_over: prepare_flights(self._home, is_over))
             except FeedInterrupted:
                 return  # it runs again when the sandbox wakes
-            except (OSError, SandboxError) as why:
-                actor.refuse(f"its feed cannot be read: {why}")
+            except (OSError, SandboxError) as error:
+                actor.refuse(f"its feed cannot be read: {error}")
                 return
         await actor.run(table)
 
@@ -396,5 +396,5 @@ def start_or_refuse(actors: Actors, actor: Actor) -> None:
         actors.start(actor)
     except ActionRefused:
         raise
-    except SandboxError as why:
-        raise ActionRefused(422, "{actor} cannot start: {why}.", actor=actor.label, why=str(why)) from why
+    except SandboxError as error:
+        raise ActionRefused(422, "{actor} cannot start: {why}.", actor=actor.label, why=str(error)) from error

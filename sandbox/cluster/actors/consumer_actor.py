@@ -124,8 +124,8 @@ class ConsumerActor:
             if isinstance(consumer, LitePullConsumer):
                 await _subscribe(consumer, self.settings.subscriptions)
             await consumer.start()
-        except (ClientError, BrokerRefused) as why:  # the broker refuses a filter it cannot evaluate
-            self.refused = str(why)
+        except (ClientError, BrokerRefused) as error:  # the broker refuses a filter it cannot evaluate
+            self.refused = str(error)
             return
         if self.loop is not None:
             self._running = consumer.instance.tasks.spawn(self.loop.run(), f"loop of {self.label}")

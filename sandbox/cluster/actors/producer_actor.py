@@ -93,8 +93,8 @@ class ProducerActor:
         assert self.sender is not None
         try:
             await self.producer.start()
-        except SandboxError as why:
-            self.refuse(str(why))
+        except SandboxError as error:
+            self.refuse(str(error))
             return
         clock = self.instance.clock
         if table is not None:

@@ -68,8 +68,8 @@ class PullLoop:
             for mq, pq in sorted(self._consumer.process_queues.items(), key=lambda item: item[0]):
                 try:
                     found = await self._visit(mq, pq) or found
-                except SandboxError as why:
-                    log.info("pull of %s by hand failed: %s", mq.key, why)
+                except SandboxError as error:
+                    log.info("pull of %s by hand failed: %s", mq.key, error)
             if not found:
                 await self._clock.sleep(NOTHING_NEW_PAUSE_S)
 

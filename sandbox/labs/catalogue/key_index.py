@@ -44,7 +44,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _with_key(evidence: Evidence, name: str) -> list[Seen[ActionTaken]]:
     """List the step's sends with that key alone."""
-    return [seen for seen in sends(evidence) if set(keys_of(seen)) == {evidence.numbers[name]}]
+    return [entry for entry in sends(evidence) if set(keys_of(entry)) == {evidence.numbers[name]}]
 
 
 def _times(evidence: Evidence, name: str, *, since: int | None = None) -> tuple[float, tuple[int, ...]]:
@@ -273,7 +273,7 @@ KEY_INDEX = Lab(
                 misreadings=(
                     Misreading(
                         HEADER,
-                        lambda e, given: given in (_slot(e).value, float(e.numbers["hash"] % SLOTS * SLOT_BYTES)),
+                        lambda e, answer: answer in (_slot(e).value, float(e.numbers["hash"] % SLOTS * SLOT_BYTES)),
                     ),
                 ),
             ),
@@ -310,7 +310,7 @@ KEY_INDEX = Lab(
                 kind=Number(_("bytes")),
                 right=_newest_physical,
                 again=_("You wrote {given}; read the place in the log of the first entry with a match."),
-                misreadings=(Misreading(OFFSET, lambda e, given: given == _newest_offset(e)),),
+                misreadings=(Misreading(OFFSET, lambda e, answer: answer == _newest_offset(e)),),
             ),
             why=Question(
                 text=_("How does the search get to the older ones?"),
@@ -342,7 +342,7 @@ KEY_INDEX = Lab(
                 kind=Number(_("entries")),
                 right=_rejected,
                 again=_("You wrote {given}; walk to {key} once more and count the entries that end at another key."),
-                misreadings=(Misreading(NONE_REJECTED, lambda e, given: given == 0.0),),
+                misreadings=(Misreading(NONE_REJECTED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
                 text=_("Where is it found out that {twin} is not {key}?"),

@@ -90,7 +90,7 @@ def _is_appended(evidence: Evidence) -> Verdict:
 
 def _next_position(evidence: Evidence) -> Truth:
     """Return the position in bytes of the queue entry of the step's first message, whatever its tag."""
-    found = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == evidence.numbers["topic"]]
+    found = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == evidence.numbers["topic"]]
     return Truth(float(found[0].event.first_offset * ENTRY_BYTES), (found[0].seq,)) if found else Truth(0.0)
 
 
@@ -139,7 +139,7 @@ def _is_larger(evidence: Evidence) -> Truth:
 
 def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
     found = [
-        seen for seen in evidence.of(MessagesFiltered, since=since) if seen.event.group == evidence.numbers["group"]
+        entry for entry in evidence.of(MessagesFiltered, since=since) if entry.event.group == evidence.numbers["group"]
     ]
     return found[-1] if found else None
 
@@ -285,7 +285,7 @@ QUEUE_ENTRY = Lab(
                     "You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
                     "first of its three numbers."
                 ),
-                misreadings=(Misreading(IN_QUEUE, lambda e, given: given == _position(e).value),),
+                misreadings=(Misreading(IN_QUEUE, lambda e, answer: answer == _position(e).value),),
             ),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),
@@ -323,7 +323,7 @@ QUEUE_ENTRY = Lab(
                 kind=Number(_("bytes")),
                 right=_size,
                 again=_("You wrote {given}; read the second of the three numbers of the newest entry."),
-                misreadings=(Misreading(BODY, lambda e, given: given == e.numbers["body"]),),
+                misreadings=(Misreading(BODY, lambda e, answer: answer == e.numbers["body"]),),
             ),
             why=Question(
                 text=_("What is in the record beside the body?"),

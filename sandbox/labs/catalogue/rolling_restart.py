@@ -106,12 +106,12 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
     n = evidence.numbers
     before: dict[str, str] = {}
     during: set[str] = set()
-    for seen in evidence.of(QueuesAssigned, since=0):
-        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"]):
-            if seen.seq < began:
-                before[seen.event.client_id] = seen.event.strategy
+    for entry in evidence.of(QueuesAssigned, since=0):
+        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
+            if entry.seq < began:
+                before[entry.event.client_id] = entry.event.strategy
             else:
-                during.add(seen.event.strategy)
+                during.add(entry.event.strategy)
     return during | {before[client] for label in MEMBERS if (client := lives.process(label, began)) in before}
 
 
@@ -207,9 +207,9 @@ def _again_in_all(evidence: Evidence) -> Truth:
 def _of_crashes(evidence: Evidence) -> int:
     """Return the total of the journal's `CrashRepeated` counts: messages delivered twice after crashes."""
     return sum(
-        seen.event.count
-        for seen in evidence.of(CrashRepeated, since=0)
-        if seen.event.group == evidence.numbers["group"]
+        entry.event.count
+        for entry in evidence.of(CrashRepeated, since=0)
+        if entry.event.group == evidence.numbers["group"]
     )
 
 
@@ -226,8 +226,8 @@ def _times_in_journal(hands: Hands, began: int) -> int:
     """The lines "took" of the followed queue, counted."""
     n = hands.numbers
     return sum(
-        (seen.event.topic, seen.event.queue_id) == (n["topic"], n["number"])
-        for seen in hands.evidence.of(QueueTaken, since=began)
+        (entry.event.topic, entry.event.queue_id) == (n["topic"], n["number"])
+        for entry in hands.evidence.of(QueueTaken, since=began)
     )
 
 
@@ -394,7 +394,7 @@ ROLLING_RESTART = Lab(
                 kind=Number(_("messages")),
                 right=_again_in_all,
                 again=_('You wrote {given}; read "Delivered again" in the head once more.'),
-                misreadings=(Misreading(CRASHES, lambda e, given: given == _of_crashes(e)),),
+                misreadings=(Misreading(CRASHES, lambda e, answer: answer == _of_crashes(e)),),
             ),
             why=Question(
                 text=_("Which messages came again?"),
@@ -435,7 +435,7 @@ ROLLING_RESTART = Lab(
                 kind=Number(_("times")),
                 right=_times,
                 again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
-                misreadings=(Misreading(TWICE, lambda e, given: given == 2),),
+                misreadings=(Misreading(TWICE, lambda e, answer: answer == 2),),
             ),
             why=Question(
                 text=_("No process was crashed. Which messages were delivered again all the same?"),

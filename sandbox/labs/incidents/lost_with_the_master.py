@@ -27,17 +27,17 @@ def given_twice(evidence: Evidence) -> list[Seen[MessagesStored]]:
     """List the messages stored at offsets that earlier messages had before."""
     ends: dict[str, int] = {}
     found = []
-    for seen in evidence.of(MessagesStored):
-        queue, first = queue_of(seen.event), seen.event.first_offset
-        if seen.event.topic == TOPIC:
+    for entry in evidence.of(MessagesStored):
+        queue, first = queue_of(entry.event), entry.event.first_offset
+        if entry.event.topic == TOPIC:
             if first < ends.get(queue, 0):
-                found.append(seen)
-            ends[queue] = max(ends.get(queue, 0), first + seen.event.count)
+                found.append(entry)
+            ends[queue] = max(ends.get(queue, 0), first + entry.event.count)
     return found
 
 
 def lost(evidence: Evidence) -> int:
-    return sum(seen.event.count for seen in given_twice(evidence))
+    return sum(entry.event.count for entry in given_twice(evidence))
 
 
 def missing(evidence: Evidence) -> list[int]:
@@ -59,7 +59,9 @@ def _first_twice(evidence: Evidence) -> Moment | None:
 
 
 def _dead(evidence: Evidence) -> Moment | None:
-    found = [seen for seen in evidence.of(BrokerStopped) if seen.event.broker == BROKER and seen.event.broker_id == 0]
+    found = [
+        entry for entry in evidence.of(BrokerStopped) if entry.event.broker == BROKER and entry.event.broker_id == 0
+    ]
     return Moment(found[0].seq, {}) if found else None
 
 

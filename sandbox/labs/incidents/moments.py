@@ -24,9 +24,9 @@ def act(name: str, number: int = 1, **fields: Any) -> Find:
 
     def find(evidence: Evidence) -> Moment | None:
         found = [
-            seen
-            for seen in evidence.actions(name)
-            if all(seen.event.fields[field] == value for field, value in fields.items())
+            entry
+            for entry in evidence.actions(name)
+            if all(entry.event.fields[field] == value for field, value in fields.items())
         ]
         return Moment(found[number - 1].seq, {}) if len(found) >= number else None
 
@@ -43,7 +43,7 @@ def fact(
     """The event of this kind, of several that fit the `number`-th; `says`: the values of its text."""
 
     def find(evidence: Evidence) -> Moment | None:
-        found = [seen for seen in evidence.of(kind) if fits(seen.event)]
+        found = [entry for entry in evidence.of(kind) if fits(entry.event)]
         return Moment(found[number - 1].seq, says(found[number - 1].event)) if len(found) >= number else None
 
     return find
@@ -51,18 +51,20 @@ def fact(
 
 def lags(evidence: Evidence, group: str, topic: str) -> Iterator[Lag]:
     """At each event that changes it."""
-    stored = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == topic]
-    commits = [seen for seen in evidence.of(OffsetCommitted) if (seen.event.group, seen.event.topic) == (group, topic)]
+    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == topic]
+    commits = [
+        entry for entry in evidence.of(OffsetCommitted) if (entry.event.group, entry.event.topic) == (group, topic)
+    ]
     ends: dict[str, int] = {}
     done: dict[str, int] = {}
-    changes: Iterator[Seen[Any]] = merge(stored, commits, key=lambda seen: seen.seq)
-    for seen in changes:
-        queue = queue_of(seen.event)
-        if isinstance(seen.event, MessagesStored):
-            ends[queue] = seen.event.first_offset + seen.event.count
+    changes: Iterator[Seen[Any]] = merge(stored, commits, key=lambda entry: entry.seq)
+    for entry in changes:
+        queue = queue_of(entry.event)
+        if isinstance(entry.event, MessagesStored):
+            ends[queue] = entry.event.first_offset + entry.event.count
         else:
-            done[queue] = seen.event.offset
-        yield Lag(seen.seq, seen.at_ms, sum(end - done.get(queue, 0) for queue, end in ends.items()))
+            done[queue] = entry.event.offset
+        yield Lag(entry.seq, entry.at_ms, sum(end - done.get(queue, 0) for queue, end in ends.items()))
 
 
 def lag_reaches(group: str, topic: str, messages: int) -> Find:

@@ -35,11 +35,11 @@ def _read_again(evidence: Evidence) -> Moment | None:
         []
         if stopped is None
         else [
-            seen
-            for seen in evidence.of(OffsetCommitted)
-            if (seen.event.group, seen.event.topic) == (GROUP, TOPIC)
-            and seen.seq > stopped.seq
-            and seen.event.queue_id in idle
+            entry
+            for entry in evidence.of(OffsetCommitted)
+            if (entry.event.group, entry.event.topic) == (GROUP, TOPIC)
+            and entry.seq > stopped.seq
+            and entry.event.queue_id in idle
         ]
     )
     return Moment(found[0].seq, {"queue": f"q{found[0].event.queue_id}"}) if found else None
@@ -47,7 +47,7 @@ def _read_again(evidence: Evidence) -> Moment | None:
 
 def unread(evidence: Evidence) -> set[int]:
     """The queues that no member took by the doubled list."""
-    doubled = [seen.event for seen in evidence.of(QueuesAssigned) if is_doubled(seen.event)]
+    doubled = [entry.event for entry in evidence.of(QueuesAssigned) if is_doubled(entry.event)]
     taken = {int(key.rpartition("/")[2]) for event in doubled for key in event.queues}
     return set(range(QUEUES)) - taken if doubled else set()
 

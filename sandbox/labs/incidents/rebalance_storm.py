@@ -43,9 +43,9 @@ def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Se
         []
         if first is None
         else [
-            seen
-            for seen in evidence.of(QueueTaken, since=first.seq)
-            if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and (last is None or seen.seq < last.seq)
+            entry
+            for entry in evidence.of(QueueTaken, since=first.seq)
+            if (entry.event.group, entry.event.topic) == (GROUP, TOPIC) and (last is None or entry.seq < last.seq)
         ]
     )
 

@@ -36,9 +36,9 @@ def _retried(times: int) -> Find:
 
     def find(evidence: Evidence) -> Moment | None:
         found = [
-            seen
-            for seen in evidence.of(MessageRetried)
-            if seen.event.group == GROUP and seen.event.reconsume_times == times
+            entry
+            for entry in evidence.of(MessageRetried)
+            if entry.event.group == GROUP and entry.event.reconsume_times == times
         ]
         return Moment(found[0].seq, {"count": len(waiting(evidence, found[0].seq))}) if found else None
 
@@ -64,7 +64,7 @@ def _last_done(evidence: Evidence) -> Moment | None:
 
 
 def _at_ms(evidence: Evidence, seq: int) -> int:
-    return next(seen.at_ms for seen in evidence.actions("ChangeActor") if seen.seq == seq)
+    return next(entry.at_ms for entry in evidence.actions("ChangeActor") if entry.seq == seq)
 
 
 RETRIES_PILE_UP = Incident(

@@ -69,8 +69,8 @@ class Student:
         try:
             self._world.act(action, **fields)
             self.done += 1
-        except ActionRefused as why:
-            if why.status not in NO_NEWS:
+        except ActionRefused as error:
+            if error.status not in NO_NEWS:
                 raise
 
     # Choices, read as a page shows them.
