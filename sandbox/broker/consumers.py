@@ -187,12 +187,14 @@ class ConsumerManager:
         )
         return True
 
-    def _update_subscriptions(self, group: ConsumerGroup, wanted: Iterable[SubscriptionData], client_id: str) -> bool:
+    def _update_subscriptions(
+        self, group: ConsumerGroup, subscriptions: Iterable[SubscriptionData], client_id: str
+    ) -> bool:
         """The last heartbeat decides which topics the group has, the highest version their expressions."""
         changed = False
         named: set[str] = set()
         before = group.subscriptions.copy()
-        for sub in wanted:
+        for sub in subscriptions:
             named.add(sub.topic)
             old = group.subscriptions.get(sub.topic)
             if old is None:
@@ -260,12 +262,12 @@ class ConsumerManager:
             )
         return info is not None
 
-    def _announce(self, group: ConsumerGroup, why: str) -> None:
+    def _announce(self, group: ConsumerGroup, reason: str) -> None:
         if not self._config.notify_consumer_ids_changed or not group.channels:
             return
         self._journal.write(
             MembersNotified(
-                broker=self._config.node, group=group.name, members=tuple(sorted(group.client_ids())), why=why
+                broker=self._config.node, group=group.name, members=tuple(sorted(group.client_ids())), why=reason
             )
         )
         self._notify(group.name, list(group.channels))

@@ -144,13 +144,18 @@ class RebalanceLockManager:
         )
         return True
 
-    def _remove(self, group: str, mq: MessageQueue, entry: LockEntry, why: str) -> None:
+    def _remove(self, group: str, mq: MessageQueue, entry: LockEntry, reason: str) -> None:
         locks = self.table[group]
         del locks[mq]
         if not locks:
             del self.table[group]
         self._journal.write(
             QueueUnlocked(
-                group=group, client_id=entry.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, why=why
+                group=group,
+                client_id=entry.client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                why=reason,
             )
         )

@@ -68,8 +68,8 @@ class Connections:
 
         def give_up() -> None:
             if not future.done():
-                why = f"no answer from {address} to request {int(command.code)} within {timeout_ms} ms"
-                future.set_exception(SendTimeout(why))
+                reason = f"no answer from {address} to request {int(command.code)} within {timeout_ms} ms"
+                future.set_exception(SendTimeout(reason))
                 if close_on_timeout:
                     channel.close()
 
@@ -196,6 +196,6 @@ def answer(command: RemotingCommand, channel: Channel) -> None:
     channel.send(command)
 
 
-def _fail(waiting: _Waiting, why: str) -> None:
+def _fail(waiting: _Waiting, reason: str) -> None:
     if not waiting.future.done():
-        waiting.future.set_exception(RemotingError(why))
+        waiting.future.set_exception(RemotingError(reason))

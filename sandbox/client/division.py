@@ -86,19 +86,19 @@ class AssignmentNews:
         """This is what the member acts on from now."""
         self.rounds[topic] = Round(division, trigger)
 
-    def missed(self, topic: str, trigger: str, why: str = "") -> None:
+    def missed(self, topic: str, trigger: str, reason: str = "") -> None:
         """Nothing came of the round, so what the last one found stays in force."""
         known = self.rounds.get(topic, Round(None, trigger))
-        self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=why)
+        self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=reason)
 
     def report(
         self, topic: str, division: Division, trigger: str, *, added: list[MessageQueue], dropped: list[MessageQueue]
     ) -> None:
         queues, members = _keys(division.mine), tuple(division.members)
-        found = (members, queues)
-        if not added and not dropped and self._last_written.get(topic) == found:
+        assigned = (members, queues)
+        if not added and not dropped and self._last_written.get(topic) == assigned:
             return
-        self._last_written[topic] = found
+        self._last_written[topic] = assigned
         member = self._member
         broadcasting = member.model is MessageModel.BROADCASTING
         member.instance.journal.write(

@@ -165,13 +165,13 @@ class Incoming:
     def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
         """A reply that no request waits for (any more) counts as taken, too, and is not unpacked."""
         header = PushReplyHeader.from_ext(command.ext)
-        found = properties.decode(header.properties)
-        correlation_id = found.get(properties.CORRELATION_ID, "")
+        decoded = properties.decode(header.properties)
+        correlation_id = decoded.get(properties.CORRELATION_ID, "")
         if not self._requests.waits_for(correlation_id):
             log.info("no request waits for the reply %s", correlation_id)
             return command.reply(ResponseCode.SUCCESS)
         try:
-            reply = pushed(header, found, command.body or b"", self._clock.now_ms(), self._body_bytes)
+            reply = pushed(header, decoded, command.body or b"", self._clock.now_ms(), self._body_bytes)
         except CorruptRecord as error:
             log.info("a reply cannot be unpacked: %s", error)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")

@@ -222,13 +222,13 @@ class ClientInstance:
 
         If it is unknown after one look at the route, return any node of that broker.
         """
-        found = self.routes.address(mq.broker, MASTER_ID, only_this=True)
-        if found is None:
+        address = self.routes.address(mq.broker, MASTER_ID, only_this=True)
+        if address is None:
             await self.name_servers.learn_route(mq.topic)
-            found = self.routes.address(mq.broker, MASTER_ID, only_this=False)
-        if found is None:
+            address = self.routes.address(mq.broker, MASTER_ID, only_this=False)
+        if address is None:
             raise ConnectFailed(f"the broker {mq.broker} has no known address")
-        return found[0]
+        return address[0]
 
     async def query_offset(self, group: str, mq: MessageQueue) -> int:
         return await self.api.query_offset(await self.master_or_any(mq), group, mq)

@@ -88,15 +88,15 @@ class LitePullConsumer(Startable):
 
     def assign(self, queues: Iterable[MessageQueue]) -> None:
         """Read exactly these, all messages of them.  Raises ClientError after a `subscribe`, or for none."""
-        wanted = sorted(queues)
-        if not wanted:
+        assigned = sorted(queues)
+        if not assigned:
             raise ClientError("Message queues can not be null or empty.")
         self._choose(by_hand=True)
-        self.assigned.update(wanted, self._queue_of)
+        self.assigned.update(assigned, self._queue_of)
         self.process_queues.clear()
         self.process_queues.update((state.mq, state.pq) for state in self.assigned.states())
         if self.state == "running":
-            self._pulls.update(wanted)
+            self._pulls.update(assigned)
 
     def subscription_of(self, topic: str) -> Subscription:
         """Return the subscription sent with pulls of the topic.  Raises ClientError when it was removed."""
@@ -165,13 +165,13 @@ class LitePullConsumer(Startable):
 
     async def commit(self, queues: Iterable[MessageQueue], *, persist: bool) -> None:
         """The same for some queues, and on wish to the broker at once."""
-        wanted = sorted(queues)
-        for mq in wanted:
+        requested = sorted(queues)
+        for mq in requested:
             state = self.assigned.get(mq)
             if state is not None:
                 self._commit(state)
-        if persist and wanted:
-            await self.offset_store.persist_all(wanted, by="timer")
+        if persist and requested:
+            await self.offset_store.persist_all(requested, by="timer")
 
     async def committed(self, mq: MessageQueue) -> int | None:
         """Return the group's committed offset, from memory first; None when no offset is stored."""

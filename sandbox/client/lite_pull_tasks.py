@@ -58,10 +58,10 @@ class LitePullTasks:
 
     def update(self, queues: Iterable[MessageQueue], *, topic: str | None = None) -> None:
         """Tasks for these queues and no others, of one topic or of all."""
-        wanted = sorted(queues)
-        for mq in [mq for mq in self._running if topic in (None, mq.topic) and mq not in wanted]:
+        assigned = sorted(queues)
+        for mq in [mq for mq in self._running if topic in (None, mq.topic) and mq not in assigned]:
             self.stop(mq)
-        for mq in wanted:
+        for mq in assigned:
             if mq not in self._running:
                 self._start(mq)
 

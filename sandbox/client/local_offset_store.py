@@ -52,13 +52,13 @@ class LocalFileOffsetStore(OffsetMemory):
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Write the given queues; the file keeps what it has of others."""
-        wanted = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
+        offsets = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
         try:
             before = self.in_file()
         except ClientError as error:
             log.error("offsets are not written: %s", error)
             return
-        changed = {mq: offset for mq, offset in wanted.items() if before.get(mq) != offset}
+        changed = {mq: offset for mq, offset in offsets.items() if before.get(mq) != offset}
         if not changed:
             return
         after = before | changed

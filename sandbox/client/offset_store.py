@@ -112,12 +112,12 @@ class RemoteBrokerOffsetStore(OffsetMemory):
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """One-way commits of the given queues; what is remembered of any other is dropped."""
-        wanted = sorted(queues)
-        if not wanted:
+        requested = sorted(queues)
+        if not requested:
             return
-        for mq in self.table.keys() - set(wanted):
+        for mq in self.table.keys() - set(requested):
             self.remove_offset(mq)
-        for mq in wanted:
+        for mq in requested:
             await self.persist(mq, by=by)
 
     async def persist(self, mq: MessageQueue, *, by: str) -> None:

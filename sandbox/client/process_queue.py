@@ -298,10 +298,10 @@ def runs(offsets: Iterable[int]) -> tuple[Run, ...]:
     >>> runs([1, 2, 3, 7])
     ((1, 3), (7, 7))
     """
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for offset in offsets:
-        if found and offset == found[-1][1] + 1:
-            found[-1][1] = offset
+        if ranges and offset == ranges[-1][1] + 1:
+            ranges[-1][1] = offset
         else:
-            found.append([offset, offset])
-    return tuple((first, last) for first, last in found)
+            ranges.append([offset, offset])
+    return tuple((first, last) for first, last in ranges)

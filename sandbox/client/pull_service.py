@@ -117,8 +117,8 @@ class PullService:
             return DISCARD
         return await self._take_over(pq, subscription, answer)
 
-    def _after_exception(self, why: str) -> Pause:
-        return Pause(why, self._instance.config.pull_delay_on_exception_ms / 1000)
+    def _after_exception(self, reason: str) -> Pause:
+        return Pause(reason, self._instance.config.pull_delay_on_exception_ms / 1000)
 
     async def _begin_again(self, pq: ProcessQueue) -> bool:
         """Just locked for the first time: what the last owner committed may have moved since the queue was taken."""

@@ -92,12 +92,12 @@ class QueueLocks:
 
     def _by_broker(self) -> list[tuple[str, str, list[MessageQueue]]]:
         """Broker, its master's address, our queues there; brokers without a master are left out."""
-        found: list[tuple[str, str, list[MessageQueue]]] = []
+        groups: list[tuple[str, str, list[MessageQueue]]] = []
         for broker, queues in groupby(sorted(self._queues, key=_broker_first), key=_broker_of):
             address = self._instance.routes.master(broker)
             if address is not None:
-                found.append((broker, address, list(queues)))
-        return found
+                groups.append((broker, address, list(queues)))
+        return groups
 
     def _renewed(self, queues: Iterable[MessageQueue]) -> None:
         now_ms = self._instance.clock.now_ms()

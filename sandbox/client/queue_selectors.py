@@ -24,8 +24,8 @@ def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: 
 
 def by_hash(argument: str) -> QueueSelector:
     """One key, one queue, as long as the number of queues stays.  RocketMQ: `SelectMessageQueueByHash`."""
-    place = abs(java_hash(argument))
-    return lambda queues, _message: queues[place % len(queues)]
+    index = abs(java_hash(argument))
+    return lambda queues, _message: queues[index % len(queues)]
 
 
 def by_key(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:

@@ -124,15 +124,15 @@ class Send:
     def _has_time(self) -> bool:
         return self._sender.clock.now_ms() < self._deadline_ms
 
-    def _may_retry(self, why: SandboxError) -> bool:
-        if isinstance(why, BrokerRefused):
-            return why.code in self._sender.config.retry_codes
-        return isinstance(why, RemotingError | ClientError)
+    def _may_retry(self, error: SandboxError) -> bool:
+        if isinstance(error, BrokerRefused):
+            return error.code in self._sender.config.retry_codes
+        return isinstance(error, RemotingError | ClientError)
 
 
-def status_text(why: SandboxError) -> str:
+def status_text(error: SandboxError) -> str:
     """The answer's code, or what kind of failure it was."""
-    return str(why.code) if isinstance(why, BrokerRefused) else type(why).__name__
+    return str(error.code) if isinstance(error, BrokerRefused) else type(error).__name__
 
 
 def _given_up(topic: str, tried: list[str], problem: SandboxError | None) -> SandboxError:

@@ -50,7 +50,7 @@ class JournalFiles:
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
         self._trouble = False
         self._listeners: tuple[Callable[[Entry], None], ...] = ()
-        self.refused: Callable[[OSError], None] = lambda why: None  # called once when the disk refuses
+        self.refused: Callable[[OSError], None] = lambda error: None  # called once when the disk refuses
         self._keyframe_seq = -1
         self._keyframe_bytes = 0
         self._grown_bytes = 0
@@ -148,11 +148,11 @@ class JournalFiles:
                 timer.cancel()
         self._flush_timer = self._keyframe_timer = None
 
-    def _complain(self, why: OSError) -> None:
+    def _complain(self, error: OSError) -> None:
         if not self._trouble:
             self._trouble = True
-            log.error("writing the journal failed: %s", why)
-            self.refused(why)
+            log.error("writing the journal failed: %s", error)
+            self.refused(error)
 
 
 def last_time_ms(directory: Path) -> int:

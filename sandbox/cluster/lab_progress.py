@@ -133,6 +133,6 @@ class LabProgress:
         if self._cluster.ended or self.attempt is None:
             return
         self.catch_up()
-        found, self._left = [*self._left, *self.attempt.take()], []
-        for outcome in found:
+        outcomes, self._left = [*self._left, *self.attempt.take()], []
+        for outcome in outcomes:
             self._cluster.journal.write(outcome)

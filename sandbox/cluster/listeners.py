@@ -161,13 +161,13 @@ class Listeners:
         """Open or close the port until it fits the state of its node."""
         async with port.turn:
             port.trouble = None
-            while port.serving is not (wanted := self._wanted(port.address)):
+            while port.serving is not (requested := self._wanted(port.address)):
                 if port.server is not None:
                     server, port.server, port.serving = port.server, None, None
                     await server.close()
-                elif wanted is not None:
+                elif requested is not None:
                     try:
-                        port.server, port.serving = self._opened(port.address, wanted), wanted
+                        port.server, port.serving = self._opened(port.address, requested), requested
                     except OSError as error:
                         port.trouble = (error.strerror or str(error)).lower()
                         log.warning("%s cannot be opened: %s", port.address, error)

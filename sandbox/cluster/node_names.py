@@ -56,9 +56,9 @@ class NodeNames:
 
         Name servers and clients do not connect among themselves, and brokers only within their own name.
         """
-        one, other = self._nodes.find(a), self._nodes.find(b)
-        if one is not None and other is not None:
-            return one is not other and one.name == other.name
+        node, other = self._nodes.find(a), self._nodes.find(b)
+        if node is not None and other is not None:
+            return node is not other and node.name == other.name
         return self._kind(a) != self._kind(b)
 
     def _kind(self, name: str) -> str:

@@ -62,9 +62,9 @@ def of_tables(kept: dict[str, dict[str, list[str]]]) -> list[Notice]:
     return [
         Notice(
             FROM_BACKUP if source == "backup" else NO_BACKUP,
-            {"broker": node, "table": table, "file": file, "why": WHYS[why]},
+            {"broker": node, "table": table, "file": file, "why": WHYS[reason]},
             dismissible=True,
         )
         for node, tables in sorted(kept.items())
-        for table, (source, file, why) in sorted(tables.items())
+        for table, (source, file, reason) in sorted(tables.items())
     ]

@@ -47,8 +47,8 @@ class TeacherHold:
     @property
     def acts(self) -> str | None:
         """The teacher who has taken over; None: no teacher has."""
-        found: str | None = self._record.hold.get("acts")
-        return found
+        acts: str | None = self._record.hold.get("acts")
+        return acts
 
     def freeze(self, rate: float) -> None:
         """`rate`: with which it goes on."""

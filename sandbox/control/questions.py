@@ -175,7 +175,7 @@ BY_NAME: dict[str, type[Question]] = {
 }
 
 
-def parse_question(name: str, given: Mapping[str, Any]) -> Question:
+def parse_question(name: str, values: Mapping[str, Any]) -> Question:
     """Raises ActionRefused: 404 for an unknown name, 422 for a bad field."""
     kind = BY_NAME.get(name)
     if kind is None:
@@ -186,4 +186,4 @@ def parse_question(name: str, given: Mapping[str, Any]) -> Question:
             name=repr(name)[:60],
             known=", ".join(BY_NAME),
         )
-    return fields.build(kind, given)
+    return fields.build(kind, values)

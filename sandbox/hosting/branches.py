@@ -60,11 +60,11 @@ class Branches:
         else:
             directory = self._shown(order.parent)
             run = await self._environment.run_blocking(lambda: self._read(directory, order))
-        place = self._registry.directory(slug)
+        branch_directory = self._registry.directory(slug)
         try:
-            record = prepare(place, run, order, self._config, self._registry.ports())
+            record = prepare(branch_directory, run, order, self._config, self._registry.ports())
         except (OSError, ActionRefused) as error:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(branch_directory, ignore_errors=True)
             if isinstance(error, ActionRefused):
                 raise
             raise ActionRefused(
@@ -72,7 +72,7 @@ class Branches:
             ) from error
         self._registry.add(slug, record)
         slot = self._registry.get(slug)
-        branching = Branching(place, run, order, self._config, self._environment, home=self._home)
+        branching = Branching(branch_directory, run, order, self._config, self._environment, home=self._home)
         slot.state, slot.branching = "branching", branching
         slot.change = self._environment.loop.create_task(self._make(slot, branching))
         return slot.row()

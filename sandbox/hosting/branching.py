@@ -48,7 +48,7 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
     rows: list[Row] = [{"type": "SandboxOpened"}, {"type": "ClockChanged", "reason": "wake", "wall_ms": begin_ms}]
     rows += [
         {"type": "ActionTaken", "action": action, "fields": fields, "by": "owner", CAME: [0, at_ms]}
-        for at_ms, action, fields in sorted(done, key=lambda one: one[0])
+        for at_ms, action, fields in sorted(done, key=lambda act: act[0])
     ]
     rows.append({"type": "Keyframe"})
     numbered = [{"seq": seq, "at_ms": begin_ms + row.get(CAME, (0, 0))[1], **row} for seq, row in enumerate(rows)]
@@ -72,7 +72,7 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         raise ActionRefused(
             409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
-    done = [(one.at_ms, name_of(one.action), fields_of(one.action, whole=True)) for one in order.done]
+    done = [(act.at_ms, name_of(act.action), fields_of(act.action, whole=True)) for act in order.done]
     return recipe_run(origin, order.seed, done, order.until_ms)
 
 
@@ -110,9 +110,9 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
 
 
 def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
-    found = {row["seq"] for row in rows if row["type"] == "ActionTaken" and CAME in row}
+    seqs = {row["seq"] for row in rows if row["type"] == "ActionTaken" and CAME in row}
     for seq in sorted(changed):
-        if seq not in found:
+        if seq not in seqs:
             raise ActionRefused(
                 422,
                 "Event {seq} is no action that can be changed.",

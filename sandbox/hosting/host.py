@@ -317,25 +317,25 @@ class Host:
 
     async def read(self, channels: list[str]) -> list[Reading | Refusal]:
         """Read all channels in one turn; as with `ask`, bodies are decompressed after it."""
-        found = [self._read(channel) for channel in channels]
-        for reading in found:
+        reads = [self._read(channel) for channel in channels]
+        for reading in reads:
             if isinstance(reading, Reading):
                 await self._finish(reading.data)
-        return found
+        return reads
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
         """Read one channel after the other, so that an expensive one delays only those behind it."""
         now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
-        found: list[Read] = []
+        reads: list[Read] = []
         for channel in channels:
             [answer] = await self.read([channel])
             after_s = now_s()
-            found.append(Read(answer, after_s - before_s))
+            reads.append(Read(answer, after_s - before_s))
             before_s = after_s
             if after_s - began_s >= budget_s:
                 break
-        return found
+        return reads
 
     async def _finish(self, answer: Mapping[str, Any]) -> None:
         if rows := unfinished(answer):
@@ -440,5 +440,5 @@ def awake_cap(config: HostConfig) -> int:
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     limits = config.limits
-    carried = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
-    return max(1, min(limits.awake_sandboxes, carried))
+    supported = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
+    return max(1, min(limits.awake_sandboxes, supported))

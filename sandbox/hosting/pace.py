@@ -219,8 +219,8 @@ class Pace:
         if not answer.done():
             if task.cancelled():
                 answer.cancel()
-            elif (why := task.exception()) is not None:
-                answer.set_exception(why)
+            elif (error := task.exception()) is not None:
+                answer.set_exception(error)
             else:
                 answer.set_result(task.result())
         return True

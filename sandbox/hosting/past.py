@@ -43,7 +43,7 @@ class Past:
         )
 
     async def look_back(
-        self, slug: str, wanted: EventFilter, *, before: int | None, after: int, most: int
+        self, slug: str, event_filter: EventFilter, *, before: int | None, after: int, most: int
     ) -> LookedBack:
         newest: list[Entry] = []
         if is_attached(slug):
@@ -53,7 +53,7 @@ class Past:
             memory, newest = (kept.journal.tail(), list(kept.journal.newest)) if kept is not None else ([], [])
             files = self._files(slug)
         return await self._environment.run_blocking(
-            lambda: look_back(memory, files, wanted, before=before, after=after, most=most, newest=newest)
+            lambda: look_back(memory, files, event_filter, before=before, after=after, most=most, newest=newest)
         )
 
     async def kept(self, slug: str) -> Kept:

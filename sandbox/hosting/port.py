@@ -195,10 +195,10 @@ class EnginePort:
         )
 
     def look_back(
-        self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
+        self, slug: str, event_filter: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
     ) -> "Future[LookedBack]":
         """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
-        return self._run(lambda: self._host.past.look_back(slug, wanted, before=before, after=after, most=most))
+        return self._run(lambda: self._host.past.look_back(slug, event_filter, before=before, after=after, most=most))
 
     def kept(self, slug: str) -> "Future[Kept]":
         """The oldest and the newest event of the journal's files.  410 there is none."""

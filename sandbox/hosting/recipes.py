@@ -91,8 +91,8 @@ def written(
 ) -> RunOrder:
     """A recipe without a recorded run: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
     came = tuple(
-        Came(0, one.at_ms, name_of(one.action), fields_of(one.action, whole=True))
-        for one in sorted(done, key=lambda one: one.at_ms)
+        Came(0, act.at_ms, name_of(act.action), fields_of(act.action, whole=True))
+        for act in sorted(done, key=lambda act: act.at_ms)
     )
     return RunOrder(
         template=template,
@@ -122,32 +122,32 @@ def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
 
 def _wakings(rows: list[Row]) -> list[tuple[int, int | None]]:
     """List the wakings after sleep: the machine's time, and the time asleep, in ms."""
-    found: list[tuple[int, int | None]] = []
+    wakings: list[tuple[int, int | None]] = []
     slept_ms: int | None = None
     for row in rows:
         if row["type"] == "SandboxWoken":
             slept_ms = row["slept_ms"]
         elif row["type"] == "ClockChanged" and row["reason"] == "wake":
-            found.append((row["wall_ms"], slept_ms))
-    return found[1:]
+            wakings.append((row["wall_ms"], slept_ms))
+    return wakings[1:]
 
 
 def _came(rows: list[Row], wakings: list[tuple[int, int | None]]) -> tuple[Came, ...]:
-    found: list[Came] = []
+    came: list[Came] = []
     slept = 0
     for row in rows:
         if CAME not in row:
             continue
         turn, ms = row[CAME]
         if row["type"] == "ActionTaken":
-            found.append(Came(turn, ms, row["action"], row["fields"]))
+            came.append(Came(turn, ms, row["action"], row["fields"]))
         elif row["type"] == "SandboxSlept":
             waking = wakings[slept] if slept < len(wakings) else (0, None)
             slept += 1
-            found.append(Came(turn, ms, row["reason"], None, *waking))
+            came.append(Came(turn, ms, row["reason"], None, *waking))
         else:
-            found.append(Came(turn, ms, None, {name: row[name] for name in LimitReached._fields}))
-    return tuple(found)
+            came.append(Came(turn, ms, None, {name: row[name] for name in LimitReached._fields}))
+    return tuple(came)
 
 
 def run_of(order: RunOrder, config: HostConfig) -> Run:

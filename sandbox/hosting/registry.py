@@ -72,8 +72,8 @@ class Slot:
     def closed(self, record: SandboxRecord) -> None:
         self.sandbox, self._record, self.state = None, record, "asleep"
 
-    def failed(self, why: str) -> None:
-        self.sandbox, self.state, self.why_failed = None, "failed", why
+    def failed(self, reason: str) -> None:
+        self.sandbox, self.state, self.why_failed = None, "failed", reason
 
     def subscribe(self, bell: Bell) -> None:
         if bell not in self._bells:

@@ -63,7 +63,7 @@ class Rerun:
         awake_from: int | None = None,
     ) -> None:
         self._origin = origin
-        self._same = next((place for place, row in enumerate(rows) if row["seq"] in changes), len(rows))
+        self._same = next((index for index, row in enumerate(rows) if row["seq"] in changes), len(rows))
         self._recorded = recorded[: self._same]
         self._rows = rows
         self._home = home
@@ -92,7 +92,7 @@ class Rerun:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._environment is not None and self.sandbox is not None:
             self._end(self._environment, self.sandbox)
@@ -309,10 +309,10 @@ class Rerun:
 
 def _openings(rows: list[Row]) -> Iterator[list[Row]]:
     """The rows of each time it was awake; none of an opening that is cut off before its clock is known."""
-    begins = [place for place, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
-    for place, end in zip(begins, [*begins[1:], len(rows)], strict=True):
-        if any(_is_wake(row) for row in rows[place:end]):
-            yield rows[place:end]
+    begins = [begin for begin, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
+    for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True):
+        if any(_is_wake(row) for row in rows[begin:end]):
+            yield rows[begin:end]
 
 
 def _is_wake(row: Row) -> bool:

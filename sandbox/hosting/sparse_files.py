@@ -22,18 +22,18 @@ def copy_directory(source: Path, target: Path, *, without: tuple[str, ...] = ())
 
     `without`: prefixes of names at the top of `source` to leave out.
     """
-    found: Sums = {}
+    sums: Sums = {}
     target.mkdir()
     names = [path.relative_to(source) for path in sorted(source.rglob("*"))]
-    wanted = [name for name in names if not name.parts[0].startswith(without)]
-    for name in wanted:
+    selected = [name for name in names if not name.parts[0].startswith(without)]
+    for name in selected:
         if (source / name).is_dir():
             (target / name).mkdir()
-    for name in [name for name in wanted if (source / name).is_file()]:
+    for name in [name for name in selected if (source / name).is_file()]:
         path = source / name
-        found[str(name)] = _copied(path, target / name)
+        sums[str(name)] = _copied(path, target / name)
         shutil.copystat(path, target / name)
-    return found
+    return sums
 
 
 def _files(directory: Path) -> list[Path]:

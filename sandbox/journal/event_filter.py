@@ -37,10 +37,10 @@ class Term(NamedTuple):
         if row["type"] in self.kinds or self.text in row["type"].lower():
             return True
         return any(
-            self.text in said.lower() or said in self.values
+            self.text in leaf.lower() or leaf in self.values
             for name, value in row.items()
             if name != "at_ms"
-            for said in _leaves(value)
+            for leaf in _leaves(value)
         )
 
 

@@ -156,11 +156,11 @@ class _Reader:
         return value
 
     def _number(self) -> int | float:
-        found = _NUMBER.match(self._text, self._at)
-        if found is None:
+        match = _NUMBER.match(self._text, self._at)
+        if match is None:
             raise self._error("a value is expected" if self._at < len(self._text) else "the text ends too early")
-        self._at = found.end()
-        return float(found[0]) if found[1] or found[2] else int(found[0])
+        self._at = match.end()
+        return float(match[0]) if match[1] or match[2] else int(match[0])
 
     def _took(self, mark: str) -> bool:
         self._skip_space()
@@ -170,9 +170,9 @@ class _Reader:
         return False
 
     def _skip_space(self) -> None:
-        found = _SPACE.match(self._text, self._at)
-        assert found is not None  # it matches the empty text
-        self._at = found.end()
+        match = _SPACE.match(self._text, self._at)
+        assert match is not None  # it matches the empty text
+        self._at = match.end()
 
     def _error(self, what: str) -> LooseJsonError:
         return LooseJsonError(what, self._at)

@@ -71,9 +71,9 @@ class Order(NamedTuple):
     items: tuple[tuple[str, str], ...]
 
     def parse(self, text: str) -> Answer:
-        given = tuple(part.strip() for part in text.split(","))
+        parts = tuple(part.strip() for part in text.split(","))
         known = [value for value, _ in self.items]
-        if sorted(given) != sorted(known):
+        if sorted(parts) != sorted(known):
             raise ActionRefused(
                 422,
                 "{given} does not name each of them once.",
@@ -82,7 +82,7 @@ class Order(NamedTuple):
                 given=_shown(text),
                 known=", ".join(known),
             )
-        return given
+        return parts
 
     def fits(self, answer: Answer, truth: Answer) -> bool:
         return answer == truth

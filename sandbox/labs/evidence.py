@@ -93,8 +93,8 @@ class Evidence:
         elif isinstance(event, OffsetCommitted):
             self._commits[event.group, queue_of(event)] = Seen(entry.seq, entry.at_ms, entry.cause, event)
         elif isinstance(event, QueuesAssigned):
-            place = event.group, event.topic, event.client_id
-            self._assigned[place] = Seen(entry.seq, entry.at_ms, entry.cause, event)
+            key = event.group, event.topic, event.client_id
+            self._assigned[key] = Seen(entry.seq, entry.at_ms, entry.cause, event)
         elif isinstance(event, MemberStateChanged) and event.state == "starting":
             self._name(entry, event)
 

@@ -45,14 +45,14 @@ def finished_twice(rows: list[Delivery]) -> list[Delivery]:
 def out_of_order(rows: list[Delivery]) -> list[Delivery]:
     """Successes that do not follow right after the one before them in their queue, in the order of their ends."""
     following: dict[tuple[str, str], int] = {}
-    found = []
+    unordered = []
     for row in rows:
-        place = row.group, row.queue
+        queue = row.group, row.queue
         if row.outcome == "SUCCESS":
-            if row.offset != following.get(place, row.offset):
-                found.append(row)
-            following[place] = row.offset + 1
-    return found
+            if row.offset != following.get(queue, row.offset):
+                unordered.append(row)
+            following[queue] = row.offset + 1
+    return unordered
 
 
 def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | None = None) -> int:
@@ -92,24 +92,24 @@ def keys_of(send: Seen[ActionTaken]) -> list[str]:
 
 def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
     """Offset → first delivery of each message with this key to the lab's group, which reads one queue and gets all."""
-    found: dict[int, Delivery] = {}
+    records: dict[int, Delivery] = {}
     for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
         if row.key == key:
-            found.setdefault(row.offset, row)
-    return found
+            records.setdefault(row.offset, row)
+    return records
 
 
 def done_to(
     evidence: Evidence, broker: str, *names: str, broker_id: int = 0, since: int | None = None
 ) -> Seen[ActionTaken] | None:
     """The newest of these actions on a broker, in the open step or since an event."""
-    found = [
+    entries = [
         entry
         for name in names
         for entry in evidence.actions(name, since=since)
         if (entry.event.fields["broker"], entry.event.fields["broker_id"]) == (broker, broker_id)
     ]
-    return max(found, default=None, key=lambda entry: entry.seq)
+    return max(entries, default=None, key=lambda entry: entry.seq)
 
 
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:

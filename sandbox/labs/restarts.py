@@ -53,8 +53,8 @@ def labels_of(evidence: Evidence) -> tuple[str, ...]:
 def acts_on_members(evidence: Evidence) -> list[Seen[ActionTaken]]:
     """Stops, crashes and restarts by the student in the open step, in order."""
     labels = labels_of(evidence)
-    found = [entry for name in ("StopActor", "CrashActor", "RestartActor") for entry in evidence.actions(name)]
-    return sorted(entry for entry in found if entry.event.fields["actor"] in labels)
+    acts = [entry for name in ("StopActor", "CrashActor", "RestartActor") for entry in evidence.actions(name)]
+    return sorted(entry for entry in acts if entry.event.fields["actor"] in labels)
 
 
 def newest_round(evidence: Evidence, lives: Lives) -> Round:
@@ -78,7 +78,7 @@ def newest_round(evidence: Evidence, lives: Lives) -> Round:
 def _too_early(evidence: Evidence, lives: Lives, stop: Seen[ActionTaken], away: list[str]) -> Verdict:
     """Others were away when this one was stopped."""
     label, other = stop.event.fields["actor"], away[0]
-    if not all(lives.has_ended(one, stop.seq) for one in away):
+    if not all(lives.has_ended(member, stop.seq) for member in away):
         return Verdict.wrong(HURRY, one=other, other=label, rests_on=[stop.seq])
     if len(away) == len(labels_of(evidence)) - 1:
         return Verdict.wrong(ALL, topic=evidence.numbers["topic"], rests_on=[stop.seq])

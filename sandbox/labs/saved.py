@@ -85,7 +85,7 @@ def saved_run(order: RunOrder, *, name: str, template: str, built: Iterable[Acti
         later.append(own.pop())
     if not 0 < len(later) <= STEPS_MAX:
         raise _refused(len(later))
-    setup = (*begun, *(one.action for one in own))
+    setup = (*begun, *(done.action for done in own))
     return SavedRun(name, template, order.preset, changes, setup, tuple(later), tuple(left_out))
 
 

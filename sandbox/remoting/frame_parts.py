@@ -79,8 +79,8 @@ def _object(text: str, at: int, depth: int) -> list[Part]:
         begin = _skip(text, at + 1)
         value, at = _DECODER.raw_decode(text, begin)
         inside = _object(text, begin, depth + 1) if name == "extFields" and depth == 1 and value else []
-        said = "" if inside else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts += [Part(str(name), _byte(text, start), _byte(text, at), said, depth), *inside]
+        shown = "" if inside else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts += [Part(str(name), _byte(text, start), _byte(text, at), shown, depth), *inside]
         at = _skip(text, at)
         if text[at] == ",":
             at = _skip(text, at + 1)
@@ -112,8 +112,8 @@ def _binary(header: bytes) -> list[Part]:
         (size,) = _INT.unpack_from(header, at)
         parts.append(_part("extFields", at, 4 + size, ""))
         return parts + _pairs(header, at + 4, at + 4 + size)
-    except error as why:
-        raise ValueError(f"binary header of {len(header)} bytes ends too early") from why
+    except error as refusal:
+        raise ValueError(f"binary header of {len(header)} bytes ends too early") from refusal
 
 
 def _pairs(header: bytes, at: int, end: int) -> list[Part]:

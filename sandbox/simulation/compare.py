@@ -211,12 +211,12 @@ def _first_difference(
     """Behind the action itself, by what happened and when: the numbers part with it."""
     mine = [row for row in before if row["seq"] > seq and row["type"] != "Keyframe"]
     other = [row for row in after if row["seq"] >= seq + changed and row["type"] != "Keyframe"]
-    place = next(
+    index = next(
         (n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if _bare(a) != _bare(b)),
         min(len(mine), len(other)),
     )
-    same = mine[place - 1]["seq"] if place else max((row["seq"] for row in before if row["seq"] < seq), default=0)
-    return same, mine[place] if place < len(mine) else None, other[place] if place < len(other) else None
+    same = mine[index - 1]["seq"] if index else max((row["seq"] for row in before if row["seq"] < seq), default=0)
+    return same, mine[index] if index < len(mine) else None, other[index] if index < len(other) else None
 
 
 def _bare(row: Row) -> Row:

@@ -47,10 +47,10 @@ def judge(lab: Lab, script: str, seed: int) -> Judged:
     return Judged(script, attempt.finished, attempt.verdict, graded_the_same(played), played.minutes)
 
 
-def _stopped(lab: Lab, why: Exception) -> str:
-    said = f"{why} {why.hint}".strip() if isinstance(why, ActionRefused) else f"{type(why).__name__}: {why}"
-    line = line_in(FILES[lab.slug], why) if lab.slug in FILES else 0
-    return f"line {line}: {said}" if line else said
+def _stopped(lab: Lab, error: Exception) -> str:
+    text = f"{error} {error.hint}".strip() if isinstance(error, ActionRefused) else f"{type(error).__name__}: {error}"
+    line = line_in(FILES[lab.slug], error) if lab.slug in FILES else 0
+    return f"line {line}: {text}" if line else text
 
 
 def graded_the_same(played: Played) -> bool:
@@ -64,31 +64,29 @@ def graded_the_same(played: Played) -> bool:
 
 def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
     """The row of one lab (`manage.py lab check --json`)."""
-    found = {script: [judge(lab, script, seed) for seed in seeds] for script in scripts_of(lab)}
+    runs = {script: [judge(lab, script, seed) for seed in seeds] for script in scripts_of(lab)}
     texts = [wrong.sentence for wrong in lab.wrong]
     return {
         "lab": lab.slug,
         "number": lab.number,
         "title": lab.title,
-        "solved": all(one.solved and one.same for one in found[SOLVE]),
-        "empty_fails": not any(one.solved for one in found[EMPTY]),
+        "solved": all(run.solved and run.same for run in runs[SOLVE]),
+        "empty_fails": not any(run.solved for run in runs[EMPTY]),
         "wrong": [
             {
                 "script": wrong.name,
                 "misconception": wrong.misconception,
                 "fails": texts.count(wrong.sentence) == 1
-                and all(
-                    not one.solved and one.same and one.verdict.text == wrong.sentence for one in found[wrong.name]
-                ),
-                "sentence": found[wrong.name][0].verdict.sentence(),
+                and all(not run.solved and run.same and run.verdict.text == wrong.sentence for run in runs[wrong.name]),
+                "sentence": runs[wrong.name][0].verdict.sentence(),
             }
             for wrong in lab.wrong
         ],
-        "stopped": {script: judged[0].stopped for script, judged in found.items() if judged[0].stopped},
+        "stopped": {script: judged[0].stopped for script, judged in runs.items() if judged[0].stopped},
         "to_fill_in": unfinished(lab),
-        "seeds": len(found[SOLVE]),
+        "seeds": len(runs[SOLVE]),
         "minutes": lab.minutes,
-        "played_minutes": round(max(one.minutes for one in found[SOLVE]), 1),
+        "played_minutes": round(max(run.minutes for run in runs[SOLVE]), 1),
     }
 
 

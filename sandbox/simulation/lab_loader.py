@@ -37,8 +37,8 @@ def load(path: Path) -> Lab:
     try:
         source = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise LabFileError(f"{path} cannot be read: {said}. Give the path of a lab's file.") from error
+        text = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise LabFileError(f"{path} cannot be read: {text}. Give the path of a lab's file.") from error
     lab = getattr(_executed(path, source), "LAB", None)
     if not isinstance(lab, Lab):
         raise LabFileError(f"{path} has no lab. Name it so: LAB = Lab(...).")
@@ -61,17 +61,17 @@ def _executed(path: Path, source: str) -> object:
     return module
 
 
-def line_in(path: Path, why: BaseException) -> int:
+def line_in(path: Path, error: BaseException) -> int:
     """The last of the file's lines that led to it; 0: none did."""
     return next(
-        (frame.lineno or 0 for frame in reversed(extract_tb(why.__traceback__)) if frame.filename == str(path)), 0
+        (frame.lineno or 0 for frame in reversed(extract_tb(error.__traceback__)) if frame.filename == str(path)), 0
     )
 
 
-def _said(why: BaseException) -> str:
-    lacks = LACKS.match(str(why))
+def _said(error: BaseException) -> str:
+    lacks = LACKS.match(str(error))
     if lacks is None:
-        return f"{type(why).__name__}, {str(why).rstrip('.')}."
+        return f"{type(error).__name__}, {str(error).rstrip('.')}."
     kind, names = lacks.groups()
     return f"{kind} lacks {names.replace(chr(39), '')}. docs/labs.md says what it is for."
 

@@ -32,5 +32,5 @@ def _again(directory: Path) -> Rerun:
         done = replay(directory)
     except Exception as error:  # whatever a forged journal says, the others are executed
         return Rerun(directory.name, 0, f"{type(error).__name__}: {error}")
-    found = done.first_difference
-    return Rerun(directory.name, done.events, None if found is None else f"from event {found.seq} on")
+    difference = done.first_difference
+    return Rerun(directory.name, done.events, None if difference is None else f"from event {difference.seq} on")

@@ -139,7 +139,7 @@ class World:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 

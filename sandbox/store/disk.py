@@ -189,7 +189,7 @@ class FileDisk:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None
+        self.refused: Callable[[OSError, int], None] = lambda error, asked_bytes: None
         root.mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager

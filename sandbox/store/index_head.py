@@ -20,16 +20,16 @@ class Head(NamedTuple):
 
 def head_findings(name: str, header: IndexHeader, head: Head, *, in_use: bool) -> Iterator[Finding]:
     """Report wrong values in the head.  In a store in use the end changes, so it is not checked."""
-    said = [
+    findings = [
         (BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, head.begin_physical),
         (BEGIN_MS_AT, "begins at the time", header.begin_ms, head.begin_ms),
     ]
     if not in_use:
-        said += [
+        findings += [
             (END_PHYSICAL_AT, "ends at", header.end_physical, head.end_physical),
             (END_MS_AT, "ends at the time", header.end_ms, head.end_ms),
         ]
-    for position, verb, value, should in said:
+    for position, verb, value, should in findings:
         if should is not None and value != should:
             yield finding(
                 "wrong_header",

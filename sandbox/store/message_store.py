@@ -269,10 +269,10 @@ class MessageStore:
     # Reading.
 
     def get_message(
-        self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None
+        self, topic: str, queue_id: int, offset: int, max_messages: int, message_filter: MessageFilter | None
     ) -> GetResult:
         """The result of a pull from `offset` (spec broker-behaviour 3.2), as a master answers it."""
-        return self._reader.get(topic, queue_id, offset, max_messages, wanted)
+        return self._reader.get(topic, queue_id, offset, max_messages, message_filter)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         queue = self._queues.get((topic, queue_id))
@@ -323,11 +323,11 @@ class MessageStore:
             if not walk.found:
                 break
             last_update = (walk.last_update_ms, walk.last_update_physical)
-            found = sorted(walk.found)
-            records = self.log.read_records(found, MAX_QUERY_BYTES)
+            offsets = sorted(walk.found)
+            records = self.log.read_records(offsets, MAX_QUERY_BYTES)
             if records:
                 return QueryResult(records, *last_update)
-            first = self.log.store_time(found[0], record.FIXED_BYTES)
+            first = self.log.store_time(offsets[0], record.FIXED_BYTES)
             if first is None or first < begin_ms:
                 break
             last_ms = first

@@ -43,8 +43,8 @@ class Total:
 
     def _at(self, second: int) -> int:
         """The value at the begin of that second: that of the first sample from there on."""
-        place = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
-        return self._samples[place][1] if place < len(self._samples) else self.value
+        index = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
+        return self._samples[index][1] if index < len(self._samples) else self.value
 
 
 class Mornings:

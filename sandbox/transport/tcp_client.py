@@ -130,10 +130,10 @@ class TcpConnector:
         task.add_done_callback(self._opening.discard)
 
 
-def _reason(why: Exception) -> str:
+def _reason(error: Exception) -> str:
     """The error text of the operating system, empty for a refused connection."""
-    if isinstance(why, ConnectionRefusedError):
+    if isinstance(error, ConnectionRefusedError):
         return ""
-    if isinstance(why, OSError) and not isinstance(why, ssl.SSLError) and (why.errno or 0) > 0:
-        return f": {os.strerror(why.errno or 0).lower()}"
-    return f": {why}"
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:
+        return f": {os.strerror(error.errno or 0).lower()}"
+    return f": {error}"

@@ -69,8 +69,8 @@ class OpenTransactions:
 
     def was_here(self, transaction_id: str) -> bool:
         """Return whether the half queue has, or had, such a transaction."""
-        found = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
-        return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in found.records)
+        result = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
+        return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in result.records)
 
     def _note(self, half: HalfMessage) -> None:
         self.table[half.transaction_id] = half

@@ -39,13 +39,13 @@ class GroupQuestions:
         A topic the group has not subscribed to while online is left out; so is its own retry topic when `topic` is
         another.  A queue without a committed offset counts as 0.
         """
-        found = await self._requests.read(
+        stats = await self._requests.read(
             address,
             RequestCode.GET_CONSUME_STATS,
             ConsumeStatsHeader(group, topic),
             lambda c: ConsumeStats.decode(c.body),
         )
-        return {MessageQueue(*queue): row for queue, row in found.queues.items()}
+        return {MessageQueue(*queue): row for queue, row in stats.queues.items()}
 
     async def members(self, address: str, group: str) -> ConsumerConnection:
         """Members and what they want (203).  BrokerRefused with code 206 when no member is online."""
@@ -88,8 +88,8 @@ class GroupQuestions:
 
     async def queues_in_memory(self, address: str, group: str, client_id: str) -> dict[MessageQueue, QueueRunningInfo]:
         """The queue table of `running_info`: locked, cached, last pulled."""
-        found = await self.running_info(address, group, client_id)
-        return {MessageQueue(*queue): row for queue, row in found.queues.items()}
+        info = await self.running_info(address, group, client_id)
+        return {MessageQueue(*queue): row for queue, row in info.queues.items()}
 
     async def offsets_in_memory(
         self, address: str, group: str, topic: str, *, client_id: str | None = None
@@ -98,7 +98,7 @@ class GroupQuestions:
 
         Raises BrokerRefused with code 1 when no member is online, or one of them is not a Java client.
         """
-        found = await self._requests.read(
+        body = await self._requests.read(
             address,
             RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
             TopicGroupHeader(topic, group, client_id or ""),
@@ -106,7 +106,7 @@ class GroupQuestions:
         )
         return {
             member: {MessageQueue(*queue): offset for queue, offset in offsets.items()}
-            for member, offsets in found.clients.items()
+            for member, offsets in body.clients.items()
         }
 
     async def time_spans(self, address: str, group: str, topic: str) -> tuple[QueueTimeSpan, ...]:

@@ -16,10 +16,10 @@ class TopicQuestions:
 
     async def stats(self, address: str, topic: str) -> dict[MessageQueue, TopicOffset]:
         """Both ends of every queue, and when the last message came (202): 0 or -1 when none is there."""
-        found = await self._requests.read(
+        stats = await self._requests.read(
             address, RequestCode.GET_TOPIC_STATS_INFO, TopicHeader(topic), lambda c: TopicStats.decode(c.body)
         )
-        return {MessageQueue(*queue): row for queue, row in found.queues.items()}
+        return {MessageQueue(*queue): row for queue, row in stats.queues.items()}
 
     async def config(self, address: str, topic: str) -> TopicConfig:
         """Queues and permission (351): 5.x, and ours; NotKnownThere from 4.9."""

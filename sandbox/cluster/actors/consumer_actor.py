@@ -236,10 +236,10 @@ class ConsumerActor:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ConsumerActor":
-        given = record["settings"]
-        given["subscriptions"] = tuple(Subscription(*sub) for sub in given["subscriptions"])
-        given["work_ms"] = tuple(given["work_ms"])
-        actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**given))
+        settings = record["settings"]
+        settings["subscriptions"] = tuple(Subscription(*sub) for sub in settings["subscriptions"])
+        settings["work_ms"] = tuple(settings["work_ms"])
+        actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**settings))
         actor.client_id, actor.handler = record["client_id"], record["handler"]
         slow = record["slow"]  # a list in records of older versions
         actor.slow = None if not slow else Slow(**slow) if isinstance(slow, dict) else Slow(*slow)

@@ -125,5 +125,5 @@ def _seconds(path: Path, record: _Record, column: str | None) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _unreadable(path: Path, why: OSError) -> FeedUnreadable:
-    return FeedUnreadable(f"{path} cannot be read: {(why.strerror or str(why)).lower()}")
+def _unreadable(path: Path, error: OSError) -> FeedUnreadable:
+    return FeedUnreadable(f"{path} cannot be read: {(error.strerror or str(error)).lower()}")

@@ -54,8 +54,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    found = sends(evidence)
-    return found[-1] if found else None
+    sent = sends(evidence)
+    return sent[-1] if sent else None
 
 
 def _count(burst: Seen[ActionTaken]) -> int:
@@ -188,10 +188,10 @@ def _reached(evidence: Evidence) -> Truth:
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The start of another broadcasting member."""
-    found = [
+    starts = [
         act for act in evidence.actions("StartConsumer") if act.event.fields["group"] == evidence.numbers["second"]
     ]
-    return found[-1] if found else None
+    return starts[-1] if starts else None
 
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:

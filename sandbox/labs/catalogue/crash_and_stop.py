@@ -127,8 +127,8 @@ def _crashed(evidence: Evidence) -> Verdict:
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
     of_other = evidence.clients(evidence.numbers["other"])
-    found = [entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other]
-    return found[0] if found else None
+    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other]
+    return repeats[0] if repeats else None
 
 
 def _count(evidence: Evidence) -> Truth:

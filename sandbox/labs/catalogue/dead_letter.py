@@ -58,10 +58,10 @@ def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
 
 
 def _dead(evidence: Evidence) -> Seen[MessageDeadLettered] | None:
-    found = [
+    dead_letters = [
         entry for entry in evidence.of(MessageDeadLettered, since=0) if entry.event.group == evidence.numbers["group"]
     ]
-    return found[0] if found else None
+    return dead_letters[0] if dead_letters else None
 
 
 def _succeeded(evidence: Evidence, since: int | None = 0) -> Delivery | None:

@@ -58,12 +58,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest send of the key, with a delay."""
-    found = [
+    delayed = [
         entry
         for entry in sends(evidence)
         if evidence.numbers["key"] in keys_of(entry) and entry.event.fields["delay_level"]
     ]
-    return found[-1] if found else None
+    return delayed[-1] if delayed else None
 
 
 def _is_due(evidence: Evidence) -> Verdict:
@@ -97,7 +97,7 @@ def _is_due(evidence: Evidence) -> Verdict:
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """Return the first place where the delayed message was stored."""
     sent = _delayed(evidence)
-    found = (
+    entries = (
         []
         if sent is None
         else [
@@ -106,7 +106,7 @@ def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
             if entry.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
         ]
     )
-    return found[0] if found else None
+    return entries[0] if entries else None
 
 
 def _where(evidence: Evidence) -> Truth:
@@ -157,12 +157,12 @@ def _are_checked(evidence: Evidence) -> Verdict:
 
 def _set_last(evidence: Evidence, field: str) -> Any:
     """Return the value of a field that the student last set for the transactional producer."""
-    given = [
+    changes = [
         entry.event.fields[field]
         for entry in evidence.actions("ChangeActor", since=0)
         if entry.event.fields["actor"] == TILL and entry.event.fields[field] is not None
     ]
-    return given[-1] if given else None
+    return changes[-1] if changes else None
 
 
 def _in_topic(evidence: Evidence) -> Truth:

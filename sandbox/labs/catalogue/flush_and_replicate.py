@@ -105,10 +105,10 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
 
 
 def _some_are_lost(evidence: Evidence) -> Verdict:
-    found = _cut(evidence)
-    if isinstance(found, Verdict):
-        return found
-    sent, lost = found
+    cut = _cut(evidence)
+    if isinstance(cut, Verdict):
+        return cut
+    sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
         return Verdict.wrong(
             _("{broker} flushes with SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
@@ -124,8 +124,8 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
 
 def _lost(evidence: Evidence) -> Truth:
     """Answered messages that the master no longer has."""
-    found = _cut(evidence)
-    return Truth(0.0) if isinstance(found, Verdict) else Truth(float(found[1].event.answered), (found[1].seq,))
+    cut = _cut(evidence)
+    return Truth(0.0) if isinstance(cut, Verdict) else Truth(float(cut[1].event.answered), (cut[1].seq,))
 
 
 def _any_lost(evidence: Evidence) -> Truth:
@@ -134,10 +134,10 @@ def _any_lost(evidence: Evidence) -> Truth:
 
 
 def _none_is_lost(evidence: Evidence) -> Verdict:
-    found = _cut(evidence)
-    if isinstance(found, Verdict):
-        return found
-    sent, lost = found
+    cut = _cut(evidence)
+    if isinstance(cut, Verdict):
+        return cut
+    sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
         return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
     stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
@@ -161,23 +161,23 @@ def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]
 
 def _kept(evidence: Evidence) -> Truth:
     """Lost ones that came to the new group all the same."""
-    found = _cut(evidence)
-    if isinstance(found, Verdict):
+    cut = _cut(evidence)
+    if isinstance(cut, Verdict):
         return Truth(0.0)
-    gone = _gone(evidence, *found)
+    gone = _gone(evidence, *cut)
     rows = {
         (row.queue, row.offset): row.seq
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=found[1].seq)
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=cut[1].seq)
         if (row.queue, row.offset) in gone
     }
     return Truth(float(len(rows)), tuple(rows.values()))
 
 
 def _slave_has_them(evidence: Evidence) -> Verdict:
-    n, found = evidence.numbers, _cut(evidence)
-    if isinstance(found, Verdict):
-        return found
-    sent, lost = found
+    n, cut = evidence.numbers, _cut(evidence)
+    if isinstance(cut, Verdict):
+        return cut
+    sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
         _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
     ):

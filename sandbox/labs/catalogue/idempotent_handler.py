@@ -71,8 +71,8 @@ def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    found = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return found[-1] if found else None
+    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
+    return repeats[-1] if repeats else None
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:

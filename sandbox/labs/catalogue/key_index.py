@@ -49,8 +49,8 @@ def _with_key(evidence: Evidence, name: str) -> list[Seen[ActionTaken]]:
 
 def _times(evidence: Evidence, name: str, *, since: int | None = None) -> tuple[float, tuple[int, ...]]:
     """Count the stored messages with the key; return also the events that record them."""
-    found = records_of(evidence, evidence.numbers[name], since)
-    return float(len(found)), tuple(row.seq for row in found.values())
+    records = records_of(evidence, evidence.numbers[name], since)
+    return float(len(records)), tuple(row.seq for row in records.values())
 
 
 def _missing(evidence: Evidence, name: str) -> Verdict:
@@ -58,10 +58,10 @@ def _missing(evidence: Evidence, name: str) -> Verdict:
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
         return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
-    given = keys_of(sent[-1])[0]
-    if name == "twin" and given == n["key"]:
+    key = keys_of(sent[-1])[0]
+    if name == "twin" and key == n["key"]:
         return Verdict.wrong(SAME_KEY, key=n["key"], twin=n["twin"], rests_on=[sent[-1].seq])
-    return Verdict.wrong(OTHER_KEY, given=given or "-", key=n[name], rests_on=[sent[-1].seq])
+    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1].seq])
 
 
 def _is_indexed(evidence: Evidence) -> Verdict:
@@ -159,8 +159,8 @@ def _send(hands: Hands, name: str, count: int = 1) -> None:
 
 def _walked(hands: Hands) -> dict[str, object]:
     """The newest file of the walk that the page Index shows."""
-    found = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
-    return dict(found["files"][0])
+    walk = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
+    return dict(walk["files"][0])
 
 
 def _chain(hands: Hands) -> list[dict[str, object]]:

@@ -145,9 +145,9 @@ def _drained_s(evidence: Evidence) -> float:
 def _drain_s(evidence: Evidence) -> float:
     """Return the drain time of the lag at the prediction, in s: shop may have sent on until its rate was 0."""
     change = _rate_set(evidence)
-    given = evidence.of(PredictionGiven, since=0)
+    predictions = evidence.of(PredictionGiven, since=0)
     before = 0 if change is None else _lag_at(evidence, change.at_ms)
-    return _drained_s(evidence) * _lag_at(evidence, given[-1].at_ms) / before if before and given else 0.0
+    return _drained_s(evidence) * _lag_at(evidence, predictions[-1].at_ms) / before if before and predictions else 0.0
 
 
 def _first(hands: Hands) -> None:

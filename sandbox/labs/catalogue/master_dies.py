@@ -65,7 +65,7 @@ def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
     """The master's start after that kill."""
     kill = _kill(evidence)
-    found = (
+    starts = (
         []
         if kill is None
         else [
@@ -74,7 +74,7 @@ def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
             if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
         ]
     )
-    return found[0] if found else None
+    return starts[0] if starts else None
 
 
 def _queues(evidence: Evidence) -> list[str]:
@@ -102,11 +102,11 @@ def _lapsed(evidence: Evidence, kill: Seen[ActionTaken]) -> dict[str, Seen[LockL
 
 def _locked(evidence: Evidence, since: int) -> dict[str, Seen[QueueLocked]]:
     """The first lock of each queue since an event."""
-    n, found = evidence.numbers, dict[str, Seen[QueueLocked]]()
+    n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
     for entry in evidence.of(QueueLocked, since=since):
         if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"]):
-            found.setdefault(queue_of(entry.event), entry)
-    return found
+            locks.setdefault(queue_of(entry.event), entry)
+    return locks
 
 
 def _order_stands(evidence: Evidence) -> Verdict:

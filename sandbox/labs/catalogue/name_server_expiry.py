@@ -56,12 +56,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     )
 
 
-def _changed(evidence: Evidence, why: str, since: int) -> Seen[RouteChanged] | None:
+def _changed(evidence: Evidence, reason: str, since: int) -> Seen[RouteChanged] | None:
     """The name server's first change of this kind to the broker's routes."""
-    found = [
-        row for row in evidence.of(RouteChanged, since=since) if (row.event.broker, row.event.why) == (BROKER, why)
+    changes = [
+        row for row in evidence.of(RouteChanged, since=since) if (row.event.broker, row.event.why) == (BROKER, reason)
     ]
-    return found[0] if found else None
+    return changes[0] if changes else None
 
 
 def _producers(evidence: Evidence) -> list[str]:
@@ -76,17 +76,17 @@ def _producers(evidence: Evidence) -> list[str]:
 def _clients(evidence: Evidence) -> dict[str, str]:
     """Label → client id of the newest process."""
     ids = {SHOP: _producers(evidence), **{label: evidence.clients(label) for label in MEMBERS}}
-    return {label: found[-1] for label, found in ids.items() if found}
+    return {label: client_ids[-1] for label, client_ids in ids.items() if client_ids}
 
 
 def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
     """Label → when it was given the route that has changed."""
-    found: dict[str, Seen[RouteLearned]] = {}
+    learned: dict[str, Seen[RouteLearned]] = {}
     for entry in evidence.of(RouteLearned, since=since):
         for label, client_id in _clients(evidence).items():
             if (entry.event.client_id, entry.event.topic) == (client_id, evidence.numbers["topic"]):
-                found.setdefault(label, entry)
-    return found
+                learned.setdefault(label, entry)
+    return learned
 
 
 def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[SendFailed]]:
@@ -160,12 +160,12 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
 
 def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
     """The last registration before the hang; the valve may have left it out."""
-    found = [
+    entries = [
         entry
         for entry in evidence.of(BrokerRegistered, since=0)
         if entry.seq < hang.seq and (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
     ]
-    return found[-1] if found else hang
+    return entries[-1] if entries else hang
 
 
 def _dropped_s(evidence: Evidence) -> Truth:
@@ -176,10 +176,10 @@ def _closed_s(evidence: Evidence) -> Truth:
     return _removed_s(evidence, "KillBroker", "closed")
 
 
-def _removed_s(evidence: Evidence, name: str, why: str) -> Truth:
+def _removed_s(evidence: Evidence, name: str, reason: str) -> Truth:
     """Seconds from an action on the broker to its removal from the routes."""
     action = done_to(evidence, BROKER, name)
-    removed = None if action is None else _changed(evidence, why, action.seq)
+    removed = None if action is None else _changed(evidence, reason, action.seq)
     if action is None or removed is None:
         return Truth(0.0)
     return Truth((removed.at_ms - action.at_ms) / 1000, (action.seq, removed.seq))

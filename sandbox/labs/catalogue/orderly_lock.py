@@ -53,20 +53,20 @@ def _of_one(evidence: Evidence, client_id: str) -> bool:
 
 def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
     """Return the first member's locks in the broker before an event: queue → the newest lock or renewal."""
-    n, found = evidence.numbers, dict[str, Seen[QueueLocked]]()
+    n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
     for entry in evidence.of(QueueLocked, since=0):
         if entry.seq < before and (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
-            found[queue_of(entry.event)] = entry
-    return {queue: entry for queue, entry in found.items() if _of_one(evidence, entry.event.client_id)}
+            locks[queue_of(entry.event)] = entry
+    return {queue: entry for queue, entry in locks.items() if _of_one(evidence, entry.event.client_id)}
 
 
 def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | None:
-    found = [
+    crashes = [
         entry
         for entry in evidence.actions("CrashActor", since=since)
         if entry.event.fields["actor"] == evidence.numbers["one"]
     ]
-    return found[-1] if found else None
+    return crashes[-1] if crashes else None
 
 
 def _is_denied(evidence: Evidence) -> Verdict:

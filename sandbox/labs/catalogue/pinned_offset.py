@@ -49,12 +49,12 @@ def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | 
     """The first pin of the queue that the step is about."""
     n = evidence.numbers
     queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
-    found = [
+    pins = [
         entry
         for entry in evidence.of(MessagePinned, since=since)
         if entry.event.group == n["group"] and queue_of(entry.event) == queue
     ]
-    return found[0] if found else None
+    return pins[0] if pins else None
 
 
 def _is_pinned(evidence: Evidence) -> Verdict:
@@ -153,8 +153,8 @@ def _came_again(evidence: Evidence) -> Verdict:
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    found = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return found[0] if found else None
+    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
+    return repeats[0] if repeats else None
 
 
 def _count(evidence: Evidence) -> Truth:

@@ -57,13 +57,13 @@ def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] |
 
 def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None:
     """The same of the newest break alone: one that was mended too early comes before it."""
-    found: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
+    window: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
     for entry in sorted([*_changes(evidence, BAD), *_changes(evidence, GOOD)], key=lambda entry: entry.seq):
         if entry.event.fields["handler"] == BAD:
-            found = found if found is not None and found[1] is None else (entry, None)
-        elif found is not None and found[1] is None:
-            found = found[0], entry
-    return found
+            window = window if window is not None and window[1] is None else (entry, None)
+        elif window is not None and window[1] is None:
+            window = window[0], entry
+    return window
 
 
 def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
@@ -148,7 +148,7 @@ def _before(evidence: Evidence, at_ms: int) -> int:
     for entry in evidence.of(MessagesStored, since=0):
         for offset in range(entry.event.first_offset, entry.event.first_offset + entry.event.count):
             stored[queue_of(entry.event), offset] = entry.at_ms
-    return sum(stored.get(place, at_ms) < at_ms for place in _spoiled(evidence))
+    return sum(stored.get(queue, at_ms) < at_ms for queue in _spoiled(evidence))
 
 
 def _replayed_at_once(evidence: Evidence) -> Truth:

@@ -88,8 +88,8 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
 
 
 def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
-    found = [entry for entry in evidence.of(MinOffsetMoved) if entry.event.topic == evidence.numbers["topic"]]
-    return found[-1] if found else None
+    moves = [entry for entry in evidence.of(MinOffsetMoved) if entry.event.topic == evidence.numbers["topic"]]
+    return moves[-1] if moves else None
 
 
 def _deleted_unread(evidence: Evidence) -> Verdict:
@@ -134,8 +134,8 @@ def _begin(evidence: Evidence) -> Truth:
 
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
     """The broker's answer to a pull below the queue's beginning."""
-    found = [entry for entry in evidence.of(OffsetMoved) if entry.event.group == evidence.numbers["group"]]
-    return found[0] if found else None
+    moves = [entry for entry in evidence.of(OffsetMoved) if entry.event.group == evidence.numbers["group"]]
+    return moves[0] if moves else None
 
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:

@@ -117,10 +117,10 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
     n, lives = evidence.numbers, Lives(evidence)
-    found = whole_round(evidence, lives)
-    if isinstance(found, Verdict):
-        return found
-    began = found.began
+    last_round = whole_round(evidence, lives)
+    if isinstance(last_round, Verdict):
+        return last_round
+    began = last_round.began
     moves = moves_since(evidence, lives, began.seq)
     if other := _strategies(evidence, lives, began.seq) - {"AVG"}:
         return Verdict.wrong(
@@ -158,17 +158,17 @@ def _fewest(evidence: Evidence) -> Verdict:
                 needless=needless(moves),
                 rests_on=_rests_on(newest.began, moves),
             )
-    found = whole_round(evidence, lives)
-    if isinstance(found, Verdict):
-        return found
+    last_round = whole_round(evidence, lives)
+    if isinstance(last_round, Verdict):
+        return last_round
     return Verdict.met(
         _(
             "{moves} moves, all of them from a member that left or to one that came; {again} messages "
             "were delivered again."
         ),
         moves=len(moves),
-        again=given_again(evidence, found.began.seq),
-        rests_on=_rests_on(found.began, moves),
+        again=given_again(evidence, last_round.began.seq),
+        rests_on=_rests_on(last_round.began, moves),
     )
 
 
@@ -329,7 +329,7 @@ def _sets_lists(hands: Hands) -> None:
     _second(hands)
     n = hands.numbers
     rows = [f"broker-a:{number}" for number in range(n["queues"])]
-    _set(hands, "CONFIG", {label: rows[place :: len(MEMBERS)] for place, label in enumerate(MEMBERS)})
+    _set(hands, "CONFIG", {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)})
     hands.wait(DIVIDED_WITHIN_S)
     hands.act(StopActor(actor="left"))
     hands.wait(6)

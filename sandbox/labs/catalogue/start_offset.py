@@ -35,16 +35,16 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str, Seen[QueueTaken]]:
     """Return where a group began: queue → the first time a member acquired it."""
-    found: dict[str, Seen[QueueTaken]] = {}
+    taken: dict[str, Seen[QueueTaken]] = {}
     for entry in evidence.of(QueueTaken, since=since):
         if (entry.event.group, entry.event.topic) == (group, evidence.numbers["topic"]):
-            found.setdefault(queue_of(entry.event), entry)
-    return found
+            taken.setdefault(queue_of(entry.event), entry)
+    return taken
 
 
 def _started(evidence: Evidence) -> Seen[ActionTaken] | None:
-    found = evidence.actions("StartConsumer")
-    return found[-1] if found else None
+    starts = evidence.actions("StartConsumer")
+    return starts[-1] if starts else None
 
 
 def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:

@@ -41,12 +41,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
     """The newest subscription of the topic that took another's place."""
     n = evidence.numbers
-    found = [
+    changes = [
         entry
         for entry in evidence.of(SubscriptionChanged, since=since)
         if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]) and entry.event.replaced is not None
     ]
-    return found[-1] if found else None
+    return changes[-1] if changes else None
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:

@@ -75,10 +75,10 @@ class Incident:
 
     def notes(self, evidence: Evidence) -> tuple[Note, ...]:
         """Return the notes of the markers whose moments have come, in the order of their events."""
-        found = ((marker, marker.find(evidence)) for marker in self.markers)
+        moments = ((marker, marker.find(evidence)) for marker in self.markers)
         notes = [
             Note(marker.title, moment.seq, marker.text, moment.values, marker.question)
-            for marker, moment in found
+            for marker, moment in moments
             if moment is not None
         ]
         return tuple(sorted(notes, key=lambda note: note.seq))

@@ -19,8 +19,8 @@ def divisions(evidence: Evidence) -> list[Seen[QueuesAssigned]]:
 
 
 def _first_idle(evidence: Evidence) -> Moment | None:
-    found = [entry for entry in divisions(evidence) if len(entry.event.members) == MEMBERS and not entry.event.queues]
-    return Moment(found[0].seq, {"members": MEMBERS, "queues": QUEUES}) if found else None
+    idle = [entry for entry in divisions(evidence) if len(entry.event.members) == MEMBERS and not entry.event.queues]
+    return Moment(idle[0].seq, {"members": MEMBERS, "queues": QUEUES}) if idle else None
 
 
 def _all_work(evidence: Evidence) -> Moment | None:

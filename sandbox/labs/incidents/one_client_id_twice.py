@@ -31,7 +31,7 @@ def _read_again(evidence: Evidence) -> Moment | None:
     """The first commit after the copy's end in a queue that no member read."""
     stopped = act("StopActor")(evidence)
     idle = unread(evidence)
-    found = (
+    commits = (
         []
         if stopped is None
         else [
@@ -42,7 +42,7 @@ def _read_again(evidence: Evidence) -> Moment | None:
             and entry.event.queue_id in idle
         ]
     )
-    return Moment(found[0].seq, {"queue": f"q{found[0].event.queue_id}"}) if found else None
+    return Moment(commits[0].seq, {"queue": f"q{commits[0].event.queue_id}"}) if commits else None
 
 
 def unread(evidence: Evidence) -> set[int]:

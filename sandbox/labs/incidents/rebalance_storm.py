@@ -28,10 +28,10 @@ def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
     """One member after another."""
     return tuple(
         step
-        for place, label in enumerate(MEMBERS)
+        for index, label in enumerate(MEMBERS)
         for step in (
-            (from_s + place * BETWEEN_S, (StopActor(actor=label),)),
-            (from_s + place * BETWEEN_S + AWAY_S, (RestartActor(actor=label),)),
+            (from_s + index * BETWEEN_S, (StopActor(actor=label),)),
+            (from_s + index * BETWEEN_S + AWAY_S, (RestartActor(actor=label),)),
         )
     )
 

@@ -95,7 +95,9 @@ class ConsumeStatsList(NamedTuple):
             {
                 "brokerAddr": self.broker_address,
                 "totalDiff": self.lag,
-                "consumeStatsList": [{group: [stats.to_json() for stats in found]} for group, found in self.groups],
+                "consumeStatsList": [
+                    {group: [stats.to_json() for stats in stats_list]} for group, stats_list in self.groups
+                ],
             }
         )
 
@@ -104,9 +106,9 @@ class ConsumeStatsList(NamedTuple):
         with reading("list of consume statistics"):
             value = loads(data)
             groups = tuple(
-                (group, tuple(map(ConsumeStats.from_json, rows(found))))
+                (group, tuple(map(ConsumeStats.from_json, rows(stats_list))))
                 for row in rows(value.get("consumeStatsList"))
-                for group, found in table(row).items()
+                for group, stats_list in table(row).items()
             )
             return cls(str(value.get("brokerAddr", "")), groups, number(value.get("totalDiff", 0)))
 
