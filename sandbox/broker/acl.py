@@ -135,11 +135,11 @@ def needed_permissions(c: RemotingCommand) -> dict[str, int]:
     Codes that are not listed need none.  Batches (320) are not listed, and a retry sent with the old code (10) names
     its group in a field it does not have: as in RocketMQ.
     """
-    found: dict[str, int] = {}
+    needed: dict[str, int] = {}
 
     def needs(name: str | None, bits: int) -> None:
         if name is not None:
-            found[name] = bits
+            needed[name] = bits
 
     def needs_group(field: str) -> None:
         group = text_or_none(c.ext, field)
@@ -166,8 +166,8 @@ def needed_permissions(c: RemotingCommand) -> dict[str, int]:
             needs(names.retry_topic(consumer.group_name), SUB)
             for sub in consumer.subscriptions:
                 needs(sub.topic, SUB)
-    return found
+    return needed
 
 
-def _refused(why: str) -> BrokerRefused:
-    return BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{EXCEPTION}: {why}")
+def _refused(reason: str) -> BrokerRefused:
+    return BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{EXCEPTION}: {reason}")

@@ -41,11 +41,11 @@ def _spelled_out(text: str) -> list[str]:
 
 
 def _one_of(texts: list[str]) -> Matches:
-    wanted = {ipaddress.ip_address(text) for text in texts}
+    addresses = {ipaddress.ip_address(text) for text in texts}
 
     def matches(address: str) -> bool:
-        found = _address(address)
-        return found is not None and found in wanted
+        parsed = _address(address)
+        return parsed is not None and parsed in addresses
 
     return matches
 
@@ -61,10 +61,10 @@ def _range(text: str) -> Matches:
     _check_order(text, spans, 255)
 
     def matches(address: str) -> bool:
-        found = _address(address)
-        if not isinstance(found, ipaddress.IPv4Address):
+        parsed = _address(address)
+        if not isinstance(parsed, ipaddress.IPv4Address):
             return False
-        return all(low <= number <= high for number, (low, high) in zip(found.packed, spans, strict=True))
+        return all(low <= number <= high for number, (low, high) in zip(parsed.packed, spans, strict=True))
 
     return matches
 
@@ -83,10 +83,10 @@ def _range_v6(text: str) -> Matches:
     _check_order(text, spans, 0xFFFF)
 
     def matches(address: str) -> bool:
-        found = _address(address)
-        if not isinstance(found, ipaddress.IPv6Address):
+        parsed = _address(address)
+        if not isinstance(parsed, ipaddress.IPv6Address):
             return False
-        numbers = [int(part, 16) for part in found.exploded.split(":")]
+        numbers = [int(part, 16) for part in parsed.exploded.split(":")]
         return all(low <= number <= high for number, (low, high) in zip(numbers, spans, strict=True))
 
     return matches

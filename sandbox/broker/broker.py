@@ -240,7 +240,7 @@ class Broker:
             self._forget(channel)
 
     def serves(self, code: int) -> bool:
-        """Whether this node knows the request code.  (Where one listener serves broker and name server.)"""
+        """Return whether this node handles the request code.  Used when one listener serves broker and name server."""
         return code in self._handlers
 
     def _answer(self, c: RemotingCommand, channel: Channel) -> Answer:
@@ -259,9 +259,9 @@ class Broker:
                 )
         except BrokerRefused as no:
             answer = c.reply(no.code, remark=no.remark)
-        except Exception as why:
+        except Exception as error:
             log.exception("request %d from %s", c.code, channel.remote)
-            answer = c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(why).__name__}: {why}")
+            answer = c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}: {error}")
             self._journal.write(
                 HandlerFailed(node=self.config.node, request_code=int(c.code), remark=answer.remark or "")
             )

@@ -152,7 +152,7 @@ class ConfigFiles:
     def _write(self, name: str, table: dict[str, Any]) -> bool:
         try:
             self._store.config_file(name).write(table)
-        except StoreFull as why:
-            log.warning("cannot write %s.json: %s", name, why)
+        except StoreFull as error:
+            log.warning("cannot write %s.json: %s", name, error)
             return False
         return True

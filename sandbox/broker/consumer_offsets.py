@@ -82,10 +82,10 @@ class ConsumerOffsetManager:
 
     def topics_by_group(self) -> dict[str, list[str]]:
         """`topics_of` of every group with a row, in one pass over the table."""
-        found: dict[str, list[str]] = {}
+        topics: dict[str, list[str]] = {}
         for key in sorted(self.table):
-            found.setdefault(key.group, []).append(key.topic)
-        return found
+            topics.setdefault(key.group, []).append(key.topic)
+        return topics
 
     def groups_of(self, topic: str) -> list[str]:
         return sorted(key.group for key in self.table if key.topic == topic)

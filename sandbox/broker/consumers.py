@@ -55,7 +55,7 @@ class ConsumerGroup:
 
     @property
     def members(self) -> dict[str, MemberInfo]:
-        """By client id; of two connections with one id, the later."""
+        """The members by client id; of two connections with one id, the later."""
         return {info.client_id: info for info in self.channels.values()}
 
     def client_ids(self) -> list[str]:
@@ -138,7 +138,7 @@ class ConsumerManager:
         return info.client_id if info else channel.remote
 
     def note_sifted(self, group_name: str, channel: Channel, topic: str, passed_over: int, records: bytes) -> None:
-        """Of a member's answered pull: what the filter left out, and what its client will drop of `records`."""
+        """Note a member's answered pull: records the filter left out, and those of `records` its client will drop."""
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         if group is None or info is None:
@@ -187,12 +187,14 @@ class ConsumerManager:
         )
         return True
 
-    def _update_subscriptions(self, group: ConsumerGroup, wanted: Iterable[SubscriptionData], client_id: str) -> bool:
+    def _update_subscriptions(
+        self, group: ConsumerGroup, subscriptions: Iterable[SubscriptionData], client_id: str
+    ) -> bool:
         """The last heartbeat decides which topics the group has, the highest version their expressions."""
         changed = False
         named: set[str] = set()
         before = group.subscriptions.copy()
-        for sub in wanted:
+        for sub in subscriptions:
             named.add(sub.topic)
             old = group.subscriptions.get(sub.topic)
             if old is None:
@@ -260,19 +262,22 @@ class ConsumerManager:
             )
         return info is not None
 
-    def _announce(self, group: ConsumerGroup, why: str) -> None:
+    def _announce(self, group: ConsumerGroup, reason: str) -> None:
         if not self._config.notify_consumer_ids_changed or not group.channels:
             return
         self._journal.write(
             MembersNotified(
-                broker=self._config.node, group=group.name, members=tuple(sorted(group.client_ids())), why=why
+                broker=self._config.node, group=group.name, members=tuple(sorted(group.client_ids())), why=reason
             )
         )
         self._notify(group.name, list(group.channels))
 
 
 def _tag_filter(sub: SubscriptionData) -> TagFilter:
-    """By the hashes it sent (spec broker-behaviour 3.3): Go hashes bytes, so its members see no tag beyond ASCII."""
+    """Return the filter of the hashes the member sent (spec broker-behaviour 3.3).
+
+    Go clients hash bytes, so their members receive no tag beyond ASCII.
+    """
     if sub.sub_string == ALL:
         return EVERYTHING
     return TagFilter(sub.sub_string, frozenset(sub.tags), frozenset(sub.codes))

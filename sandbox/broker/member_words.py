@@ -56,19 +56,19 @@ class Sifted:
 
 
 def dropped_by(words: MemberWords | None, kept: SubscriptionData, records: bytes) -> int:
-    """Of the records of an answer, those that the client drops: by text, as `PullAPIWrapper.processPullResult`."""
+    """Count the records of an answer that the client drops: by text, as `PullAPIWrapper.processPullResult`."""
     own = None if words is None else next((sub for sub in words.subscriptions if sub.topic == kept.topic), None)
     if own is None or own is kept or (own.expression_type or TAG) != TAG or own.sub_string == ALL or not own.tags:
         return 0
-    wanted = {tag.encode() for tag in own.tags}
-    return sum(tag not in wanted for tag in _tags(records))
+    tags = {tag.encode() for tag in own.tags}
+    return sum(tag not in tags for tag in _tags(records))
 
 
 def _tags(records: bytes) -> Iterator[bytes | None]:
     at = 0
     while at < len(records):
-        found = record.examine(records, at, len(records), check_crc=False)
-        if not isinstance(found, record.Layout):
+        result = record.examine(records, at, len(records), check_crc=False)
+        if not isinstance(result, record.Layout):
             return
-        yield properties.find(records[found.properties_at : found.properties_at + found.properties_bytes], TAGS)
-        at += found.size
+        yield properties.find(records[result.properties_at : result.properties_at + result.properties_bytes], TAGS)
+        at += result.size

@@ -73,13 +73,13 @@ class ProducerManager:
 
     def channel_of(self, client_id: str) -> Channel | None:
         """The open connection of a client; of several the one registered last.  RocketMQ: `findChannel`."""
-        found = [
+        open_channels = [
             info.channel
             for channels in self.groups.values()
             for info in channels.values()
             if info.client_id == client_id and info.channel.is_open
         ]
-        return found[-1] if found else None
+        return open_channels[-1] if open_channels else None
 
     def scan(self) -> list[Channel]:
         """Remove producers without heartbeats for too long; returns their connections, to be closed."""

@@ -85,7 +85,7 @@ class PullRequestHoldService:
         return [pull for key in sorted(self._held) for pull in self._held[key]]
 
     def __contains__(self, key: object) -> bool:
-        """Whether a pull waits for this queue.  (The delay service always waits for its own.)"""
+        """Return whether a pull waits for this queue.  (The delay service always waits for its own.)"""
         return key in self._held or (isinstance(key, tuple) and key[0] == SCHEDULE_TOPIC)
 
     def suspend(self, pull: HeldPull) -> bool:
@@ -162,14 +162,14 @@ class PullRequestHoldService:
             del self._held[key]
 
 
-def _filter_bytes(wanted: MessageFilter | None) -> int:
+def _filter_bytes(message_filter: MessageFilter | None) -> int:
     """Estimated; SQL expressions are short."""
-    return tags_bytes(wanted.tags, wanted.codes or ()) if isinstance(wanted, TagFilter) else 0
+    return tags_bytes(message_filter.tags, message_filter.codes or ()) if isinstance(message_filter, TagFilter) else 0
 
 
-def _matches(wanted: MessageFilter | None, tags_code: int, properties: dict[str, str] | None) -> bool:
-    if wanted is None:
+def _matches(message_filter: MessageFilter | None, tags_code: int, properties: dict[str, str] | None) -> bool:
+    if message_filter is None:
         return True
-    if wanted.codes is not None and tags_code not in wanted.codes:
+    if message_filter.codes is not None and tags_code not in message_filter.codes:
         return False
-    return not wanted.by_properties or properties is None or wanted.wants(properties)
+    return not message_filter.by_properties or properties is None or message_filter.wants(properties)

@@ -91,7 +91,7 @@ class RebalanceLockManager:
             self._journal.write(LocksLost(broker=broker, count=count))
 
     def _full(self, now_ms: int) -> bool:
-        """Whether there is no room for one more group.  Expired locks are removed, at most once a second."""
+        """Return whether there is no room for one more group.  Expired locks are removed, at most once a second."""
         if len(self.table) < MAX_GROUPS and sum(map(len, self.table.values())) < MAX_LOCKS:
             return False
         if now_ms - self._swept_ms < SWEEP_MS:
@@ -144,13 +144,18 @@ class RebalanceLockManager:
         )
         return True
 
-    def _remove(self, group: str, mq: MessageQueue, entry: LockEntry, why: str) -> None:
+    def _remove(self, group: str, mq: MessageQueue, entry: LockEntry, reason: str) -> None:
         locks = self.table[group]
         del locks[mq]
         if not locks:
             del self.table[group]
         self._journal.write(
             QueueUnlocked(
-                group=group, client_id=entry.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, why=why
+                group=group,
+                client_id=entry.client_id,
+                topic=mq.topic,
+                broker=mq.broker,
+                queue_id=mq.queue_id,
+                why=reason,
             )
         )

@@ -51,12 +51,12 @@ HOURS = re.compile(r"([01]?\d|2[0-3])(;([01]?\d|2[0-3])){0,23}")  # deleteWhen
 
 
 def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, str]:
-    """By RocketMQ's names, sorted: every setting that applies to this broker."""
+    """Return every setting that applies to this broker, by RocketMQ's names, sorted."""
     ip, _, port = config.address.rpartition(":")
-    found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
-    found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
-    found |= FIXED
-    found |= {
+    values = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
+    values |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
+    values |= FIXED
+    values |= {
         "aclEnable": _text(config.acl is not None),
         "brokerName": config.name,
         "brokerIP1": ip,
@@ -68,23 +68,23 @@ def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, st
         "serverChannelMaxIdleTimeSeconds": str(config.channel_idle_ms // 1000),
         "mappedFileSizeConsumeQueue": str(store.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES),
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(values.items()))
 
 
-def changes(config: BrokerConfig, store: MessageStoreConfig, wanted: dict[str, str]) -> dict[str, Any]:
+def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str, str]) -> dict[str, Any]:
     """Changed values by RocketMQ's names; unknown names and invalid numbers are ignored.
 
     Raises BrokerRefused: 16 for settings that cannot be changed while the broker runs, 1 for values out of bounds.
     """
-    if FORBIDDEN & wanted.keys():
+    if FORBIDDEN & requested.keys():
         raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
     now = as_settings(config, store)
-    found: dict[str, Any] = {}
-    for key, text in wanted.items():
+    changed: dict[str, Any] = {}
+    for key, text in requested.items():
         value = _wanted(key, text.strip(), now)
         if value is not None:
-            found[key] = value
-    return found
+            changed[key] = value
+    return changed
 
 
 def settle(config: BrokerConfig, store: MessageStore, changes: dict[str, Any]) -> None:

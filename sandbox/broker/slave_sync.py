@@ -117,8 +117,8 @@ class SlaveSynchronize:
         if c.code == ResponseCode.SUCCESS:
             try:
                 take(c.body)
-            except Malformed as why:
-                log.warning("the master's answer cannot be taken over: %s", why)
+            except Malformed as error:
+                log.warning("the master's answer cannot be taken over: %s", error)
         else:
             log.warning("the master answered %d: %s", c.code, c.remark)
         self._step += 1

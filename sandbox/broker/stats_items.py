@@ -101,12 +101,12 @@ class StatsTable:
 
     def item(self, name: str, key: str) -> StatsItem:
         """The counter, created if missing; a full table returns one that is not kept."""
-        found = self._items.get((name, key))
-        if found is None:
-            found = StatsItem(self._boot_s, self._clock.monotonic())
+        item = self._items.get((name, key))
+        if item is None:
+            item = StatsItem(self._boot_s, self._clock.monotonic())
             if len(self._items) < MAX_ITEMS:
-                self._items[name, key] = found
-        return found
+                self._items[name, key] = item
+        return item
 
     def get(self, name: str, key: str) -> StatsData | None:
         """None: nothing counted under that name and key."""
@@ -125,8 +125,8 @@ class StatsTable:
         self._forget(lambda key: key.endswith(f"@{group}"))
 
     def _forget(self, concerns: Callable[[str], bool]) -> None:
-        for place in [place for place in self._items if concerns(place[1])]:
-            del self._items[place]
+        for key in [key for key in self._items if concerns(key[1])]:
+            del self._items[key]
 
 
 def stats_key(topic: str, group: str) -> str:

@@ -10,20 +10,20 @@ _WAIT = f"{names.WAIT}\x01"
 
 
 def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
-    """For a single message: its text without WAIT and with CLUSTER, and the value of WAIT.
+    """Return a single message's text without WAIT and with CLUSTER, and the value of WAIT.
 
     Works on the text, because building a map of every message costs more than storing it.
     """
     if text.endswith(_END):
         text = text[:-1]
-    first, found, rest = text.partition(_WAIT)  # in Java's texts, the pair itself
-    if found and first.endswith(_END) and rest.startswith("true"):
+    first, separator, rest = text.partition(_WAIT)  # in Java's texts, the pair itself
+    if separator and first.endswith(_END) and rest.startswith("true"):
         if rest == "true" and first != _END:
             return f"{first}CLUSTER\x01{cluster}".encode(), True
         if rest[4:5] == _END:
             return f"{first}{rest[5:]}\x02CLUSTER\x01{cluster}".encode(), True
     wait = True
-    at = _find(text, _WAIT) if found else -1
+    at = _find(text, _WAIT) if separator else -1
     if at >= 0:
         end = text.find(_END, at)
         value = text[at + len(_WAIT) :] if end < 0 else text[at + len(_WAIT) : end]

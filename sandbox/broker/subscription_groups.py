@@ -59,10 +59,10 @@ class SubscriptionGroupManager:
             return "this broker has no room for another group"
         return None
 
-    def update(self, wanted: SubscriptionGroupConfig) -> None:
-        before = self.table.get(wanted.group)
+    def update(self, config: SubscriptionGroupConfig) -> None:
+        before = self.table.get(config.group)
         old = before.to_json() if before else {}
-        self._put(wanted, {key: value for key, value in wanted.to_json().items() if old.get(key) != value})
+        self._put(config, {key: value for key, value in config.to_json().items() if old.get(key) != value})
 
     def change(self, group: str, **changes: Any) -> None:
         """Change single fields of a known group."""
@@ -79,19 +79,19 @@ class SubscriptionGroupManager:
 
     def load(self, content: Any) -> None:
         """Read `subscriptionGroup.json`; built-in groups stay if it lacks them.  Raises as `JsonFile.load` expects."""
-        found = SubscriptionGroupTable.from_json(content)
-        self.version = found.version
-        self.table.update(found.groups)
+        table = SubscriptionGroupTable.from_json(content)
+        self.version = table.version
+        self.table.update(table.groups)
 
     def take_over(self, content: Any) -> None:
         """Replace a slave's table by its master's; with the same version there is nothing to do."""
         version = DataVersion.from_json(content.get("dataVersion"))
         if version == self.version:
             return
-        found = SubscriptionGroupTable.from_json(content)
+        table = SubscriptionGroupTable.from_json(content)
         self.version = version
         self.table.clear()
-        self.table.update(found.groups)
+        self.table.update(table.groups)
         self._save()
 
     def _full(self, group: str) -> bool:

@@ -76,9 +76,9 @@ class TopicConfigManager:
             self._put(known, how)
         return known
 
-    def update(self, wanted: TopicConfig, how: str = "broker") -> None:
+    def update(self, config: TopicConfig, how: str = "broker") -> None:
         """Create or change a topic; call `refusal` first."""
-        self._put(wanted, how)
+        self._put(config, how)
 
     def next_version(self) -> None:
         """The table is unchanged, but its registration with name servers changes."""
@@ -107,16 +107,16 @@ class TopicConfigManager:
         self._written(gone, "deleted", None)
         return True
 
-    def refusal(self, wanted: TopicConfig) -> str | None:
+    def refusal(self, config: TopicConfig) -> str | None:
         """Why a limit forbids this topic, as a sentence; None: allowed."""
         limits = self._config.limits
-        known = self.table.get(wanted.topic)
-        if not self.counts(wanted.topic):
-            return self._group_topic_refusal(wanted.topic) if known is None else None
+        known = self.table.get(config.topic)
+        if not self.counts(config.topic):
+            return self._group_topic_refusal(config.topic) if known is None else None
         topics, all_queues = self._totals()
         if known is not None:
             topics, all_queues = topics - 1, all_queues - _queues(known)
-        queues = _queues(wanted)
+        queues = _queues(config)
         checks = (
             ("topics", topics + 1, limits.topics),
             ("queues_per_topic", queues, limits.queues_per_topic),
@@ -124,12 +124,12 @@ class TopicConfigManager:
         )
         for limit, value, allowed in checks:
             if allowed is not None and value > allowed:
-                self._limit_reached(limit, value, allowed, wanted.topic)
-                return f"the limit {limit} is {allowed}, topic {wanted.topic} would make it {value}"
+                self._limit_reached(limit, value, allowed, config.topic)
+                return f"the limit {limit} is {allowed}, topic {config.topic} would make it {value}"
         return None
 
     def counts(self, topic: str) -> bool:
-        """Whether this is an application's topic, whose number is limited.  Any client may use system topics."""
+        """Return whether this is an application's topic, whose number is limited.  Any client may use system topics."""
         return not (topic in self.system or topic.startswith(names.OF_GROUPS))
 
     def _totals(self) -> tuple[int, int]:
@@ -223,11 +223,11 @@ class TopicConfigManager:
             )
         )
 
-    def _limit_reached(self, limit: str, value: int, allowed: int, who: str) -> None:
+    def _limit_reached(self, limit: str, value: int, allowed: int, topic: str) -> None:
         now_ms = self._clock.now_ms()
         if now_ms - self._limit_said_ms >= 1_000:
             self._limit_said_ms = now_ms
-            self._journal.write(LimitReached(limit=limit, value=value, allowed=allowed, who=who))
+            self._journal.write(LimitReached(limit=limit, value=value, allowed=allowed, who=topic))
 
 
 def _queues(topic: TopicConfig) -> int:

@@ -28,7 +28,7 @@ class ActiveMember(Divider, Protocol):
     @property
     def from_where(self) -> ConsumeFromWhere: ...
     async def beginning(self, mq: MessageQueue) -> StartOffset:
-        """Where it starts in a new queue; an empty trace: the application will say."""
+        """Return the start offset in a new queue.  An empty trace means that the application chooses it."""
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
         """Its share of the topic changed."""
@@ -46,7 +46,7 @@ class ActiveRebalance:
 
     @property
     def rounds(self) -> dict[str, Round]:
-        """What it holds for true, by topic."""
+        """The newest assignment of each topic, as this member knows it."""
         return self._news.rounds
 
     async def run(self, trigger: str) -> None:
@@ -55,9 +55,9 @@ class ActiveRebalance:
         for topic in list(member.subscriptions):
             try:
                 division = await divide(member, topic)
-            except ClientError as why:
-                log.info("topic %s of %s not divided: %s", topic, member.group, why)
-                self._news.missed(topic, trigger, str(why))
+            except ClientError as error:
+                log.info("topic %s of %s not divided: %s", topic, member.group, error)
+                self._news.missed(topic, trigger, str(error))
                 continue
             if division is None:
                 self._news.missed(topic, trigger)
@@ -112,13 +112,16 @@ class ActiveRebalance:
         store = self._member.offset_store
         try:
             await store.persist(mq, by="release")
-        except SandboxError as why:
-            log.info("offset of %s not committed on release: %s", mq.key, why)
+        except SandboxError as error:
+            log.info("offset of %s not committed on release: %s", mq.key, error)
         pq.released_offset = store.read_memory(mq)
         store.remove_offset(mq)
 
     async def _take(self, mq: MessageQueue) -> bool:
-        """What memory said of the queue is forgotten first.  False: no start offset is known, not this round."""
+        """Remove the queue's offset from memory, then start to pull it.
+
+        False: no start offset is known, or the member must not rebalance now.
+        """
         member = self._member
         clock = member.instance.clock
         member.offset_store.remove_offset(mq)

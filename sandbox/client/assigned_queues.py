@@ -1,4 +1,4 @@
-"""What a lite pull consumer knows of each queue it reads, and what it has fetched and not yet handed out."""
+"""State of each queue that a lite pull consumer reads, and the messages fetched but not yet returned by `poll`."""
 
 import asyncio
 from collections import deque
@@ -56,10 +56,10 @@ class AssignedQueues:
         topic: str | None = None,
     ) -> None:
         """From now on these, of one topic or of all: the others are dropped, known ones keep what they have."""
-        wanted = sorted(queues)
-        for mq in [mq for mq in self._table if topic in (None, mq.topic) and mq not in wanted]:
+        assigned = sorted(queues)
+        for mq in [mq for mq in self._table if topic in (None, mq.topic) and mq not in assigned]:
             self._table.pop(mq).pq.dropped = True
-        for mq in wanted:
+        for mq in assigned:
             if mq not in self._table:
                 self._table[mq] = AssignedQueue(mq, queue_of(mq))
 

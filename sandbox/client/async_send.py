@@ -53,9 +53,9 @@ class AsyncSends:
 async def _run(send: Callable[[], Coroutine[Any, Any, SendResult]], future: "asyncio.Future[SendResult]") -> None:
     try:
         result = await send()
-    except SandboxError as why:
+    except SandboxError as error:
         if not future.done():
-            future.set_exception(why)
+            future.set_exception(error)
         return
     if not future.done():
         future.set_result(result)

@@ -86,7 +86,7 @@ class ClientApi:
     # Routes and membership.
 
     async def route(self, address: str, topic: str) -> TopicRouteData:
-        """What a name server knows of the topic; TOPIC_NOT_EXIST raises BrokerRefused."""
+        """Ask a name server for the route of the topic; TOPIC_NOT_EXIST raises BrokerRefused."""
         answer = await self._ask(address, RequestCode.GET_ROUTEINFO_BY_TOPIC, RouteHeader(topic))
         return TopicRouteData.decode(answer.body)
 

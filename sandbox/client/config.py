@@ -1,4 +1,4 @@
-"""What an application may choose about its client; every default is RocketMQ 4.9.8's (spec client-behaviour 1)."""
+"""Client configuration; every default is RocketMQ 4.9.8's (spec client-behaviour 1)."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,7 +24,7 @@ class MessageModel(StrEnum):
 
 
 class ConsumeFromWhere(StrEnum):
-    """Where a group without a stored offset begins; the three deprecated values mean LAST_OFFSET."""
+    """The start offset of a group without a stored one; the three deprecated values mean LAST_OFFSET."""
 
     CONSUME_FROM_LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
     CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"

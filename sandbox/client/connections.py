@@ -68,8 +68,8 @@ class Connections:
 
         def give_up() -> None:
             if not future.done():
-                why = f"no answer from {address} to request {int(command.code)} within {timeout_ms} ms"
-                future.set_exception(SendTimeout(why))
+                reason = f"no answer from {address} to request {int(command.code)} within {timeout_ms} ms"
+                future.set_exception(SendTimeout(reason))
                 if close_on_timeout:
                     channel.close()
 
@@ -99,7 +99,7 @@ class Connections:
 
     @property
     def addresses(self) -> list[str]:
-        """Where connections are open now."""
+        """The addresses with an open connection."""
         return [address for address in self._channels if self.is_connected(address)]
 
     @property
@@ -159,8 +159,8 @@ class Connections:
             self._channels[address] = channel
             opening.set_result(channel)
             return channel
-        except BaseException as why:
-            opening.set_exception(ConnectFailed(str(why) or f"connecting to {address} was given up"))
+        except BaseException as error:
+            opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was given up"))
             opening.exception()  # it may be that no one waited for it
             raise
         finally:
@@ -196,6 +196,6 @@ def answer(command: RemotingCommand, channel: Channel) -> None:
     channel.send(command)
 
 
-def _fail(waiting: _Waiting, why: str) -> None:
+def _fail(waiting: _Waiting, reason: str) -> None:
     if not waiting.future.done():
-        waiting.future.set_exception(RemotingError(why))
+        waiting.future.set_exception(RemotingError(reason))

@@ -38,7 +38,7 @@ async def consumed_directly(
     retry_topic: str,
     orderly: bool,
 ) -> bytes:
-    """What the listener makes of it: the body of the answer.  Nothing is committed, retried or counted.
+    """Run the listener on one message and return the body of the answer.  Nothing is committed, retried or counted.
 
     RocketMQ: `consumeMessageDirectly` of both services, `ConsumeMessageDirectlyResult`.
     """
@@ -49,9 +49,9 @@ async def consumed_directly(
     try:
         status = await listener([message], context)
         result = "CR_RETURN_NULL" if status is None else RESULTS[status]
-    except Exception as why:  # the application's own, and what was asked for
+    except Exception as error:  # the application's own, and what was asked for
         log.info("the listener failed with %s", message.unique_key, exc_info=True)
-        result, remark = "CR_THROW_EXCEPTION", f"{type(why).__name__}: {why}"
+        result, remark = "CR_THROW_EXCEPTION", f"{type(error).__name__}: {error}"
     answer: dict[str, object] = {
         "autoCommit": getattr(context, "auto_commit", True),
         "consumeResult": result,

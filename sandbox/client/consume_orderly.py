@@ -118,7 +118,7 @@ class ConsumeMessageOrderlyService:
     async def _settle(
         self, messages: list[Message], pq: ProcessQueue, context: ConsumeOrderlyContext, status: ConsumeOrderlyStatus
     ) -> bool:
-        """What the answer means for the taken messages; True when the run may go on."""
+        """Apply the listener's answer to the taken messages; return True when the run may go on."""
         commit = False
         if status is SUSPEND:
             if await self._must_suspend(messages):

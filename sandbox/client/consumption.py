@@ -1,4 +1,4 @@
-"""What both ways of consuming share: threads, and the calls of the listener."""
+"""The common part of concurrent and orderly consumption: threads, and the calls of the listener."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ Work = Callable[[int], Coroutine[Any, Any, None]]
 
 
 class ConsumeService(Protocol):
-    """What stands between pulled messages and the listener."""
+    """The service that passes pulled messages to the listener."""
 
     threads: "Threads"
 
@@ -44,7 +44,7 @@ class ConsumeService(Protocol):
 
 
 class Working(NamedTuple):
-    """What one thread is doing now."""
+    """The message that one thread is consuming now."""
 
     mq: MessageQueue
     offset: int
@@ -132,10 +132,10 @@ class ListenerCalls:
         thread: int,
         successes: Collection[Status],
     ) -> Status | None:
-        """What the listener says; None when it failed, which concerns the application only.
+        """Call the listener and return its status; None when it failed, which concerns the application only.
 
-        A process stopped meanwhile learns it when it is resumed; a cancelled batch is unfinished again, and the
-        journal says that a listener had begun it.
+        A process stopped meanwhile receives the status when it is resumed.  A cancelled batch is unfinished again, and
+        the journal records that a listener had begun it.
         """
         clock, status = self._instance.clock, None
         started_ms = self._begin(messages, pq, thread)

@@ -24,9 +24,9 @@ class Division(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a member holds for true of one topic, since it last divided it.
+    """A member's newest assignment of one topic.
 
-    `missed_ms`, `missed_why`: a later round that came to nothing; without a reason, no broker gave the members.
+    `missed_ms`, `missed_why`: a later round that computed nothing; without a reason, no broker returned the members.
     """
 
     division: Division | None
@@ -79,26 +79,26 @@ class AssignmentNews:
         self._last_written: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def claimed(self) -> list[MessageQueue]:
-        """What the last rounds gave the member, whether or not it could take it."""
+        """List the queues the last rounds assigned to the member, acquired or not."""
         return sorted(MessageQueue.from_key(key) for _, queues in self._last_written.values() for key in queues)
 
     def found(self, topic: str, division: Division, trigger: str) -> None:
         """This is what the member acts on from now."""
         self.rounds[topic] = Round(division, trigger)
 
-    def missed(self, topic: str, trigger: str, why: str = "") -> None:
+    def missed(self, topic: str, trigger: str, reason: str = "") -> None:
         """Nothing came of the round, so what the last one found stays in force."""
         known = self.rounds.get(topic, Round(None, trigger))
-        self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=why)
+        self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=reason)
 
     def report(
         self, topic: str, division: Division, trigger: str, *, added: list[MessageQueue], dropped: list[MessageQueue]
     ) -> None:
         queues, members = _keys(division.mine), tuple(division.members)
-        found = (members, queues)
-        if not added and not dropped and self._last_written.get(topic) == found:
+        assigned = (members, queues)
+        if not added and not dropped and self._last_written.get(topic) == assigned:
             return
-        self._last_written[topic] = found
+        self._last_written[topic] = assigned
         member = self._member
         broadcasting = member.model is MessageModel.BROADCASTING
         member.instance.journal.write(

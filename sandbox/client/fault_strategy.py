@@ -11,7 +11,7 @@ EXCEPTION_LATENCY_MS = 30_000  # a send that failed counts as this slow
 
 
 def not_available_ms(latency_ms: int) -> int:
-    """How long a broker is avoided after a send that took so long.
+    """Return for how many ms a broker is avoided after a send with this latency.
 
     >>> [not_available_ms(ms) for ms in (10, 549, 550, 30_000)]
     [0, 0, 30000, 600000]
@@ -71,7 +71,7 @@ class FaultStrategy:
         return self._next(of_broker or queues)
 
     def _pick_one_at_least(self) -> str | None:
-        """In turn from the better half of the brokers ever seen."""
+        """Pick the next broker in turn from the better half of all known ones; None: none is known."""
         ranked = sorted(
             self.available_from_ms,
             key=lambda name: (not self.is_available(name), self.latency_ms[name], self.available_from_ms[name], name),

@@ -1,4 +1,4 @@
-"""What brokers ask of clients."""
+"""Requests from brokers to clients."""
 
 import logging
 from collections import deque
@@ -86,9 +86,9 @@ class Incoming:
         else:
             try:
                 reply = serve(command, channel)
-            except SandboxError as why:
-                log.info("request %d from %s not served: %s", command.code, channel.remote, why)
-                reply = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(why))
+            except SandboxError as error:
+                log.info("request %d from %s not served: %s", command.code, channel.remote, error)
+                reply = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(error))
         if reply is not None and not command.is_oneway:
             answer(reply, channel)
 
@@ -165,15 +165,15 @@ class Incoming:
     def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
         """A reply that no request waits for (any more) counts as taken, too, and is not unpacked."""
         header = PushReplyHeader.from_ext(command.ext)
-        found = properties.decode(header.properties)
-        correlation_id = found.get(properties.CORRELATION_ID, "")
+        decoded = properties.decode(header.properties)
+        correlation_id = decoded.get(properties.CORRELATION_ID, "")
         if not self._requests.waits_for(correlation_id):
             log.info("no request waits for the reply %s", correlation_id)
             return command.reply(ResponseCode.SUCCESS)
         try:
-            reply = pushed(header, found, command.body or b"", self._clock.now_ms(), self._body_bytes)
-        except CorruptRecord as why:
-            log.info("a reply cannot be unpacked: %s", why)
+            reply = pushed(header, decoded, command.body or b"", self._clock.now_ms(), self._body_bytes)
+        except CorruptRecord as error:
+            log.info("a reply cannot be unpacked: %s", error)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
         self._requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)

@@ -218,14 +218,17 @@ class ClientInstance:
             await self.name_servers.learn_route(topic)
 
     async def master_or_any(self, mq: MessageQueue) -> str:
-        """Where offsets are kept: the master; unknown, after one look at the route, any node of that broker."""
-        found = self.routes.address(mq.broker, MASTER_ID, only_this=True)
-        if found is None:
+        """Return the address of the master, which stores the offsets.
+
+        If it is unknown after one look at the route, return any node of that broker.
+        """
+        address = self.routes.address(mq.broker, MASTER_ID, only_this=True)
+        if address is None:
             await self.name_servers.learn_route(mq.topic)
-            found = self.routes.address(mq.broker, MASTER_ID, only_this=False)
-        if found is None:
+            address = self.routes.address(mq.broker, MASTER_ID, only_this=False)
+        if address is None:
             raise ConnectFailed(f"the broker {mq.broker} has no known address")
-        return found[0]
+        return address[0]
 
     async def query_offset(self, group: str, mq: MessageQueue) -> int:
         return await self.api.query_offset(await self.master_or_any(mq), group, mq)
@@ -260,8 +263,8 @@ class ClientInstance:
             return None
         try:
             return await self.api.consumer_ids(address, group)
-        except SandboxError as why:
-            log.info("no member list of %s from %s: %s", group, address, why)
+        except SandboxError as error:
+            log.info("no member list of %s from %s: %s", group, address, error)
             return None
 
     # Membership.
@@ -280,8 +283,8 @@ class ClientInstance:
             for _, _, address in self.routes.all_addresses(masters_only=not self.consumers):
                 try:
                     await self.api.heartbeat(address, data)
-                except SandboxError as why:
-                    log.info("no heartbeat to %s: %s", address, why)
+                except SandboxError as error:
+                    log.info("no heartbeat to %s: %s", address, error)
         finally:
             self._beating = False
 
@@ -292,8 +295,8 @@ class ClientInstance:
                 await self.api.unregister(
                     address, self.client_id, producer_group=producer_group, consumer_group=consumer_group
                 )
-            except SandboxError as why:
-                log.info("not unregistered at %s: %s", address, why)
+            except SandboxError as error:
+                log.info("not unregistered at %s: %s", address, error)
 
     async def check_subscriptions(self, group: str, subscriptions: list[Subscription]) -> None:
         """Ask one random broker about every expression that is not a tag expression (46).  Raises when it refuses.
@@ -328,8 +331,8 @@ class ClientInstance:
     async def _persist(self, consumer: Consumer, by: str) -> None:
         try:
             await consumer.offset_store.persist_all(list(consumer.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", consumer.group, why)
+        except SandboxError as error:
+            log.info("offsets of %s not persisted: %s", consumer.group, error)
 
     async def _adjust_thread_pools(self) -> None:
         """Every minute Java's client compares what has piled up with a threshold; what it then calls is empty."""
@@ -340,8 +343,8 @@ class ClientInstance:
             for consumer in list(self.consumers.values()):
                 try:
                     await consumer.rebalance(trigger)
-                except SandboxError as why:
-                    log.warning("rebalance of %s failed: %s", consumer.group, why)
+                except SandboxError as error:
+                    log.warning("rebalance of %s failed: %s", consumer.group, error)
 
     def _members(self) -> Iterable[Member]:
         """All but the inner producer, which has no life of its own."""

@@ -42,7 +42,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """What happens inside is the next step."""
+        """Record the body of the `with` block as the next step."""
         self._step += 1
         clock = self._process.clock
         number, began_s = self._step, clock.monotonic()

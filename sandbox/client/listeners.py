@@ -1,4 +1,4 @@
-"""What an application writes: the code that consumes."""
+"""Parameters and contexts of an application's message listeners."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What an application may choose about a lite pull consumer."""
+"""Configuration of a lite pull consumer."""
 
 from dataclasses import dataclass, field
 

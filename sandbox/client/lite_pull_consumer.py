@@ -88,18 +88,18 @@ class LitePullConsumer(Startable):
 
     def assign(self, queues: Iterable[MessageQueue]) -> None:
         """Read exactly these, all messages of them.  Raises ClientError after a `subscribe`, or for none."""
-        wanted = sorted(queues)
-        if not wanted:
+        assigned = sorted(queues)
+        if not assigned:
             raise ClientError("Message queues can not be null or empty.")
         self._choose(by_hand=True)
-        self.assigned.update(wanted, self._queue_of)
+        self.assigned.update(assigned, self._queue_of)
         self.process_queues.clear()
         self.process_queues.update((state.mq, state.pq) for state in self.assigned.states())
         if self.state == "running":
-            self._pulls.update(wanted)
+            self._pulls.update(assigned)
 
     def subscription_of(self, topic: str) -> Subscription:
-        """What pulls of the topic ask for.  Raises ClientError when it is no longer wanted."""
+        """Return the subscription sent with pulls of the topic.  Raises ClientError when it was removed."""
         if self._by_hand:
             return Subscription(topic, "*", version=0)
         if topic not in self.subscriptions:
@@ -165,16 +165,16 @@ class LitePullConsumer(Startable):
 
     async def commit(self, queues: Iterable[MessageQueue], *, persist: bool) -> None:
         """The same for some queues, and on wish to the broker at once."""
-        wanted = sorted(queues)
-        for mq in wanted:
+        requested = sorted(queues)
+        for mq in requested:
             state = self.assigned.get(mq)
             if state is not None:
                 self._commit(state)
-        if persist and wanted:
-            await self.offset_store.persist_all(wanted, by="timer")
+        if persist and requested:
+            await self.offset_store.persist_all(requested, by="timer")
 
     async def committed(self, mq: MessageQueue) -> int | None:
-        """Where the group has got to; None when no offset is stored."""
+        """Return the group's committed offset, from memory first; None when no offset is stored."""
         await self._ready()
         return await self.offset_store.read_offset(mq, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
 
@@ -327,7 +327,7 @@ class LitePullConsumer(Startable):
             self.offset_store.update_offset(state.mq, state.consume_offset, increase_only=False)
 
     async def _first_offset(self, mq: MessageQueue) -> int | None:
-        """Where the group has got to; of a queue chosen by hand no rebalance has written that we begin."""
+        """Return the group's start offset, and record it for a queue assigned by hand (no rebalance records those)."""
         start = await self.beginning(mq)
         if start.offset is not None and not self.subscriptions:
             write_taken(self, mq, start)

@@ -58,10 +58,10 @@ class LitePullTasks:
 
     def update(self, queues: Iterable[MessageQueue], *, topic: str | None = None) -> None:
         """Tasks for these queues and no others, of one topic or of all."""
-        wanted = sorted(queues)
-        for mq in [mq for mq in self._running if topic in (None, mq.topic) and mq not in wanted]:
+        assigned = sorted(queues)
+        for mq in [mq for mq in self._running if topic in (None, mq.topic) and mq not in assigned]:
             self.stop(mq)
-        for mq in wanted:
+        for mq in assigned:
             if mq not in self._running:
                 self._start(mq)
 
@@ -123,12 +123,12 @@ class LitePullTasks:
                 suspend_ms=BROKER_SUSPEND_MS,
                 timeout_ms=BLOCKING_TIMEOUT_MS,
             )
-        except SandboxError as why:
-            log.debug("pull of %s failed: %s", state.mq.key, why)
-            if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
+        except SandboxError as error:
+            log.debug("pull of %s failed: %s", state.mq.key, error)
+            if isinstance(error, BrokerRefused) and error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_BUSY
             return Pause(
-                "not_subscribed" if isinstance(why, ClientError) else "pull_failed",
+                "not_subscribed" if isinstance(error, ClientError) else "pull_failed",
                 self._instance.config.pull_delay_on_exception_ms / 1000,
             )
         if pq.dropped:
@@ -145,7 +145,7 @@ class LitePullTasks:
         return self._flow_control.crossed(state.pq, max_span=config.max_span)
 
     async def _next_offset(self, state: AssignedQueue) -> int | None:
-        """Where the application wants to go on, else where the last answer said, else where the group has got to."""
+        """Return the offset the application sought, else that after the last pull, else the group's start offset."""
         if state.seek_offset is not None:
             offset, state.seek_offset = state.seek_offset, None
             state.consume_offset = offset

@@ -52,13 +52,13 @@ class LocalFileOffsetStore(OffsetMemory):
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Write the given queues; the file keeps what it has of others."""
-        wanted = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
+        offsets = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
         try:
             before = self.in_file()
         except ClientError as error:
             log.error("offsets are not written: %s", error)
             return
-        changed = {mq: offset for mq, offset in wanted.items() if before.get(mq) != offset}
+        changed = {mq: offset for mq, offset in offsets.items() if before.get(mq) != offset}
         if not changed:
             return
         after = before | changed
@@ -87,7 +87,7 @@ class LocalFileOffsetStore(OffsetMemory):
         """The broker keeps no offsets of broadcasting members."""
 
     def in_file(self) -> dict[MessageQueue, int]:
-        """What the file holds now, or its backup when it cannot be read.
+        """Return the offsets in the file, or in its backup when the file cannot be read.
 
         Raises ClientError when the backup cannot be read, either, as RocketMQ's `readLocalOffsetBak` does.
         """

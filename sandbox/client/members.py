@@ -1,4 +1,4 @@
-"""What a client process asks of the producers and consumers that live in it."""
+"""Interfaces of the producers and consumers inside a client process."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -39,9 +39,9 @@ class NameServers:
 
     async def learn_route(self, topic: str) -> bool:
         """Ask for the topic's route; True when it is known now.  A failure changes nothing."""
-        found = await self._ask(topic)
-        if found is not None:
-            self._take_over(topic, found)
+        route = await self._ask(topic)
+        if route is not None:
+            self._take_over(topic, route)
         return self._routes.knows(topic)
 
     async def learn_default_route(self, topic: str, template: str, queues: int) -> bool:
@@ -49,9 +49,9 @@ class NameServers:
 
         The broker creates the topic when the first message arrives.
         """
-        found = await self._ask(template)
-        if found is not None:
-            self._take_over(topic, _shrunk(found, queues))
+        route = await self._ask(template)
+        if route is not None:
+            self._take_over(topic, _shrunk(route, queues))
         return self._routes.knows(topic)
 
     def _take_over(self, topic: str, route: TopicRouteData) -> None:
@@ -66,10 +66,10 @@ class NameServers:
             except BrokerRefused as no:  # code 17: it works, it just does not know the topic
                 log.debug("name server %s refuses route of %s: %s", self.chosen, topic, no)
                 return None
-            except RemotingError as why:
-                log.info("name server %s fails: %s", self.chosen, why)
+            except RemotingError as error:
+                log.info("name server %s fails: %s", self.chosen, error)
                 self._at = (self._at + 1) % len(self._addresses)
-                if not isinstance(why, ConnectFailed):
+                if not isinstance(error, ConnectFailed):
                     return None
         return None
 

@@ -51,7 +51,7 @@ class OffsetRuns:
         return True
 
     def count_from(self, offset: int) -> int:
-        """How many there are at or above `offset`."""
+        """Count the offsets at or above `offset`."""
         at = max(0, bisect_right(self._starts, offset) - 1)
         if at + 1 >= len(self._starts):  # nearly always: boards ask for each queue at each frame
             return max(0, self._ends[at] - max(self._starts[at], offset) + 1) if self._starts else 0

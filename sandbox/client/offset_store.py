@@ -1,4 +1,4 @@
-"""Where a group has got to, queue by queue."""
+"""Stores of a group's consumed offsets, one for each queue."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -9,10 +9,10 @@ from sandbox.message.queue import MessageQueue
 
 
 class OffsetStore(Protocol):
-    """Where a group has got to, queue by queue: the eight calls an application's own store answers.
+    """A store of a group's consumed offsets: the eight methods that an application's own store implements.
 
-    `update_offset` is cheap and called per batch; `persist_all` is when the world learns of it.  None means:
-    not stored yet; a store that cannot be asked raises.  `by` says why something is persisted, for the journal
+    `update_offset` is cheap and called per batch; `persist_all` makes the offsets visible to others.  None means: not
+    stored yet; a store that cannot be reached raises.  `by` is the reason for persisting, for the journal
     (catalogue 1).  RocketMQ: `OffsetStore` (spec client-behaviour 3.1).
     """
 
@@ -37,7 +37,7 @@ class WatchedOffsetStore(OffsetStore, Protocol):
         """A crash keeps `offset`: a pull carried it to the broker, or it is where we began."""
 
     def in_doubt(self, mq: MessageQueue) -> int:
-        """How far memory is ahead of what the world knows: a crash forgets it."""
+        """Return how far memory is ahead of the persisted offset: a crash loses this progress."""
 
 
 class BrokerOffsets(Protocol):
@@ -48,7 +48,7 @@ class BrokerOffsets(Protocol):
 
 
 class OffsetMemory:
-    """What all stores have: a table in memory, queue → offset, and what of it is safe elsewhere."""
+    """The common part of all stores: a table in memory, queue → offset, and the offsets that are persisted."""
 
     def __init__(self) -> None:
         self.table: dict[MessageQueue, int] = {}
@@ -65,7 +65,7 @@ class OffsetMemory:
         return offset
 
     async def read_stored(self, mq: MessageQueue) -> int | None:
-        """What is kept outside memory."""
+        """Return the persisted offset, or None."""
         return None
 
     def read_memory(self, mq: MessageQueue) -> int | None:
@@ -112,12 +112,12 @@ class RemoteBrokerOffsetStore(OffsetMemory):
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """One-way commits of the given queues; what is remembered of any other is dropped."""
-        wanted = sorted(queues)
-        if not wanted:
+        requested = sorted(queues)
+        if not requested:
             return
-        for mq in self.table.keys() - set(wanted):
+        for mq in self.table.keys() - set(requested):
             self.remove_offset(mq)
-        for mq in wanted:
+        for mq in requested:
             await self.persist(mq, by=by)
 
     async def persist(self, mq: MessageQueue, *, by: str) -> None:

@@ -25,7 +25,7 @@ NOT_FOR_SENDING = frozenset(
 
 
 class Outgoing(NamedTuple):
-    """What goes on the wire; the header still lacks its queue."""
+    """The header and body of a message to send; the header still lacks its queue."""
 
     header: SendHeader
     body: bytes

@@ -46,7 +46,7 @@ class OwnedQueues:
         return sorted(self.table.items(), key=lambda item: item[0])
 
     async def start_offset(self, mq: MessageQueue) -> StartOffset:
-        """Where the group begins in the queue (spec client-behaviour 4)."""
+        """Return the offset from which the group starts in the queue (spec client-behaviour 4)."""
         return await compute_pull_from_where(
             mq, self.offset_store, self._instance, where=self._config.from_where, timestamp_ms=self._timestamp_ms
         )
@@ -87,8 +87,8 @@ class OwnedQueues:
         """
         try:
             await self.offset_store.persist(mq, by="release")
-        except SandboxError as why:
-            log.info("offset of %s not committed on release: %s", mq.key, why)
+        except SandboxError as error:
+            log.info("offset of %s not committed on release: %s", mq.key, error)
         pq.released_offset = self.offset_store.read_memory(mq)
         self.offset_store.remove_offset(mq)
         if not self._config.orderly or self._config.model is not MessageModel.CLUSTERING:

@@ -45,9 +45,9 @@ class PluggedOffsetStore(OffsetMemory):
         super().update_offset(mq, offset, increase_only=increase_only)
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
-        wanted = sorted(queues)
-        await self._store.persist_all(wanted, by=by)
-        for mq in wanted:
+        requested = sorted(queues)
+        await self._store.persist_all(requested, by=by)
+        for mq in requested:
             self._note_safe_now(mq)
 
     async def persist(self, mq: MessageQueue, *, by: str) -> None:

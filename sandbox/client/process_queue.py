@@ -1,4 +1,4 @@
-"""What a member holds of one queue: messages pulled and not yet finished."""
+"""A member's copy of one queue: messages pulled and not yet finished."""
 
 import asyncio
 from collections.abc import Iterable
@@ -257,7 +257,7 @@ class ProcessQueue:
         return sum(1 for begun in self._started if begun >= offset)
 
     def given_runs(self) -> tuple[Run, ...]:
-        """What a listener was given, finished or not."""
+        """Return the offset runs passed to a listener, finished or not."""
         return self._seen.runs()
 
     def clear(self) -> None:
@@ -277,9 +277,9 @@ class ProcessQueue:
 
 
 def redelivered(pq: ProcessQueue, store: WatchedOffsetStore, beginning: int | None) -> int:
-    """What an application was given of this queue at or above where the next owner begins.
+    """Count the messages passed to the application at or above `beginning`, the next owner's start offset.
 
-    None: where that is, is known here only, as the offset last made safe.
+    None: the start offset is the one last persisted, which only this member knows.
     """
     if beginning is None:
         beginning = (store.read_memory(pq.mq) or 0) - store.in_doubt(pq.mq)
@@ -298,10 +298,10 @@ def runs(offsets: Iterable[int]) -> tuple[Run, ...]:
     >>> runs([1, 2, 3, 7])
     ((1, 3), (7, 7))
     """
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for offset in offsets:
-        if found and offset == found[-1][1] + 1:
-            found[-1][1] = offset
+        if ranges and offset == ranges[-1][1] + 1:
+            ranges[-1][1] = offset
         else:
-            found.append([offset, offset])
-    return tuple((first, last) for first, last in found)
+            ranges.append([offset, offset])
+    return tuple((first, last) for first, last in ranges)

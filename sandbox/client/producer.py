@@ -233,7 +233,7 @@ class Producer(Startable):
             instance.requests.end(correlation_id)
 
     async def publish_queues(self, topic: str) -> list[MessageQueue]:
-        """Where the topic's messages may go.  Raises ClientError when no name server knows a way."""
+        """List the queues a message of the topic may be sent to.  Raises ClientError when no route is known."""
         return await self._sender.publish_queues(topic)
 
     def _mark(self, message: Message) -> None:

@@ -85,18 +85,18 @@ class PullApi:
         for stored in answer.records:
             try:
                 body = await unpacking.body(stored) if stored.sys_flag & COMPRESSED else stored.body
-            except CorruptRecord as why:
+            except CorruptRecord as error:
                 body = stored.body
-                self._report_packed(mq, stored.queue_offset, str(why))
+                self._report_packed(mq, stored.queue_offset, str(error))
             messages.append(
                 received(stored, body, mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
             )
-        wanted = subscription.wanted(messages)
-        if len(wanted) < len(messages):
-            place = (self._group, mq.topic)
-            instance.dropped[place] = instance.dropped.get(place, 0) + len(messages) - len(wanted)
-        if len(wanted) < len(messages) and instance.journal.tracing:
-            kept = {offset_of(message) for message in wanted}
+        matching = subscription.wanted(messages)
+        if len(matching) < len(messages):
+            key = (self._group, mq.topic)
+            instance.dropped[key] = instance.dropped.get(key, 0) + len(messages) - len(matching)
+        if len(matching) < len(messages) and instance.journal.tracing:
+            kept = {offset_of(message) for message in matching}
             refused = [message for message in messages if offset_of(message) not in kept]
             instance.journal.write(
                 MessagesFiltered(
@@ -109,9 +109,9 @@ class PullApi:
                     tags=tuple(message.tags for message in refused),
                 )
             )
-        return wanted
+        return matching
 
-    def _report_packed(self, mq: MessageQueue, offset: int, why: str) -> None:
+    def _report_packed(self, mq: MessageQueue, offset: int, reason: str) -> None:
         instance = self._instance
         now_ms = instance.clock.now_ms()
         if now_ms - self._reported_packed_ms >= REPORT_PACKED_MS:
@@ -124,7 +124,7 @@ class PullApi:
                     broker=mq.broker,
                     queue_id=mq.queue_id,
                     offset=offset,
-                    why=why,
+                    why=reason,
                 )
             )
 
@@ -135,18 +135,18 @@ class PullApi:
     async def _node(self, mq: MessageQueue) -> tuple[str, int]:
         """The node last suggested, or any other of that broker; unknown: one look at the route."""
         routes = self._instance.routes
-        wanted = self.suggested.get(mq, MASTER_ID)
-        found = routes.address(mq.broker, wanted, only_this=False)
-        if found is None:
+        broker_id = self.suggested.get(mq, MASTER_ID)
+        address = routes.address(mq.broker, broker_id, only_this=False)
+        if address is None:
             await self._instance.name_servers.learn_route(mq.topic)
-            found = routes.address(mq.broker, wanted, only_this=False)
-        if found is None:
+            address = routes.address(mq.broker, broker_id, only_this=False)
+        if address is None:
             raise ConnectFailed(f"the broker {mq.broker} has no known address")
-        return found
+        return address
 
 
 def sent_as(subscription: Subscription) -> Subscription:
-    """What a pull by hand says of it: version 0 for tags, which is then not compared."""
+    """Return the subscription as a manual pull sends it: version 0 for tags, which the broker then does not compare."""
     if subscription.expression_type == TAG and subscription.version:
         return Subscription(subscription.topic, subscription.expression, version=0)
     return subscription

@@ -118,7 +118,7 @@ class PullConsumer(Startable):
         return [mq for mq in sorted(self.process_queues) if mq.topic == topic]
 
     async def consume_offset(self, mq: MessageQueue, *, from_store: bool = False) -> int | None:
-        """Where the group has got to; None when no offset is stored.  RocketMQ: `fetchConsumeOffset`."""
+        """Return the group's offset in a queue; None when no offset is stored.  RocketMQ: `fetchConsumeOffset`."""
         how = ReadOffsetType.READ_FROM_STORE if from_store else ReadOffsetType.MEMORY_FIRST_THEN_STORE
         return await self.offset_store.read_offset(mq, how)
 
@@ -186,7 +186,7 @@ class PullConsumer(Startable):
     # What the instance and the rebalance ask.
 
     def data(self) -> ConsumerData:
-        """In heartbeats stand registered topics only, always with `*` and version 0."""
+        """Return the heartbeat data: registered topics only, always with `*` and version 0."""
         return ConsumerData(
             group_name=self.group,
             consume_type="CONSUME_ACTIVELY",

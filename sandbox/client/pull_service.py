@@ -26,7 +26,7 @@ ILLEGAL_OFFSET_DELAY_S = 10.0
 
 
 class Pause(NamedTuple):
-    """How long until the next pull of a queue, and why."""
+    """The delay before the next pull of a queue, and its reason."""
 
     why: str
     seconds: float
@@ -108,17 +108,17 @@ class PullService:
             return self._after_exception("not_subscribed")
         try:
             answer = await self._pull(pq, subscription)
-        except SandboxError as why:
-            log.debug("pull of %s failed: %s", pq.mq.key, why)
-            if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
+        except SandboxError as error:
+            log.debug("pull of %s failed: %s", pq.mq.key, error)
+            if isinstance(error, BrokerRefused) and error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_BUSY
             return self._after_exception("pull_failed")
         if pq.dropped:
             return DISCARD
         return await self._take_over(pq, subscription, answer)
 
-    def _after_exception(self, why: str) -> Pause:
-        return Pause(why, self._instance.config.pull_delay_on_exception_ms / 1000)
+    def _after_exception(self, reason: str) -> Pause:
+        return Pause(reason, self._instance.config.pull_delay_on_exception_ms / 1000)
 
     async def _begin_again(self, pq: ProcessQueue) -> bool:
         """Just locked for the first time: what the last owner committed may have moved since the queue was taken."""
@@ -181,8 +181,8 @@ class PullService:
         self._queues.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=False)
         try:
             await self._queues.offset_store.persist(pq.mq, by="release")
-        except SandboxError as why:
-            log.info("the corrected offset of %s not committed: %s", pq.mq.key, why)
+        except SandboxError as error:
+            log.info("the corrected offset of %s not committed: %s", pq.mq.key, error)
         if self._queues.table.get(pq.mq) is pq:
             await self._queues.release(pq.mq, pq)
             self._queues.remove(pq.mq, pq, "illegal_offset")

@@ -148,7 +148,7 @@ class PushConsumer(Startable):
             self.instance.wake_rebalance("started")
 
     async def _stop(self, steps: Steps) -> None:
-        """In RocketMQ's order (spec client-behaviour 2.3)."""
+        """Stop in RocketMQ's order (spec client-behaviour 2.3)."""
         with steps.step("stop consume service"):
             await self.service.shutdown()
         await self.instance.leave(self, steps)
@@ -251,13 +251,13 @@ class PushConsumer(Startable):
         return rows
 
     def in_doubt(self) -> int:
-        """How many messages a listener has seen that a crash now would deliver again, as far as we know ourselves."""
+        """Count the messages passed to a listener that a crash now would redeliver, as far as this member knows."""
         return sum(self.redelivered(mq, None) for mq in self.process_queues)
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> int:
-        """Of one queue: what a listener was given at or above where the next owner begins.
+        """Count the messages of one queue passed to a listener at or above `beginning`, the next owner's start offset.
 
-        None: where that is, is known here only, as the offset last made safe.
+        None: the start offset is the one last persisted, which only this member knows.
         """
         pq = self.process_queues.get(mq)
         return 0 if pq is None else redelivered(pq, self.offset_store, beginning)

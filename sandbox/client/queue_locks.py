@@ -44,8 +44,8 @@ class QueueLocks:
             return False
         try:
             locked = await self._instance.api.lock(address, self._group, self._instance.client_id, [mq])
-        except SandboxError as why:
-            log.info("no lock of %s: %s", mq.key, why)
+        except SandboxError as error:
+            log.info("no lock of %s: %s", mq.key, error)
             return False
         self._renewed(locked)
         return mq in locked
@@ -55,8 +55,8 @@ class QueueLocks:
         for broker, address, queues in self._by_broker():
             try:
                 locked = await self._instance.api.lock(address, self._group, self._instance.client_id, queues)
-            except SandboxError as why:
-                log.info("locks of %s not renewed: %s", broker, why)
+            except SandboxError as error:
+                log.info("locks of %s not renewed: %s", broker, error)
                 continue
             self._renewed(locked)
             for mq in queues:
@@ -70,8 +70,8 @@ class QueueLocks:
             return
         try:
             await self._instance.api.unlock(address, self._group, self._instance.client_id, [mq], oneway=True)
-        except SandboxError as why:
-            log.info("lock of %s not given back: %s", mq.key, why)
+        except SandboxError as error:
+            log.info("lock of %s not given back: %s", mq.key, error)
 
     async def unlock_all(self) -> None:
         """Give everything back and wait for the brokers' answers."""
@@ -79,8 +79,8 @@ class QueueLocks:
         for broker, address, queues in self._by_broker():
             try:
                 await self._instance.api.unlock(address, self._group, self._instance.client_id, queues, oneway=False)
-            except SandboxError as why:
-                log.info("locks of %s not given back: %s", broker, why)
+            except SandboxError as error:
+                log.info("locks of %s not given back: %s", broker, error)
                 continue
             for mq in queues:
                 self._queues[mq].locked = False
@@ -92,12 +92,12 @@ class QueueLocks:
 
     def _by_broker(self) -> list[tuple[str, str, list[MessageQueue]]]:
         """Broker, its master's address, our queues there; brokers without a master are left out."""
-        found: list[tuple[str, str, list[MessageQueue]]] = []
+        groups: list[tuple[str, str, list[MessageQueue]]] = []
         for broker, queues in groupby(sorted(self._queues, key=_broker_first), key=_broker_of):
             address = self._instance.routes.master(broker)
             if address is not None:
-                found.append((broker, address, list(queues)))
-        return found
+                groups.append((broker, address, list(queues)))
+        return groups
 
     def _renewed(self, queues: Iterable[MessageQueue]) -> None:
         now_ms = self._instance.clock.now_ms()

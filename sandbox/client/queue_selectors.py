@@ -1,4 +1,4 @@
-"""How an application chooses the queue of a message itself."""
+"""Queue selectors: an application's own choice of the queue of a message."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,17 +15,17 @@ Such a send is tried once: another queue would break the order.  (An asynchronou
 
 
 def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
-    """What the selector picks.  Raises ClientError when it fails, which concerns the application only."""
+    """Return the queue the selector picks.  Raises ClientError when it fails, which concerns the application only."""
     try:
         return selector(queues, message)
-    except Exception as why:
-        raise ClientError(f"select message queue threw exception: {why}") from why
+    except Exception as error:
+        raise ClientError(f"select message queue threw exception: {error}") from error
 
 
 def by_hash(argument: str) -> QueueSelector:
     """One key, one queue, as long as the number of queues stays.  RocketMQ: `SelectMessageQueueByHash`."""
-    place = abs(java_hash(argument))
-    return lambda queues, _message: queues[place % len(queues)]
+    index = abs(java_hash(argument))
+    return lambda queues, _message: queues[index % len(queues)]
 
 
 def by_key(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:

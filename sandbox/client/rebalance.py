@@ -1,4 +1,4 @@
-"""Who reads what: every member computes for itself, and acts on it."""
+"""Rebalance: every member computes its own queues and acquires them."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -36,12 +36,12 @@ class Rebalance:
         self._news = AssignmentNews(member)
 
     def claimed(self) -> list[MessageQueue]:
-        """What the last rounds gave this member, whether or not it could take it."""
+        """List the queues the last rounds assigned to this member, acquired or not."""
         return self._news.claimed()
 
     @property
     def rounds(self) -> dict[str, Round]:
-        """What it holds for true, by topic."""
+        """The newest assignment of each topic, as this member knows it."""
         return self._news.rounds
 
     async def run(self, trigger: str) -> None:
@@ -49,9 +49,9 @@ class Rebalance:
         for topic in list(self._subscriptions):
             try:
                 await self._topic(topic, trigger)
-            except ClientError as why:
-                log.info("topic %s of %s not divided: %s", topic, self._member.group, why)
-                self._news.missed(topic, trigger, str(why))
+            except ClientError as error:
+                log.info("topic %s of %s not divided: %s", topic, self._member.group, error)
+                self._news.missed(topic, trigger, str(error))
             if not self._member.may_rebalance:
                 return
         self._drop_unsubscribed()

@@ -47,8 +47,8 @@ def message_of(stored: StoredMessage, most: int) -> Message:
     """The message with its body unpacked, or as it is stored where that cannot be."""
     try:
         body = compression.decompress(stored.body, stored.sys_flag, most)
-    except CorruptRecord as why:
-        log.info("%s at %s is given on as it is stored: %s", stored.topic, stored.physical_offset, why)
+    except CorruptRecord as error:
+        log.info("%s at %s is given on as it is stored: %s", stored.topic, stored.physical_offset, error)
         body = stored.body
     return _message(stored, body, None)
 

@@ -42,7 +42,7 @@ class ReplyFutures:
         return future is not None and not future.done()
 
     def arrived(self, reply: Message) -> None:
-        """For one that `waits_for` it."""
+        """Complete the request that `waits_for` this reply."""
         self._waiting.pop(reply.properties[props.CORRELATION_ID]).set_result(reply)
 
     def close(self) -> None:

@@ -72,12 +72,14 @@ class Requests:
         *,
         body: bytes | None = None,
     ) -> T:
-        """What the answer says, by way of `of`.  Raises UnreadableAnswer when it cannot make sense of it."""
+        """Send a request and decode its answer with `of`.  Raises UnreadableAnswer when `of` cannot decode it."""
         answer = await self.ask(address, code, header, body=body)
         try:
             return of(answer)
-        except (Malformed, CorruptRecord) as why:
-            raise UnreadableAnswer(f"{address} answers {request_name(code)} with what we cannot read: {why}") from why
+        except (Malformed, CorruptRecord) as error:
+            raise UnreadableAnswer(
+                f"{address} answers {request_name(code)} with what we cannot read: {error}"
+            ) from error
 
 
 def refusal(answer: RemotingCommand) -> BrokerRefused:
@@ -103,8 +105,8 @@ async def ask(connector: Connector, address: str, request: RemotingCommand, time
     try:
         async with asyncio.timeout(timeout_s):
             return await answered
-    except TimeoutError as why:
-        raise SendTimeout(f"{address} did not answer within {timeout_s:g} s") from why
+    except TimeoutError as error:
+        raise SendTimeout(f"{address} did not answer within {timeout_s:g} s") from error
     finally:
         answered.cancel()
         channel.close()

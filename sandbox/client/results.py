@@ -1,4 +1,4 @@
-"""What sending, pulling and consuming end in; wire names kept."""
+"""Results of sending, pulling and consuming; wire names kept."""
 
 from enum import Enum, IntEnum
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a client knows of the cluster: which brokers have which queues, and their addresses."""
+"""A client's routes: the queues of each broker, and the brokers' addresses."""
 
 from sandbox.kernel.chance import Chance
 from sandbox.message.queue import MessageQueue
@@ -41,11 +41,11 @@ class RouteTable:
         return self._routes.get(topic)
 
     def publish_queues(self, topic: str) -> list[MessageQueue]:
-        """Where a producer may send; empty when nothing is known."""
+        """List the queues a producer may send to; empty when no route is known."""
         return self._publish.get(topic, [])
 
     def subscribe_queues(self, topic: str) -> list[MessageQueue] | None:
-        """What a group divides among its members, sorted; None when no route is known yet."""
+        """List the queues a group assigns to its members, sorted; None when no route is known yet."""
         return self._subscribe.get(topic)
 
     def master(self, broker: str) -> str | None:

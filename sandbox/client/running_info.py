@@ -1,4 +1,4 @@
-"""What a member says of itself when an administrator asks (request 307)."""
+"""A consumer's report about itself to an administrator (request 307)."""
 
 from sandbox.client.config import PushConsumerConfig
 from sandbox.client.owned_queues import OwnedQueues
@@ -40,7 +40,7 @@ def running_info(
 
 
 def active_running_info(group: str, since_ms: int | None, data: ConsumerData) -> bytes:
-    """What a pull or lite pull consumer says: it shows no queues."""
+    """Encode the report of a pull or lite pull consumer, which lists no queues."""
     return RunningInfo(
         properties={
             "PROP_CLIENT_VERSION": str(VERSION_4_9_8),

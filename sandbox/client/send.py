@@ -52,10 +52,10 @@ class Send:
             tried.append(mq.broker)
             try:
                 result = await self._attempt(mq, mq.broker, waits=True)
-            except SandboxError as why:
-                problem, may_retry = why, self._may_retry(why)
+            except SandboxError as error:
+                problem, may_retry = error, self._may_retry(error)
                 again = may_retry and attempt <= config.retry_times and self._has_time
-                sender.note_failure(mq.topic, mq.broker, status_text(why), attempt, retried=again)
+                sender.note_failure(mq.topic, mq.broker, status_text(error), attempt, retried=again)
                 if not may_retry:
                     sender.failed += 1
                     raise
@@ -84,9 +84,9 @@ class Send:
         for attempt in range(1, retries + 2):
             try:
                 result = await self._attempt(mq, broker, waits=waits)
-            except SandboxError as why:
-                again = isinstance(why, RemotingError) and attempt <= retries and self._has_time
-                sender.note_failure(mq.topic, broker, status_text(why), attempt, retried=again)
+            except SandboxError as error:
+                again = isinstance(error, RemotingError) and attempt <= retries and self._has_time
+                sender.note_failure(mq.topic, broker, status_text(error), attempt, retried=again)
                 if not again:
                     raise
                 if queues:
@@ -110,9 +110,9 @@ class Send:
             if left_ms <= 0:
                 raise SendTimeout(f"no time is left to send to {mq.key}")
             answer = await sender.api.send(address, self._outgoing.to(mq), self._outgoing.body, left_ms, waits=waits)
-        except SandboxError as why:
+        except SandboxError as error:
             sender.faults.learn(broker, clock.now_ms() - began_ms, failed=True)
-            sender.count(status_text(why))
+            sender.count(status_text(error))
             raise
         sender.faults.learn(broker, clock.now_ms() - began_ms, failed=False)
         sender.sent += 1
@@ -124,19 +124,19 @@ class Send:
     def _has_time(self) -> bool:
         return self._sender.clock.now_ms() < self._deadline_ms
 
-    def _may_retry(self, why: SandboxError) -> bool:
-        if isinstance(why, BrokerRefused):
-            return why.code in self._sender.config.retry_codes
-        return isinstance(why, RemotingError | ClientError)
+    def _may_retry(self, error: SandboxError) -> bool:
+        if isinstance(error, BrokerRefused):
+            return error.code in self._sender.config.retry_codes
+        return isinstance(error, RemotingError | ClientError)
 
 
-def status_text(why: SandboxError) -> str:
+def status_text(error: SandboxError) -> str:
     """The answer's code, or what kind of failure it was."""
-    return str(why.code) if isinstance(why, BrokerRefused) else type(why).__name__
+    return str(error.code) if isinstance(error, BrokerRefused) else type(error).__name__
 
 
 def _given_up(topic: str, tried: list[str], problem: SandboxError | None) -> SandboxError:
-    """What a send ends with when all attempts are used up, or the time is."""
+    """Return the error of a send whose attempts or time are used up."""
     if problem is None:
         return SendTimeout(f"no time was left to send to {topic}")
     if isinstance(problem, BrokerRefused):

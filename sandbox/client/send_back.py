@@ -47,8 +47,8 @@ class SendBack:
             if address is None:
                 raise ConnectFailed(f"the broker {message.broker} has no known master")
             await self._instance.api.send_back(address, header)
-        except SandboxError as why:
-            log.info("message %s not sent back: %s", message.unique_key, why)
+        except SandboxError as error:
+            log.info("message %s not sent back: %s", message.unique_key, error)
             return await self.send_to_retry_topic(message)
         return True
 
@@ -56,8 +56,8 @@ class SendBack:
         """Through the inner producer; False when that failed too."""
         try:
             await self._instance.inner_producer.send(self._retry_message(message))
-        except SandboxError as why:
-            log.warning("message %s not sent to the retry topic: %s", message.unique_key, why)
+        except SandboxError as error:
+            log.warning("message %s not sent to the retry topic: %s", message.unique_key, error)
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""What all sends of one producer share: the ways to brokers, which brokers to avoid, and the counts."""
+"""The state shared by all sends of one producer: routes to brokers, brokers to avoid, and the counts."""
 
 from sandbox.client.client_api import ClientApi
 from sandbox.client.config import ProducerConfig
@@ -43,7 +43,7 @@ class Sender:
         self._name_servers = name_servers
 
     async def publish_queues(self, topic: str) -> list[MessageQueue]:
-        """Where the topic's messages may go.  Raises ClientError when no name server knows a way.
+        """List the queues a message of the topic may be sent to.  Raises ClientError when no route is known.
 
         An unknown topic borrows the route of the template topic (TBW102), which lets the broker create it.
         """

@@ -1,4 +1,4 @@
-"""Where a member begins in a queue it was just given."""
+"""A member's start offset in a queue it has just acquired."""
 
 from typing import NamedTuple, Protocol
 
@@ -23,7 +23,7 @@ class StartOffset(NamedTuple):
 
 
 class QueueEnds(Protocol):
-    """What the broker can say about a queue itself; each raises when it cannot be asked."""
+    """Questions to the broker about a queue's offsets; each raises when the broker cannot be reached."""
 
     async def max_offset(self, mq: MessageQueue) -> int: ...
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int: ...

@@ -1,4 +1,4 @@
-"""What a group wants of a topic, and the second look at every pulled message."""
+"""A group's subscription to a topic, and the client's own filter for every pulled message."""
 
 from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import ALL, TAG, TagFilter, parse_tags
@@ -22,8 +22,8 @@ class Subscription:
         if expression_type == TAG:
             try:
                 self._filter = parse_tags(expression)
-            except ValueError as why:
-                raise ClientError(f"{expression} is no tag expression: {why}") from why
+            except ValueError as error:
+                raise ClientError(f"{expression} is no tag expression: {error}") from error
             self.expression = self._filter.expression or ALL
         elif not expression:
             raise ClientError(f"an expression of type {expression_type} cannot be empty")
@@ -36,7 +36,7 @@ class Subscription:
         return [message for message in messages if chosen.wants(message.properties)]
 
     def data(self) -> SubscriptionData:
-        """How a heartbeat says it."""
+        """Return the subscription as a heartbeat sends it."""
         tags = sorted(self._filter.tags) if self._filter else []
         codes = sorted(self._filter.codes or ()) if self._filter else []
         return SubscriptionData(

@@ -25,7 +25,7 @@ class TopicWatch:
         self._known: dict[str, list[MessageQueue]] = {}
 
     async def begin(self) -> None:
-        """What there is now is no change.  Raises ClientError for an unknown topic."""
+        """Record the current queues, without reporting a change.  Raises ClientError for an unknown topic."""
         for topic in list(self.listeners):
             self._known.setdefault(topic, await self._fetch(topic))
 
@@ -37,8 +37,8 @@ class TopicWatch:
         for topic, listener in list(self.listeners.items()):
             try:
                 queues = await self._fetch(topic)
-            except SandboxError as why:
-                log.info("queues of %s not compared: %s", topic, why)
+            except SandboxError as error:
+                log.info("queues of %s not compared: %s", topic, error)
                 continue
             if queues != self._known.get(topic):
                 self._known[topic] = queues

@@ -42,7 +42,7 @@ _DECISION = {
 
 
 class TransactionSendResult(NamedTuple):
-    """How the half message was stored, and what became of the local transaction as far as the sender knows."""
+    """The result of storing the half message, and the state of the local transaction as far as the sender knows."""
 
     sent: SendResult
     state: LocalTransactionState
@@ -92,24 +92,24 @@ class TransactionProducer:
         message.properties[properties.PGROUP] = self.group
         try:
             sent = await self.producer.send(message)
-        except SandboxError as why:
-            raise ClientError(f"send message Exception: {why}") from why
+        except SandboxError as error:
+            raise ClientError(f"send message Exception: {error}") from error
         state, remark = LocalTransactionState.ROLLBACK_MESSAGE, None
         if sent.status is SendStatus.SEND_OK:
             state, remark = await self._execute(message, execute)
         try:
             await self._end(sent, state, remark)
-        except SandboxError as why:
-            log.warning("%s is %s, but the broker was not told: %s", sent.unique_key, state.value, why)
+        except SandboxError as error:
+            log.warning("%s is %s, but the broker was not told: %s", sent.unique_key, state.value, error)
         return TransactionSendResult(sent, state)
 
     async def _execute(self, message: Message, execute: LocalTransaction) -> tuple[LocalTransactionState, str | None]:
         """Run the local transaction; its failure becomes a remark."""
         try:
             return await execute(message) or LocalTransactionState.UNKNOW, None
-        except Exception as why:  # the application's; it is not known how far it came
-            log.info("local transaction of %s failed: %r", message.unique_key, why)
-            return LocalTransactionState.UNKNOW, f"executeLocalTransactionBranch exception: {why!r}"
+        except Exception as error:  # the application's; it is not known how far it came
+            log.info("local transaction of %s failed: %r", message.unique_key, error)
+            return LocalTransactionState.UNKNOW, f"executeLocalTransactionBranch exception: {error!r}"
 
     async def _end(self, sent: SendResult, state: LocalTransactionState, remark: str | None) -> None:
         await self._instance.clock.going_on()
@@ -145,8 +145,8 @@ class TransactionProducer:
                 asked = self._asked.popleft()
                 try:
                     await self._answer(asked)
-                except SandboxError as why:
-                    log.info("%s was not told of %s: %s", asked.address, asked.header.msg_id, why)
+                except SandboxError as error:
+                    log.info("%s was not told of %s: %s", asked.address, asked.header.msg_id, error)
         finally:
             self._answering = False
 
@@ -156,9 +156,9 @@ class TransactionProducer:
         remark = None
         try:
             state = await self._check(asked.message)
-        except Exception as why:  # the application's
-            log.info("checking the local transaction of %s failed: %r", asked.message.unique_key, why)
-            remark = f"checkLocalTransactionState Exception: {why!r}"
+        except Exception as error:  # the application's
+            log.info("checking the local transaction of %s failed: %r", asked.message.unique_key, error)
+            remark = f"checkLocalTransactionState Exception: {error!r}"
         if state is None:
             return
         await self._instance.clock.going_on()

@@ -51,7 +51,7 @@ class BrokerNode:
         self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
         self.damaged: tuple[TableRead, ...] = ()  # tables that kept its last start from succeeding
         self._disk = context.environment.disk(context.directory / record.directory, context.clock)
-        self._disk.refused = lambda why, asked_bytes: context.disk_refused(why, asked_bytes)
+        self._disk.refused = lambda error, asked_bytes: context.disk_refused(error, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
         self._unanswered = Unanswered()  # requests the last process did not answer
         self.broker: Broker | None = None
@@ -187,7 +187,7 @@ class BrokerNode:
         self._load_disk(self.running.store)
 
     def has_room(self, size: int) -> bool:
-        """Whether its disk has `size` bytes free."""
+        """Return whether its disk has `size` bytes free."""
         space = self._disk.space()
         return space is None or space[1] >= size
 
@@ -208,8 +208,8 @@ class BrokerNode:
             broker = self._end("stopped")
             try:
                 broker.stop()
-            except OSError as why:  # the disk takes no more: recovery finds what is in the page cache
-                log.error("stopping %s cleanly failed: %s", self.node, why)
+            except OSError as error:  # the disk takes no more: recovery finds what is in the page cache
+                log.error("stopping %s cleanly failed: %s", self.node, error)
                 self._ended = "killed"
                 broker.store.crash()
             self._note_flushed(broker.store)
@@ -272,10 +272,10 @@ class BrokerNode:
         recovery finds counts as written back by the kernel.
         """
         store.unanswered.add(self._unanswered.below(store.max_physical_offset), 0)
-        found = {file.path: file.wrote for file in mapped_files(store)}
+        sizes = {file.path: file.wrote for file in mapped_files(store)}
         before = self._flushed
         self._flushed = (
-            found if before is None else {path: min(wrote, before.get(path, 0)) for path, wrote in found.items()}
+            sizes if before is None else {path: min(wrote, before.get(path, 0)) for path, wrote in sizes.items()}
         )
 
 

@@ -37,5 +37,5 @@ def _caused(cause: int, journal: Journal, coroutine: Coro) -> Generator[Any, Any
         except GeneratorExit:
             coroutine.close()
             raise
-        except BaseException as why:
-            step, value = coroutine.throw, why
+        except BaseException as error:
+            step, value = coroutine.throw, error

@@ -41,7 +41,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Companion(Protocol):
-    """What queries keep beside a cluster between two readings."""
+    """State that queries keep beside a cluster between two readings."""
 
     @classmethod
     def beside(cls, cluster: "Cluster") -> Self: ...
@@ -149,16 +149,16 @@ class Cluster:
 
     @property
     def reached_rate(self) -> float | None:
-        """What a busy machine carries of the clock's rate; None: all."""
+        """The clock's rate that a busy machine reaches; None: all of it."""
         share = self.environment.share
         return None if share is None else round(share * self.clock.rate, 2)
 
     def companion(self, kind: type[C]) -> C:
         """The one of its kind, made at the first call."""
-        found: C | None = self._companions.get(kind)
-        if found is None:
-            found = self._companions[kind] = kind.beside(self)
-        return found
+        companion: C | None = self._companions.get(kind)
+        if companion is None:
+            companion = self._companions[kind] = kind.beside(self)
+        return companion
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -184,9 +184,9 @@ class Cluster:
         """The connections of a client by its id, or the one of an `ip:port` that has not sent an id; one of several
         with the same id by `<client id> <address>`."""
         return [
-            one
-            for one in self.listeners.connections.open.values()
-            if client in (one.client_id, one.address, f"{one.client_id} {one.address}")
+            connection
+            for connection in self.listeners.connections.open.values()
+            if client in (connection.client_id, connection.address, f"{connection.client_id} {connection.address}")
         ]
 
     # Changes of several parts.
@@ -211,12 +211,12 @@ class Cluster:
             self.listeners.access.set(keys)
         self.record.keys = {} if keys is None else keys._asdict()
 
-    def end_stretch(self, why: str) -> None:
-        """The run can be executed again up to here, and no further; said once.  `why`: one of STRETCH_ENDS."""
+    def end_stretch(self, reason: str) -> None:
+        """The run can be executed again up to here, and no further; said once.  `reason`: one of STRETCH_ENDS."""
         record = self.record
         if record.repeatable and not record.stretch_ended:
-            record.stretch_ended = why
-            self.journal.write(StretchEnded(why))
+            record.stretch_ended = reason
+            self.journal.write(StretchEnded(reason))
 
     def set_home_full(self, full: Notice | None) -> None:
         """Set whether all sandboxes together take too much space; brokers then store nothing more."""
@@ -262,8 +262,8 @@ class Cluster:
         record.ledgers = {group: stats.record() for group, stats in sorted(self.actors.group_stats.items())}
         try:
             records.save(self.directory, record)
-        except OSError as why:
-            self.disk_full.begin(why)
+        except OSError as error:
+            self.disk_full.begin(error)
 
     def _pin_clock(self, opening: bool) -> None:
         """External clients have their own clocks: set the rate to 1 and, if that is ahead, the machine's time."""
@@ -279,15 +279,15 @@ class Cluster:
             self.clock.jump_to(wall_ms)
             self.journal.write(ClockChanged(1.0, "jump", wall_ms))
 
-    def _disk_refused(self, why: OSError, asked_bytes: int) -> None:
-        if why.errno in NO_ROOM:
-            self.disk_full.begin(why, asked_bytes)
+    def _disk_refused(self, error: OSError, asked_bytes: int) -> None:
+        if error.errno in NO_ROOM:
+            self.disk_full.begin(error, asked_bytes)
 
     def _disk_takes(self) -> bool:
-        """Whether the data home takes the waiting entries and some more."""
+        """Return whether the data home takes the waiting entries and GO_ON_BYTES more."""
         self.journal_files.flush()
-        wanted = self.disk_full.refused_bytes + GO_ON_BYTES
-        if self.journal_files.is_refused or not all(broker.has_room(wanted) for broker in self.nodes.brokers):
+        needed_bytes = self.disk_full.refused_bytes + GO_ON_BYTES
+        if self.journal_files.is_refused or not all(broker.has_room(needed_bytes) for broker in self.nodes.brokers):
             return False
         try:
             records.save(self.directory, self.record)

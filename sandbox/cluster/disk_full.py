@@ -16,9 +16,9 @@ GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside the refused bytes, or 
 NOTHING_MORE = "The data home takes nothing more: {why}."
 
 
-def said_by(why: OSError) -> str:
+def said_by(error: OSError) -> str:
     """The error text of the operating system, fit for use within a sentence."""
-    return (why.strerror or str(why)).lower()
+    return (error.strerror or str(error)).lower()
 
 
 class DiskFull:
@@ -50,12 +50,12 @@ class DiskFull:
         self.rate_before: float | None = None
         self.refused_bytes = 0  # the largest write that was refused
 
-    def begin(self, why: OSError, asked_bytes: int = 0) -> None:
+    def begin(self, error: OSError, asked_bytes: int = 0) -> None:
         """The disk refused.  The clock stops in the next turn, as the journal may be in the middle of an entry."""
         self.refused_bytes = max(self.refused_bytes, asked_bytes)
         if self.why is None and not self._over:
-            self.why = said_by(why)
-            log.error("standing still: %s", why)
+            self.why = said_by(error)
+            log.error("standing still: %s", error)
             self._timer = self._wall.call_later(0, self._stop)
 
     @property

@@ -1,4 +1,4 @@
-"""What a sandbox gets from outside: the real machine, or a seeded simulation.
+"""A sandbox's environment: the real machine, or a seeded simulation.
 
 Loop, machine clock, network, disk, workers and feeds all come from here, so the sandbox's code is the same in both.
 """
@@ -54,8 +54,8 @@ class InlineWorkers:
         future: Future[T] = Future()
         try:
             future.set_result(work())
-        except Exception as why:
-            future.set_exception(why)
+        except Exception as error:
+            future.set_exception(error)
         return future
 
     def submit_long(self, work: Callable[[Callable[[], bool]], T]) -> "Future[T]":

@@ -258,9 +258,9 @@ class FrameRecorder:
         a, b = self._name(sender), self._name(receiver)
         if a is None or b is None:
             return
-        watched, there = self._watched.get(Link(a, b)), True
+        watched, forward = self._watched.get(Link(a, b)), True
         if watched is None:
-            watched, there = self._watched.get(Link(b, a)), False
+            watched, forward = self._watched.get(Link(b, a)), False
         if watched is None:
             return
         try:
@@ -268,7 +268,12 @@ class FrameRecorder:
         except ProtocolViolation:
             return  # no valid frame
         frame = Frame(
-            self._next_no, self._clock.now_ms(), command, data[: self._limits.wire_frame_bytes], len(data), there=there
+            self._next_no,
+            self._clock.now_ms(),
+            command,
+            data[: self._limits.wire_frame_bytes],
+            len(data),
+            there=forward,
         )
         self._next_no += 1
         watched.note(frame, sender, receiver, self._wall.monotonic())
@@ -279,7 +284,7 @@ class FrameRecorder:
                 link=watched.link.name,
                 request_code=frame.request_code,
                 opaque=frame.opaque,
-                direction="there" if there else "back",
+                direction="there" if forward else "back",
                 bytes=frame.bytes,
                 code=frame.code if frame.answer else None,
                 remark=frame.remark,
@@ -290,6 +295,11 @@ class FrameRecorder:
     def _name(self, address: str) -> str | None:
         if address not in self._names:
             self._names[address] = self._name_of(address) or next(
-                (one.name for one in self._listeners.connections.open.values() if one.address == address), None
+                (
+                    connection.name
+                    for connection in self._listeners.connections.open.values()
+                    if connection.address == address
+                ),
+                None,
             )
         return self._names[address]

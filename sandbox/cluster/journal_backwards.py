@@ -31,7 +31,7 @@ _HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 def look_back(
     memory: Sequence[Entry],
     files: Path | None,
-    wanted: EventFilter,
+    event_filter: EventFilter,
     *,
     before: int | None,
     after: int,
@@ -42,9 +42,9 @@ def look_back(
 
     `newest`: the newest facts that are no steps, also those older than `memory`; for them no file is read.
     """
-    page = _Page(wanted, END if before is None else before, max(1, min(most, MOST_ROWS)))
+    page = _Page(event_filter, END if before is None else before, max(1, min(most, MOST_ROWS)))
     first_seq = _first_seq(memory, files)
-    held = newest if wanted.show in ("actions", "told") else ()
+    held = newest if event_filter.show in ("actions", "told") else ()
     for entry in chain(reversed(memory), reversed(held)):
         if entry.seq < page.before:
             if entry.seq <= after:
@@ -52,7 +52,7 @@ def look_back(
             if page.is_full:
                 return page.so_far(first_seq)
             kind = type(entry.event).__name__
-            page.look(entry.seq, entry.at_ms, to_row(entry, longs_as_text=True) if wanted.takes(kind) else None)
+            page.look(entry.seq, entry.at_ms, to_row(entry, longs_as_text=True) if event_filter.takes(kind) else None)
     looked_bytes = 0
     for line in segments.lines_back(files, page.before) if files is not None else ():
         head = _HEAD.match(line)
@@ -67,16 +67,16 @@ def look_back(
         if page.is_full or looked_bytes >= LOOK_BYTES:
             return page.so_far(first_seq)
         looked_bytes += len(line)
-        page.look(seq, at_ms, for_browser(orjson.loads(line)) if wanted.takes(kind) else None)
+        page.look(seq, at_ms, for_browser(orjson.loads(line)) if event_filter.takes(kind) else None)
     return page.to_the_end(first_seq)
 
 
 class _Page:
     """The rows found, and `before`: everything from it on was searched."""
 
-    def __init__(self, wanted: EventFilter, before: int, most: int) -> None:
+    def __init__(self, event_filter: EventFilter, before: int, most: int) -> None:
         self.before = before
-        self._wanted = wanted
+        self._wanted = event_filter
         self._most = most
         self._rows: list[dict[str, Any]] = []
         self._at_ms: int | None = None

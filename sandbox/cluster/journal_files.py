@@ -50,7 +50,7 @@ class JournalFiles:
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
         self._trouble = False
         self._listeners: tuple[Callable[[Entry], None], ...] = ()
-        self.refused: Callable[[OSError], None] = lambda why: None  # called once when the disk refuses
+        self.refused: Callable[[OSError], None] = lambda error: None  # called once when the disk refuses
         self._keyframe_seq = -1
         self._keyframe_bytes = 0
         self._grown_bytes = 0
@@ -85,8 +85,8 @@ class JournalFiles:
         """Hand the written entries to the operating system for a reader; no timer changes."""
         try:
             self._writer.flush()
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
 
     def flush(self) -> None:
         """As `show`, once in a while; on a full disk it is tried again later, nothing is dropped."""
@@ -94,8 +94,8 @@ class JournalFiles:
         try:
             self._writer.flush()
             self._trouble = False
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
             self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)
         if self._writer.trimmed_to is not None:
             first, self._writer.trimmed_to = self._writer.trimmed_to, None
@@ -103,7 +103,7 @@ class JournalFiles:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the last write was refused."""
+        """True if the last write was refused."""
         return self._trouble
 
     def close(self) -> None:
@@ -112,8 +112,8 @@ class JournalFiles:
         self.journal.keep_in(None)
         try:
             self._writer.close()
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
             self._writer.abandon()
 
     def abandon(self) -> None:
@@ -126,8 +126,8 @@ class JournalFiles:
         before = self._writer.total_bytes
         try:
             self._writer.append(entry)
-        except OSError as why:
-            self._complain(why)
+        except OSError as error:
+            self._complain(error)
         if type(entry.event) not in FLOW:
             for listener in self._listeners:
                 listener(entry)
@@ -148,11 +148,11 @@ class JournalFiles:
                 timer.cancel()
         self._flush_timer = self._keyframe_timer = None
 
-    def _complain(self, why: OSError) -> None:
+    def _complain(self, error: OSError) -> None:
         if not self._trouble:
             self._trouble = True
-            log.error("writing the journal failed: %s", why)
-            self.refused(why)
+            log.error("writing the journal failed: %s", error)
+            self.refused(error)
 
 
 def last_time_ms(directory: Path) -> int:

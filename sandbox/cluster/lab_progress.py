@@ -55,7 +55,7 @@ class LabProgress:
         self._fold(lab, record.seed, attempt, began, (), exam=exam)
 
     def attempts(self, lab: str) -> int:
-        """How many were begun here."""
+        """Return the number of attempts begun in this sandbox."""
         return int(self._cluster.record.lab.get("attempts", {}).get(lab, 0))
 
     def current(self, lab: str) -> Attempt:
@@ -66,7 +66,7 @@ class LabProgress:
         return self.attempt
 
     def seq_of(self, action: Action) -> int | None:
-        """Of the `ActionTaken` of an answer that was received before: who sends it again is given its receipt again.
+        """Return the seq of the `ActionTaken` of an answer received before, whose receipt is then sent again.
 
         Raises ActionRefused (409): its key is another answer's.
         """
@@ -133,6 +133,6 @@ class LabProgress:
         if self._cluster.ended or self.attempt is None:
             return
         self.catch_up()
-        found, self._left = [*self._left, *self.attempt.take()], []
-        for outcome in found:
+        outcomes, self._left = [*self._left, *self.attempt.take()], []
+        for outcome in outcomes:
             self._cluster.journal.write(outcome)

@@ -29,14 +29,14 @@ class LimitGuard:
         self._journal = journal
         self._reports = Throttle(1)
 
-    def check(self, limit: str, value: int, allowed: int, who: str) -> None:
+    def check(self, limit: str, value: int, allowed: int, subject: str) -> None:
         """Raises ActionRefused (422) when `value` is more than `allowed`."""
         if value > allowed:
-            self.refuse(limit, value, allowed, who)
+            self.refuse(limit, value, allowed, subject)
 
-    def refuse(self, limit: str, value: int, allowed: int, who: str) -> NoReturn:
+    def refuse(self, limit: str, value: int, allowed: int, subject: str) -> NoReturn:
         if self._reports.take(self._wall.monotonic(), limit):
-            self._journal.write(LimitReached(limit, value, allowed, who), came=self._position())
+            self._journal.write(LimitReached(limit, value, allowed, subject), came=self._position())
         raise ActionRefused(
             422,
             "The limit of {limit} is {allowed}; this would make {value}.",

@@ -37,7 +37,7 @@ class Links:
         self._ways: dict[Way, LinkState] = {}
 
     def state(self, a: str, b: str) -> LinkState:
-        """Of the direction from `a` to `b`."""
+        """Return the state of the direction from `a` to `b`."""
         return self._ways.get((a, b), WHOLE)
 
     def check_room(self, a: str, b: str) -> None:
@@ -72,12 +72,12 @@ class Links:
         """Catalogue 9: one row per link, or one per direction where they differ; sorted."""
         rows: list[dict[str, Any]] = []
         for a, b in sorted({_pair(way) for way in self._ways}):
-            there, back = self.state(a, b), self.state(b, a)
-            if there == back:
-                rows.append(_row(a, b, there, one_way=False))
+            forth, back = self.state(a, b), self.state(b, a)
+            if forth == back:
+                rows.append(_row(a, b, forth, one_way=False))
             else:
                 rows += [
-                    _row(x, y, state, one_way=True) for x, y, state in ((a, b, there), (b, a, back)) if state != WHOLE
+                    _row(x, y, state, one_way=True) for x, y, state in ((a, b, forth), (b, a, back)) if state != WHOLE
                 ]
         return rows
 

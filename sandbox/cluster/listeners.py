@@ -138,7 +138,7 @@ class Listeners:
         self.access.set(None)
 
     def listens(self, address: str) -> bool:
-        """Whether a real socket is open at the address."""
+        """Return whether a real socket is open at the address."""
         port = self.ports.get(address if address != self.shared else next(iter(self.ports)))
         return port is not None and port.server is not None
 
@@ -161,16 +161,16 @@ class Listeners:
         """Open or close the port until it fits the state of its node."""
         async with port.turn:
             port.trouble = None
-            while port.serving is not (wanted := self._wanted(port.address)):
+            while port.serving is not (requested := self._wanted(port.address)):
                 if port.server is not None:
                     server, port.server, port.serving = port.server, None, None
                     await server.close()
-                elif wanted is not None:
+                elif requested is not None:
                     try:
-                        port.server, port.serving = self._opened(port.address, wanted), wanted
-                    except OSError as why:
-                        port.trouble = (why.strerror or str(why)).lower()
-                        log.warning("%s cannot be opened: %s", port.address, why)
+                        port.server, port.serving = self._opened(port.address, requested), requested
+                    except OSError as error:
+                        port.trouble = (error.strerror or str(error)).lower()
+                        log.warning("%s cannot be opened: %s", port.address, error)
                         break
         self.connections.changed()
 
@@ -193,7 +193,7 @@ class Listeners:
 
     @property
     def is_beyond_loopback(self) -> bool:
-        """Whether other machines reach its ports when they are open."""
+        """True if other machines reach its ports when they are open."""
         return any(not _is_loopback(address) for address in self.ports)
 
     def _check_loopback(self) -> None:

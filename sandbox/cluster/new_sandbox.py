@@ -52,13 +52,16 @@ def new_record(
 
 
 def with_own_addresses(nodes: list[NodeRecord], config: HostConfig, ports_taken: set[int]) -> list[NodeRecord]:
-    """Of a copy of a run, whose addresses its stored records have.  Raises ActionRefused (503)."""
+    """Add own addresses to a run's copy, whose records name the original's.  Raises ActionRefused (503)."""
     addresses = _free_addresses(config, ports_taken | {port_of(node.address) for node in nodes})
     return [node._replace(own=next(addresses)) for node in nodes]
 
 
 def highest_port(template: str, first: int) -> int:
-    """Of a sandbox whose ports begin at `first`.  Raises ActionRefused (422) for an unknown template."""
+    """Return the highest port of a sandbox whose ports begin at `first`.
+
+    Raises ActionRefused (422) for an unknown template.
+    """
     chosen = template_of(template)
     return first + PORT_STEP * (len(chosen.brokers) + chosen.name_servers - 1) + 1
 

@@ -52,12 +52,13 @@ class NodeNames:
         return [*self._nodes.names(), *sorted(self._actors.by_label)]
 
     def talk(self, a: str, b: str) -> bool:
-        """Whether the two ever connect.  Name servers and clients do not connect among themselves, and brokers only
-        within their own name.
+        """Return whether the two ever connect.
+
+        Name servers and clients do not connect among themselves, and brokers only within their own name.
         """
-        one, other = self._nodes.find(a), self._nodes.find(b)
-        if one is not None and other is not None:
-            return one is not other and one.name == other.name
+        node, other = self._nodes.find(a), self._nodes.find(b)
+        if node is not None and other is not None:
+            return node is not other and node.name == other.name
         return self._kind(a) != self._kind(b)
 
     def _kind(self, name: str) -> str:

@@ -111,8 +111,8 @@ class Nodes:
         self._rename(slave, master.record.broker_id, master, slave.record.broker_id)
         return names
 
-    def _rename(self, one: BrokerNode, one_id: int, other: BrokerNode, other_id: int) -> None:
-        for node, broker_id in ((one, one_id), (other, other_id)):
+    def _rename(self, first: BrokerNode, first_id: int, second: BrokerNode, second_id: int) -> None:
+        for node, broker_id in ((first, first_id), (second, second_id)):
             at = self._records.index(node.record)
             node.record = self._records[at] = node.record._replace(broker_id=broker_id, home=node.record.directory)
 
@@ -143,11 +143,11 @@ class Nodes:
 
     def slave_of(self, name: str) -> BrokerNode | None:
         """A running slave of it, the lowest id first."""
-        found = [node for node in self.brokers if node.name == name and not node.is_master and node.broker is not None]
-        return min(found, key=lambda node: node.record.broker_id, default=None)
+        slaves = [node for node in self.brokers if node.name == name and not node.is_master and node.broker is not None]
+        return min(slaves, key=lambda node: node.record.broker_id, default=None)
 
     def last_known(self) -> dict[str, LastKnown]:
-        """Of brokers that are down, by directory."""
+        """Return the last known state of the brokers that are down, by directory."""
         return {node.record.directory: node.last_known for node in self.brokers if node.last_known is not None}
 
     def stay_down(self, known: dict[str, list[Any]]) -> None:

@@ -31,7 +31,7 @@ class Notice(NamedTuple):
 
 
 def note_cut(cuts: dict[str, dict[str, int]], node: str, report: RecoveryReport) -> None:
-    """Of several cuts of a log: the place of the first, and the bytes of all."""
+    """Add a cut of a log to the earlier ones: the offset stays that of the first, the bytes are summed."""
     before = cuts.get(node, {"offset": report.end_offset, "bytes": 0})
     cuts[node] = {"offset": min(before["offset"], report.end_offset), "bytes": before["bytes"] + report.truncated_bytes}
 
@@ -42,7 +42,7 @@ def of_cuts(cuts: dict[str, dict[str, int]]) -> list[Notice]:
 
 
 def of_damaged(node: str, reads: Sequence[TableRead]) -> list[Notice]:
-    """Of a broker that does not start.  `why` is translated by itself."""
+    """Return a notice for each damaged table of a broker that does not start.  `why` is translated by itself."""
     return [
         Notice(
             TABLE_DAMAGED, {"broker": node, "table": read.name, "file": read.first.path, "why": WHYS[read.first.why]}
@@ -62,9 +62,9 @@ def of_tables(kept: dict[str, dict[str, list[str]]]) -> list[Notice]:
     return [
         Notice(
             FROM_BACKUP if source == "backup" else NO_BACKUP,
-            {"broker": node, "table": table, "file": file, "why": WHYS[why]},
+            {"broker": node, "table": table, "file": file, "why": WHYS[reason]},
             dismissible=True,
         )
         for node, tables in sorted(kept.items())
-        for table, (source, file, why) in sorted(tables.items())
+        for table, (source, file, reason) in sorted(tables.items())
     ]

@@ -1,4 +1,4 @@
-"""What a repeatable sandbox was made of: `origin.json`, written once."""
+"""The origin of a repeatable sandbox: `origin.json`, written once."""
 
 from dataclasses import asdict, fields
 from hashlib import sha256
@@ -54,12 +54,12 @@ def load_origin(directory: Path) -> Origin:
         limits = SandboxLimits(**{name: value for name, value in values["limits"].items() if name in known})
         config = HostConfig(sandbox_limits=limits, **values["config"])
         return Origin(values["record"], config, int(values["memory_bytes"]))
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
-        raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {why}") from why
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {error}") from error
 
 
 def conditions_of(config: HostConfig, host: str) -> str:
-    """Of the settings that a sandbox's run depends on; `host`: of its addresses."""
+    """Return a digest of the settings that a sandbox's run depends on; `host`: that of its addresses."""
     settings = {name: getattr(config, name) for name in OF_THE_RUN}
     return sha256(
         orjson.dumps([host, settings, asdict(config.sandbox_limits)], option=orjson.OPT_SORT_KEYS)

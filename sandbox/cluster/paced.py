@@ -1,7 +1,7 @@
-"""What a repeatable sandbox stands on: a virtual loop of its own over real files.
+"""The environment of a repeatable sandbox: a virtual loop of its own over real files.
 
-Nothing that the machine does has a say in the run.  A flush takes a virtual time drawn from the seed; its system call
-runs on a thread, and while it is not done, virtual time does not go past the moment in which its result is due.
+The machine's speed never changes the run.  A flush takes a virtual time drawn from the seed; its system call runs on a
+thread.  Until the call is done, virtual time does not go past the moment in which its result is due.
 """
 
 import asyncio
@@ -37,9 +37,10 @@ class Late(NamedTuple):
 
 
 class PacedEnvironment:
-    """Of one sandbox from wake to sleep.  The owner of `loop` runs it forward, but not while `waits_for` is late.
+    """The environment of one sandbox from wake to sleep.
 
-    `outside`: see `Environment`.  `wall_ms` is the machine's time at the beginning; from there on its clock is virtual.
+    The owner of `loop` runs it forward, but not while it `waits`.  `outside`: see `Environment`.  `wall_ms` is the
+    machine's time at the beginning; from there on its clock is virtual.
     """
 
     has_sockets = False
@@ -97,7 +98,7 @@ class PacedEnvironment:
 
     @property
     def waits(self) -> bool:
-        """Whether the next turn needs the result of work that is not done."""
+        """True if the next turn needs the result of unfinished work."""
         due_s = self.sim.next_time()
         return due_s is not None and any(late.at_s <= due_s and not late.future.done() for late in self._late)
 
@@ -180,7 +181,7 @@ class PacedEnvironment:
         future.add_done_callback(lambda _: self.on_late())
 
     def _collect(self, synced: Synced) -> bool:
-        """Whether this belongs to a flush and is done by a thread."""
+        """Collect a system call for a thread; return False if no flush is being collected."""
         if self._collected is None:
             return False
         self._collected.append(synced)

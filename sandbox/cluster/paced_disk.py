@@ -37,7 +37,7 @@ class PacedDisk(MachineDisk):
     def note_synced(self, synced: Synced) -> None:
         """Its system call is over: versions older than the one it began with cannot come back."""
         versions = list(self._versions.get(synced.path, ()))
-        places = [place for place, version in enumerate(versions) if version is synced.version]
+        places = [index for index, version in enumerate(versions) if version is synced.version]
         if places:
             self._versions[synced.path] = deque(versions[places[0] :], maxlen=VERSIONS)
 

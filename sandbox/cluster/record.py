@@ -1,6 +1,7 @@
-"""What a sandbox keeps over sleep and crash: `sandbox.json` in its directory.
+"""A sandbox's persistent record over sleep and crash: `sandbox.json` in its directory.
 
-Messages, offsets, topics and groups are in the brokers' own files; this file has what RocketMQ has no file for.
+Messages, offsets, topics and groups are in the brokers' own files; this file has the state that RocketMQ has no file
+for.
 """
 
 import os
@@ -48,7 +49,7 @@ class NodeRecord(NamedTuple):
         return self._replace(address=self.own, own="", former=self.address) if self.own else self
 
     def is_named(self, address: str) -> bool:
-        """Whether a stored record with this address is one of its own."""
+        """Return whether a stored record with this address is one of its own."""
         return address in (self.address, self.former)
 
 
@@ -115,8 +116,8 @@ def load(directory: Path) -> SandboxRecord:
         values["nodes"] = [_node(node) for node in values["nodes"]]
         record = SandboxRecord(**values)
         _check_kinds(record)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
-        raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {why}") from why
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {error}") from error
     return record
 
 
@@ -138,7 +139,7 @@ def _check_kinds(record: SandboxRecord) -> None:
 
 
 def save_snapshot(directory: Path, snapshot: Mapping[str, Any]) -> None:
-    """What visitors of the sleeping sandbox see."""
+    """Save the snapshot that visitors of the sleeping sandbox see."""
     replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
 
 

@@ -1,6 +1,6 @@
-"""What a course's teacher holds in one sandbox: time that was stopped, faults to be healed, control that was taken.
+"""A course teacher's hold on one sandbox: stopped time, faults to heal, control taken over.
 
-It is part of the record, so that a server that was killed in between heals what no page renews any more.
+It is part of the record: after a crash, the server heals the faults that no page renews any more.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ MOST_HEALS = 32
 
 
 class Coming(NamedTuple):
-    """What is planned, by the machines' time."""
+    """A planned event, by the machines' time."""
 
     kind: str
     at_wall_ms: int
@@ -46,9 +46,9 @@ class TeacherHold:
 
     @property
     def acts(self) -> str | None:
-        """Who has taken over."""
-        found: str | None = self._record.hold.get("acts")
-        return found
+        """The teacher who has taken over; None: no teacher has."""
+        acts: str | None = self._record.hold.get("acts")
+        return acts
 
     def freeze(self, rate: float) -> None:
         """`rate`: with which it goes on."""

@@ -1,4 +1,4 @@
-"""How each topic was created: `topics.json` does not have it, the journal does."""
+"""The origin of each topic, from the journal: `topics.json` does not store it."""
 
 from sandbox.journal.events import Entry, TopicChanged, TopicReverted
 

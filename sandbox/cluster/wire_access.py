@@ -1,7 +1,7 @@
-"""Whether external clients must sign their requests to a sandbox (ACL 4.x), and with which key.
+"""Access control for external clients of a sandbox (ACL 4.x): whether they must sign requests, and with which key.
 
-RocketMQ's own check, applied to requests from real connections only: in-process clients count as whitelisted.  One
-account, an administrator.
+This is RocketMQ's own check, applied to requests from real connections only: in-process clients count as whitelisted.
+There is one account, an administrator.
 """
 
 from sandbox.broker.acl import AccessControl

@@ -16,7 +16,7 @@ REFUSALS_KEPT = 32
 
 
 class NodeListener(Protocol):
-    """What serves a port: a `Listener` with its known request codes."""
+    """The server behind a port: a `Listener` with its known request codes."""
 
     def connected(self, channel: Channel) -> None: ...
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None: ...

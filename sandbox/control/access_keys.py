@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Keys(NamedTuple):
-    """Of one account."""
+    """The access keys of one account."""
 
     access_key: str
     secret_key: str

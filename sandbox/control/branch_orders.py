@@ -1,6 +1,4 @@
-"""What a branch is to be: another sandbox's run up to an event, a run of its template with another seed, or a run that
-was handed on as a text.
-"""
+"""Orders for a branch: another sandbox's run up to an event, its template's run with another seed, or a run as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,9 +34,11 @@ class RecipeOrder:
 
 
 class Came(NamedTuple):
-    """What came to a run from outside, where it came: `name` and `fields` of an action; of a limit that refused one
-    (no `name`); of falling asleep (`name` is the reason, `fields` None) until the machine's clock showed `wall_ms`,
-    after `slept_ms` of it (None: unknown).
+    """An outside event of a run, at its position in that run.
+
+    An action has its `name` and `fields`; a limit that refused one has no `name`.  Sleep has its reason as `name` and
+    None as `fields`.  It lasted until the machine's clock showed `wall_ms`, for `slept_ms` of that clock (None:
+    unknown).
     """
 
     turn: int

@@ -45,15 +45,15 @@ Millis = Annotated[int, Between(0, 86_400_000)]
 
 @cache
 def hints_of(kind: Any) -> dict[str, Any]:
-    """Of the fields; a class's own constants are none."""
+    """Return the type hints of a class's fields, without those of its class variables."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def build(kind: type[T], given: Mapping[str, Any]) -> T:
-    """An instance of the dataclass `kind` from `given`.  Raises ActionRefused(422) naming the field."""
+def build(kind: type[T], document: Mapping[str, Any]) -> T:
+    """An instance of the dataclass `kind` from `document`.  Raises ActionRefused(422) naming the field."""
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
-    unknown = sorted(set(given) - set(hints))
+    unknown = sorted(set(document) - set(hints))
     if unknown:
         raise ActionRefused(
             422,
@@ -65,7 +65,7 @@ def build(kind: type[T], given: Mapping[str, Any]) -> T:
         )
     values: dict[str, Any] = {}
     for spec in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
-        value = given.get(spec.name)
+        value = document.get(spec.name)
         if value is None or (value == "" and hints[spec.name] not in (str, str | None)):
             if spec.default is MISSING and spec.default_factory is MISSING:
                 raise _refuse(spec.name, "is missing", "Give it a value.")

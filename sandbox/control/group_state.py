@@ -43,7 +43,7 @@ class Standing(NamedTuple):
 
     @property
     def state(self) -> str:
-        """What is known decides, and may be bad; it is good only if all is known."""
+        """The state by the known values, which can be enough for a bad one; a good state needs all values."""
         state = self._known
         if state in _PARTLY and self.members_differ:
             return MIXED
@@ -65,7 +65,10 @@ class Standing(NamedTuple):
 
     @property
     def _late(self) -> bool | None:
-        """Where no age is known: whether the lag is more than the group consumes within `LATE_MS`."""
+        """True if the group is late; by its lag, if no age is known.  None: unknown.
+
+        A lag is late when the group needs more than `LATE_MS` to consume it.
+        """
         if self.age_ms is not None:
             return self.age_ms > LATE_MS
         if self.most_age_ms is not None and self.most_age_ms <= LATE_MS:

@@ -14,20 +14,20 @@ def handlers(package: str, path: Iterable[str], base: type, returns: Any = None)
 
     Raises TypeError, with the package's import: a kind that no function takes, or that two take.
     """
-    families = [import_module(f"{package}.{found.name}") for found in iter_modules(path)]
-    found: dict[Any, Callable[..., Any]] = {}
+    families = [import_module(f"{package}.{module.name}") for module in iter_modules(path)]
+    table: dict[Any, Callable[..., Any]] = {}
     for family in families:
         for function in vars(family).values():
             is_own = getattr(function, "__module__", "") == family.__name__
             taken: Any = _kind(function, base, returns) if is_own else None
-            if taken is not None and taken in found:
-                raise TypeError(f"{taken.__name__} is taken by {found[taken].__qualname__} and {function.__qualname__}")
+            if taken is not None and taken in table:
+                raise TypeError(f"{taken.__name__} is taken by {table[taken].__qualname__} and {function.__qualname__}")
             if taken is not None:
-                found[taken] = function
+                table[taken] = function
     kinds: list[type] = base.__subclasses__()
-    if missing := sorted(kind.__name__ for kind in kinds if kind not in found):
+    if missing := sorted(kind.__name__ for kind in kinds if kind not in table):
         raise TypeError(f"no public function of {package} takes {', '.join(missing)}")
-    return found
+    return table
 
 
 def _kind(function: Any, base: type, returns: Any) -> Any:
@@ -37,6 +37,6 @@ def _kind(function: Any, base: type, returns: Any) -> Any:
     names = [*function.__annotations__]
     if len(names) != 3 or names[0] != "cluster" or names[2] != "return":
         return None
-    kind, given = function.__annotations__[names[1]], function.__annotations__["return"]
+    kind, result = function.__annotations__[names[1]], function.__annotations__["return"]
     is_kind = isinstance(kind, type) and issubclass(kind, base) and kind is not base
-    return kind if is_kind and returns in (None, given) else None
+    return kind if is_kind and returns in (None, result) else None

@@ -1,6 +1,6 @@
-"""What a course's teacher does to many sandboxes at once: faults that are broadcast, freezing, taking over.
+"""A course teacher's actions on many sandboxes at once: broadcast faults, freezing, taking over.
 
-Not actions of a sandbox: each is resolved in every sandbox into actions of its own, at one planned moment.
+They are not actions of a sandbox: each is resolved in every sandbox into actions of its own, at one planned moment.
 """
 
 from typing import Literal, NamedTuple, get_args

@@ -7,7 +7,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxLimits:
-    """Of one sandbox.  Exceeding one gives the protocol's own refusal and a `LimitReached` fact."""
+    """Limits of one sandbox.  Exceeding one gives the protocol's own refusal and a `LimitReached` fact."""
 
     topics: int = 32
     queues_per_topic: int = 64
@@ -48,7 +48,7 @@ COURSE_LIMITS = SandboxLimits(
 
 @dataclass(frozen=True, kw_only=True)
 class HostLimits:
-    """Of one server."""
+    """Limits of one server."""
 
     awake_sandboxes: int = 200
     descriptors_per_sandbox: int = 40
@@ -123,7 +123,7 @@ class HostLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class SocketLimits:
-    """Of one live connection."""
+    """Limits of one live connection."""
 
     channels: int = 16
     frame_bytes: int = 64 * 1024
@@ -139,7 +139,7 @@ class SocketLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingLimits:
-    """Of one recording (docs/recording.md), when written and when read."""
+    """Limits of one recording (docs/recording.md), when written and when read."""
 
     file_bytes: int = 64 * MIB
     line_bytes: int = 8 * 1024  # the first line
@@ -152,7 +152,7 @@ class RecordingLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class AttachedLimits:
-    """Of one attached cluster: how much of it is shown, and how often it is polled.  The rest is named, not shown."""
+    """Limits of one attached cluster: the part that is shown, and the polling rate.  The rest is named, not shown."""
 
     clusters: int = 16  # of one server
     brokers: int = 64

@@ -22,7 +22,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanReset(Question):
-    """What `ResetOffsets` with these fields would do, computed by the same code."""
+    """The result `ResetOffsets` with these fields would have, computed by the same code."""
 
     group: Name
     topic: Name
@@ -54,7 +54,7 @@ class PlanRebalance(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCrash(Question):
-    """What would be delivered again if a consumer's process crashed now, with all other clients in that process."""
+    """The redeliveries if a consumer's process crashed now, with all other clients in that process."""
 
     actor: Name
 
@@ -107,10 +107,10 @@ class Locate(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class FindMessages(Question):
-    """By id (an offset id or a unique key), by key, by place, or by time; the first one given decides.
+    """A search for messages by id (an offset id or a unique key), by key, by queue, or by time.
 
-    `queue`: a row such as broker-a:3; with `offset` one message of it, else the only queue searched.  `cursor`
-    continues where the last answer stopped.
+    The first of these that is set decides.  `queue`: a row such as broker-a:3; with `offset` one message of it, else
+    the only queue searched.  `cursor` continues where the last answer stopped.
     """
 
     topic: Name | None = None
@@ -175,7 +175,7 @@ BY_NAME: dict[str, type[Question]] = {
 }
 
 
-def parse_question(name: str, given: Mapping[str, Any]) -> Question:
+def parse_question(name: str, values: Mapping[str, Any]) -> Question:
     """Raises ActionRefused: 404 for an unknown name, 422 for a bad field."""
     kind = BY_NAME.get(name)
     if kind is None:
@@ -186,4 +186,4 @@ def parse_question(name: str, given: Mapping[str, Any]) -> Question:
             name=repr(name)[:60],
             known=", ".join(BY_NAME),
         )
-    return fields.build(kind, given)
+    return fields.build(kind, values)

@@ -48,5 +48,5 @@ def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: in
 
 
 def _literal(value: object) -> str:
-    """Of plain values; longer ones on lines of their own."""
+    """Return a plain value as a Python literal; a longer one on lines of its own."""
     return pformat(value, width=WIDTH).replace("\n", "\n    ")

@@ -35,17 +35,17 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
     """Raises ActionRefused (422): too much was done for one link."""
     came: list[list[Any]] = []
     turn = ms = 0
-    for one in order.came:
-        asleep = one.fields is None
+    for event in order.came:
+        asleep = event.fields is None
         came.append(
             [
-                one.turn - turn,
-                one.ms - ms,
-                one.name,
-                one.fields if one.fields is not None else _waking(one, order.wall_ms),
+                event.turn - turn,
+                event.ms - ms,
+                event.name,
+                event.fields if event.fields is not None else _waking(event, order.wall_ms),
             ]
         )
-        turn, ms = (0, 0) if asleep else (one.turn, one.ms)
+        turn, ms = (0, 0) if asleep else (event.turn, event.ms)
     packer = zlib.compressobj(9, wbits=RAW_DEFLATE)
     data = orjson.dumps(
         [
@@ -72,17 +72,17 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
     return text
 
 
-def _waking(one: Came, begin_ms: int) -> int | list[int]:
-    woken_ms = max(0, one.wall_ms - begin_ms)
-    return woken_ms if one.slept_ms is None else [woken_ms, one.slept_ms]
+def _waking(came: Came, begin_ms: int) -> int | list[int]:
+    woken_ms = max(0, came.wall_ms - begin_ms)
+    return woken_ms if came.slept_ms is None else [woken_ms, came.slept_ms]
 
 
 def unpack(text: str, limits: HostLimits) -> RunOrder:
     """Raises ActionRefused (422)."""
     try:
         return _order(_loaded(text, limits), limits)
-    except (TypeError, ValueError, KeyError, IndexError, OverflowError) as why:
-        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from why
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from error
 
 
 def _loaded(text: str, limits: HostLimits) -> Any:
@@ -92,15 +92,15 @@ def _loaded(text: str, limits: HostLimits) -> Any:
         packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         unpacker = zlib.decompressobj(wbits=RAW_DEFLATE)
         data = unpacker.decompress(packed, limits.recipe_bytes)
-    except (binascii.Error, zlib.error) as why:
-        raise ValueError("damaged") from why
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError("damaged") from error
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("damaged, or longer than any recipe")
     return orjson.loads(data)
 
 
-def _order(given: Any, limits: HostLimits) -> RunOrder:
-    version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = given
+def _order(document: Any, limits: HostLimits) -> RunOrder:
+    version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = document
     if version != VERSION:
         raise ActionRefused(422, "This recipe is of another release of QueueViz.", "Ask for a new one.")
     if _int("lasts_ms", lasts_ms, LATEST_MS) > limits.recipe_link_s * 1000:
@@ -127,10 +127,10 @@ def _order(given: Any, limits: HostLimits) -> RunOrder:
     )
 
 
-def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
-    found: list[Came] = []
+def _came(rows: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
+    came: list[Came] = []
     turn = ms = 0
-    for turns, later_ms, name, fields in given:
+    for turns, later_ms, name, fields in rows:
         turn, ms = turn + _int("turns", turns, MOST_TURNS), ms + _int("later_ms", later_ms, LATEST_MS)
         if ms > limits.recipe_link_s * 1000:
             raise ValueError("later than any recipe lasts")
@@ -138,14 +138,14 @@ def _came(given: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
             later, slept = fields if isinstance(fields, list) else (fields, None)
             woken_ms = begin_ms + _int("woken_ms", later, LATEST_MS - begin_ms) if later else 0
             slept_ms = None if slept is None else _int("slept_ms", slept, LATEST_MS)
-            found.append(Came(turn, ms, _word(name), None, woken_ms, slept_ms))
+            came.append(Came(turn, ms, _word(name), None, woken_ms, slept_ms))
             turn = ms = 0
         elif name is None:
-            found.append(Came(turn, ms, None, _limit(fields)))
+            came.append(Came(turn, ms, None, _limit(fields)))
         else:
             parse_action({**fields, "action": name})
-            found.append(Came(turn, ms, _word(name), fields))
-    return found
+            came.append(Came(turn, ms, _word(name), fields))
+    return came
 
 
 def _limit(fields: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Actor(NamedTuple):
 
 
 def is_by(by: str, role: Role) -> bool:
-    """Whether this is an `Actor` of that role, as the journal has it."""
+    """Return whether this is an `Actor` of that role, as the journal writes it."""
     return by.split(" ", 1)[0] == role
 
 
@@ -40,5 +40,5 @@ def can(role: Role, verb: str) -> bool:
 
 
 def allows(role: Role, action: Any) -> bool:
-    """Whether this role may execute that action (or kind of action): by its verb, and by `only` where it has one."""
+    """Return whether this role may execute that action (or kind of action): by its verb, and by its `only` if set."""
     return can(role, action.verb) and action.only in (None, role)

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Beginnings:
-    """Of one host."""
+    """The creation of new sandboxes' files, for one host."""
 
     def __init__(self, home: Path, config: HostConfig, registry: Registry, environment: Environment) -> None:
         self._histories = Histories(home, config)
@@ -63,11 +63,11 @@ class Beginnings:
             records.save(directory, record)
             if record.repeatable:
                 save_origin(directory, self._config)
-        except OSError as why:
+        except OSError as error:
             shutil.rmtree(directory, ignore_errors=True)
             raise ActionRefused(
-                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(why)
-            ) from why
+                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(error)
+            ) from error
         self._registry.add(slug, record)
 
     async def _begun_with_history(self, slug: str, template: str, preset: str) -> bool:
@@ -77,8 +77,8 @@ class Beginnings:
             if copied is None:
                 return False
             record = self._histories.begin(copied, self._registry.directory(slug), self._registry.ports())
-        except OSError as why:
-            log.warning("%s begins without a history: %s", slug, why)
+        except OSError as error:
+            log.warning("%s begins without a history: %s", slug, error)
             return False
         finally:
             if copied is not None:

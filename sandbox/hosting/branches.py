@@ -60,30 +60,30 @@ class Branches:
         else:
             directory = self._shown(order.parent)
             run = await self._environment.run_blocking(lambda: self._read(directory, order))
-        place = self._registry.directory(slug)
+        branch_directory = self._registry.directory(slug)
         try:
-            record = prepare(place, run, order, self._config, self._registry.ports())
-        except (OSError, ActionRefused) as why:
-            shutil.rmtree(place, ignore_errors=True)
-            if isinstance(why, ActionRefused):
+            record = prepare(branch_directory, run, order, self._config, self._registry.ports())
+        except (OSError, ActionRefused) as error:
+            shutil.rmtree(branch_directory, ignore_errors=True)
+            if isinstance(error, ActionRefused):
                 raise
             raise ActionRefused(
-                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(why)
-            ) from why
+                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(error)
+            ) from error
         self._registry.add(slug, record)
         slot = self._registry.get(slug)
-        branching = Branching(place, run, order, self._config, self._environment, home=self._home)
+        branching = Branching(branch_directory, run, order, self._config, self._environment, home=self._home)
         slot.state, slot.branching = "branching", branching
         slot.change = self._environment.loop.create_task(self._make(slot, branching))
         return slot.row()
 
     async def recipe(self, slug: str, at: int) -> RunOrder:
-        """Of the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
+        """Return the order that reproduces the run up to event `at`.  Raises ActionRefused: 404, 409, 422."""
         directory = self._shown(slug)
         return await self._environment.run_blocking(lambda: recipe_of(directory, at, self._config.limits))
 
     def show(self, slug: str) -> None:
-        """What was written to its journal so far can be read by others.  Raises ActionRefused (404)."""
+        """Make the sandbox's journal readable for others, up to its newest entry.  Raises ActionRefused (404)."""
         if (sandbox := self._registry.get(slug).sandbox) is not None:
             sandbox.cluster.journal_files.show()
 
@@ -110,10 +110,10 @@ class Branches:
                 slot.closed(records.load(self._registry.directory(slot.slug)))
             else:
                 slot.opened(sandbox, self._environment.wall.monotonic())
-        except Exception as why:
-            if not isinstance(why, SandboxError):
+        except Exception as error:
+            if not isinstance(error, SandboxError):
                 log.exception("branching %s failed", slot.slug)
-            slot.failed(str(why))
+            slot.failed(str(error))
         finally:
             slot.change = slot.branching = None
             slot.ring()

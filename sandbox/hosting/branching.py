@@ -30,7 +30,10 @@ MARK = "branching"  # a file: the directory is not complete
 
 
 class Run(NamedTuple):
-    """What a branch is made of: the lines of a journal up to an event.  `free`, `until`: they are no journal's."""
+    """The source of a branch: the lines of a journal up to an event.
+
+    `free`, `until`: for a run without a journal, as of `Rerun`.
+    """
 
     origin: Origin
     lines: list[bytes]
@@ -45,7 +48,7 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
     rows: list[Row] = [{"type": "SandboxOpened"}, {"type": "ClockChanged", "reason": "wake", "wall_ms": begin_ms}]
     rows += [
         {"type": "ActionTaken", "action": action, "fields": fields, "by": "owner", CAME: [0, at_ms]}
-        for at_ms, action, fields in sorted(done, key=lambda one: one[0])
+        for at_ms, action, fields in sorted(done, key=lambda act: act[0])
     ]
     rows.append({"type": "Keyframe"})
     numbered = [{"seq": seq, "at_ms": begin_ms + row.get(CAME, (0, 0))[1], **row} for seq, row in enumerate(rows)]
@@ -65,11 +68,11 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         )
     try:
         origin = load_origin(directory)
-    except (SandboxError, OSError) as why:
+    except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
-        ) from why
-    done = [(one.at_ms, name_of(one.action), fields_of(one.action, whole=True)) for one in order.done]
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+        ) from error
+    done = [(act.at_ms, name_of(act.action), fields_of(act.action, whole=True)) for act in order.done]
     return recipe_run(origin, order.seed, done, order.until_ms)
 
 
@@ -100,16 +103,16 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
     _demand_actions(rows, order.changes)
     try:
         return Run(load_origin(directory), kept, rows)
-    except (SandboxError, OSError) as why:
+    except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
-        ) from why
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+        ) from error
 
 
 def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
-    found = {row["seq"] for row in rows if row["type"] == "ActionTaken" and CAME in row}
+    seqs = {row["seq"] for row in rows if row["type"] == "ActionTaken" and CAME in row}
     for seq in sorted(changed):
-        if seq not in found:
+        if seq not in seqs:
             raise ActionRefused(
                 422,
                 "Event {seq} is no action that can be changed.",
@@ -138,7 +141,10 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
 
 
 class Branching(Rerun):
-    """Of one branch, in slices; `cancelled` ends it.  The last of its sandboxes goes on with the machine's time."""
+    """The execution of one branch, in slices; `cancelled` ends it.
+
+    The last of its sandboxes continues with the machine's time.
+    """
 
     def __init__(
         self, directory: Path, run: Run, order: AnyOrder, config: HostConfig, machine: Environment, *, home: Path
@@ -170,7 +176,10 @@ class Branching(Rerun):
         return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)
 
     async def make(self) -> PacedSandbox | None:
-        """In slices, behind all others; None: where it was branched, it slept.  Raises ActionRefused (409)."""
+        """Make the branch in slices, behind all other work.
+
+        None: the sandbox was asleep at the branch event.  Raises ActionRefused (409).
+        """
         wall, slice_s = self._machine.wall, self._config.limits.slice_ms / 1000
         await self._machine.run_blocking(self.take_history)
         with self:

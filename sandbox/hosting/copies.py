@@ -17,7 +17,7 @@ TRIES = 5  # the source may change, by an engine that was stopped in the middle 
 
 
 def newest(directory: Path, below: int | None = None) -> Path:
-    """Where the files are that count; with `below`, those of an earlier claim."""
+    """Return the directory of the valid files: the newest copy.  With `below`, that of an earlier claim."""
     numbers = [number for number in _numbers(directory) if below is None or number < below]
     return directory / f"{COPY}{max(numbers)}" if numbers else directory
 
@@ -51,7 +51,7 @@ def take_over(directory: Path, fence: int, check: Callable[[], None]) -> Path:
 
 
 def forget_older(directory: Path, fence: int) -> None:
-    """What was read before; first of all the whole of it has a newer copy."""
+    """Remove the files that a newer, complete copy replaces."""
     for number in _numbers(directory):
         if number < fence:
             shutil.rmtree(directory / f"{COPY}{number}", ignore_errors=True)

@@ -48,7 +48,7 @@ class DataHome:
         self.full = Notice(HOME_FULL, values) if used >= allowed else None
 
     def _exchange(self, number: int, used: int) -> int:
-        """What the other engines measured last."""
+        """Write this engine's sum for the others; return the total of what they measured last."""
         mine = self._root / f"{TAKEN}{number}"
         with suppress(OSError):  # a disk that is full to the last byte: the others know an earlier sum
             replace_file(mine, str(used).encode())

@@ -65,7 +65,7 @@ class Engine:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs.  A thread that ended is not started again: make another engine."""
+        """True if the thread runs.  A thread that ended is not started again: make another engine."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> "Engine":
@@ -101,9 +101,9 @@ class Engine:
             _freeze_imports()
             with asyncio.Runner(loop_factory=self._make_loop) as runner:
                 runner.run(self._live(ready))
-        except BaseException as why:
-            self._failed = why
-            log.error("the engine's thread ended: %s", why, exc_info=None if isinstance(why, OSError) else why)
+        except BaseException as error:
+            self._failed = error
+            log.error("the engine's thread ended: %s", error, exc_info=None if isinstance(error, OSError) else error)
         finally:
             gc.unfreeze()
             if self._lock is not None:

@@ -39,7 +39,7 @@ COPYING_S = 3_600  # an incomplete copy that is older belongs to no process any 
 
 
 class Histories:
-    """Of one data home.  Everything here blocks; several processes may use it at once."""
+    """The prepared histories of one data home.  All methods block; several processes may use it at once."""
 
     def __init__(self, home: Path, config: HostConfig) -> None:
         self.root = home / DIRECTORY
@@ -49,7 +49,7 @@ class Histories:
         return self.root / f"{template}-{preset}-{self._version()}"
 
     def is_wanted(self, template: str, preset: str) -> bool:
-        """Whether one is to be made."""
+        """Return whether a history is still to be made."""
         return has_history(template, self._config) and not (self.place(template, preset) / FILES).exists()
 
     def copy(self, template: str, preset: str) -> Path | None:
@@ -59,20 +59,20 @@ class Histories:
         """
         if not has_history(template, self._config):
             return None
-        place = self.place(template, preset)
+        directory = self.place(template, preset)
         draft: Path | None = None
         try:
-            expected = orjson.loads((place / FILES).read_bytes())
+            expected = orjson.loads((directory / FILES).read_bytes())
             draft = Path(tempfile.mkdtemp(prefix=COPYING, dir=self.root))
-            if copy_directory(place / RUN, draft / RUN) == expected:
+            if copy_directory(directory / RUN, draft / RUN) == expected:
                 return draft / RUN
-            why, is_damaged = "its files are not those that were made", True
+            reason, is_damaged = "its files are not those that were made", True
         except (OSError, orjson.JSONDecodeError) as failure:
             if draft is None and isinstance(failure, FileNotFoundError):
                 return None  # not made yet
-            why, is_damaged = str(failure), isinstance(failure, FileNotFoundError | orjson.JSONDecodeError)
-        log.warning("%s cannot be copied: %s", place.name, why)
-        for path in [draft, place if is_damaged else None]:
+            reason, is_damaged = str(failure), isinstance(failure, FileNotFoundError | orjson.JSONDecodeError)
+        log.warning("%s cannot be copied: %s", directory.name, reason)
+        for path in [draft, directory if is_damaged else None]:
             if path is not None:
                 shutil.rmtree(path, ignore_errors=True)
         return None
@@ -92,10 +92,10 @@ class Histories:
 
     def keep(self, draft: Path, template: str, preset: str) -> None:
         """Take in what was made in `draft`, a directory of `root`.  Raises OSError."""
-        place = self.place(template, preset)
+        directory = self.place(template, preset)
         records.replace_file(draft / FILES, orjson.dumps(sums_of(draft / RUN)))
-        shutil.rmtree(place, ignore_errors=True)
-        draft.rename(place)
+        shutil.rmtree(directory, ignore_errors=True)
+        draft.rename(directory)
 
     def forget_stale(self) -> None:
         """Remove what another release or other settings made, and what a process has left incomplete."""
@@ -123,7 +123,7 @@ def has_history(template: str, config: HostConfig) -> bool:
 
 @cache
 def code_digest() -> str:
-    """Of the engine's sources: each may change a run."""
+    """Return a digest of the engine's sources: each of them may change a run."""
     root = Path(__file__).parents[1]
     digest = sha256()
     for path in sorted(root.rglob("*.py")):

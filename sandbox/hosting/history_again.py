@@ -22,26 +22,26 @@ def take_history(home: Path, directory: Path, recorded: list[bytes]) -> int:
     0, and nothing is changed: it began without one, more than that is not asked for, or its files are not kept.
     """
     record = records.load(directory)
-    for place in sorted((home / DIRECTORY).glob(f"{record.template}-{record.preset}-*")):
-        taken = _same_lines(place, recorded)
-        if taken and _is_copied(place, directory / DRAFT):
+    for history in sorted((home / DIRECTORY).glob(f"{record.template}-{record.preset}-*")):
+        taken = _same_lines(history, recorded)
+        if taken and _is_copied(history, directory / DRAFT):
             _move_in(directory / DRAFT, directory)
             return taken
     return 0
 
 
-def _same_lines(place: Path, recorded: list[bytes]) -> int:
+def _same_lines(directory: Path, recorded: list[bytes]) -> int:
     try:
-        found = list(lines(place / RUN / JOURNAL))
+        played = list(lines(directory / RUN / JOURNAL))
     except OSError:  # removed meanwhile
         return 0
-    return len(found) if len(found) < len(recorded) and found == recorded[: len(found)] else 0
+    return len(played) if len(played) < len(recorded) and played == recorded[: len(played)] else 0
 
 
-def _is_copied(place: Path, draft: Path) -> bool:
+def _is_copied(directory: Path, draft: Path) -> bool:
     """Whole, or not at all: it may be removed meanwhile, or damaged."""
     try:
-        is_whole = bool(copy_directory(place / RUN, draft) == orjson.loads((place / FILES).read_bytes()))
+        is_whole = bool(copy_directory(directory / RUN, draft) == orjson.loads((directory / FILES).read_bytes()))
     except (OSError, orjson.JSONDecodeError):
         is_whole = False
     if not is_whole:

@@ -91,7 +91,7 @@ class Holding:
                 self._woken(slug)
 
     def _keep(self, slug: str) -> None:
-        """Who had it taken is about to wake it: until then it is not one that rests."""
+        """Count the sandbox as just visited: the caller is about to wake it, so it must not be released as idle."""
         self._registry.get(slug).looked_s = self._environment.wall.monotonic()
 
     def _take_files(self, slug: str) -> int:
@@ -110,5 +110,5 @@ class Holding:
     async def _asked(self, work: Callable[[], T]) -> T:
         try:
             return await self._environment.run_blocking(work)
-        except LeaseUnreachable as why:
-            raise EngineBusy(NO_TABLE) from why
+        except LeaseUnreachable as error:
+            raise EngineBusy(NO_TABLE) from error

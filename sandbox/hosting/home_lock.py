@@ -14,12 +14,12 @@ LOOK_EVERY_S = 0.05
 
 
 def lock(home: Path, *, shared: bool = False) -> BinaryIO:
-    """Of a data home, until the file is closed by all processes that inherited it.
+    """Lock a data home until all processes that inherited the file have closed it.
 
-    `shared`: with others that share it, for whom leases decide about each sandbox; a server with engines of its own
-    keeps them out, and they it.
+    `shared`: other shared holders are allowed, and leases decide about each sandbox.  A server with its own engines
+    locks exclusively: it and shared holders exclude each other.
 
-    Raises Locked.  Where its holder is gone, the engine processes it had are ending: they are waited for.
+    Raises Locked.  If the holder has exited, its engine processes are ending: this waits for them.
     """
     path = home / LOCK_NAME
     file = path.open("a+b")
@@ -28,12 +28,12 @@ def lock(home: Path, *, shared: bool = False) -> BinaryIO:
         try:
             fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             break
-        except OSError as why:
+        except OSError as error:
             file.seek(0)
             holder = file.read().decode() or "unknown"
             if Path(f"/proc/{holder}").exists() or time.monotonic() > until_s:
                 file.close()
-                raise Locked(f"the data home {home} is in use by process {holder}") from why
+                raise Locked(f"the data home {home} is in use by process {holder}") from error
             time.sleep(LOOK_EVERY_S)
     if not shared:
         file.truncate(0)

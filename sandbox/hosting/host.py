@@ -103,11 +103,11 @@ class Host:
                 if waited_for:
                     future.set_exception(EngineBusy("The engine is stopped."))
                 raise
-            except BaseException as why:
-                if not isinstance(why, SandboxError):
+            except BaseException as error:
+                if not isinstance(error, SandboxError):
                     log.exception("a coroutine failed")
                 if waited_for:
-                    future.set_exception(why)
+                    future.set_exception(error)
             else:
                 if waited_for:
                     future.set_result(value)
@@ -142,7 +142,7 @@ class Host:
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
-        """For another sandbox of this name."""
+        """Check the name and the room for another sandbox.  Raises ActionRefused."""
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(
                 422,
@@ -199,16 +199,16 @@ class Host:
             await sandbox.open()
             slot.opened(sandbox, self._environment.wall.monotonic())
             self.interventions.heal_left(sandbox)
-        except Exception as why:
-            expected = isinstance(why, SandboxError | OSError)
-            log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)
-            slot.failed(str(why) if expected else f"{type(why).__name__}: {why}")
+        except Exception as error:
+            expected = isinstance(error, SandboxError | OSError)
+            log.error("opening %s failed: %s", slot.slug, error, exc_info=None if expected else error)
+            slot.failed(str(error) if expected else f"{type(error).__name__}: {error}")
             raise ActionRefused(
                 409,
                 "The sandbox cannot be opened: {why}.",
                 "Try again, or delete it in its settings.",
-                why=str(why).removesuffix("."),
-            ) from why
+                why=str(error).removesuffix("."),
+            ) from error
         finally:
             slot.change = None
 
@@ -317,25 +317,25 @@ class Host:
 
     async def read(self, channels: list[str]) -> list[Reading | Refusal]:
         """Read all channels in one turn; as with `ask`, bodies are decompressed after it."""
-        found = [self._read(channel) for channel in channels]
-        for reading in found:
+        reads = [self._read(channel) for channel in channels]
+        for reading in reads:
             if isinstance(reading, Reading):
                 await self._finish(reading.data)
-        return found
+        return reads
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
         """Read one channel after the other, so that an expensive one delays only those behind it."""
         now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
-        found: list[Read] = []
+        reads: list[Read] = []
         for channel in channels:
             [answer] = await self.read([channel])
             after_s = now_s()
-            found.append(Read(answer, after_s - before_s))
+            reads.append(Read(answer, after_s - before_s))
             before_s = after_s
             if after_s - began_s >= budget_s:
                 break
-        return found
+        return reads
 
     async def _finish(self, answer: Mapping[str, Any]) -> None:
         if rows := unfinished(answer):
@@ -435,10 +435,10 @@ class Host:
 
 
 def awake_cap(config: HostConfig) -> int:
-    """How many sandboxes the machine carries.  Descriptors run out first: the soft limit is raised to the hard one."""
+    """Return the most awake sandboxes the machine supports.  Raises the soft limit of descriptors to the hard one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     limits = config.limits
-    carried = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
-    return max(1, min(limits.awake_sandboxes, carried))
+    supported = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
+    return max(1, min(limits.awake_sandboxes, supported))

@@ -40,7 +40,7 @@ def order_of(incident: Incident, config: HostConfig) -> RunOrder:
 
 
 def incident_of(directory: Path) -> Incident | None:
-    """Of a sandbox's directory; None: of another sandbox, or it cannot be read."""
+    """Return the incident of a sandbox's directory; None: the sandbox has none, or its record cannot be read."""
     try:
         return with_seed(records.load(directory).seed)
     except (SandboxError, OSError):
@@ -48,7 +48,7 @@ def incident_of(directory: Path) -> Incident | None:
 
 
 def noted(directory: Path, incident: Incident) -> Noted:
-    """What its journal shows so far.  Raises CorruptRecord and OSError."""
+    """Return the notes on the incident that the journal shows so far.  Raises CorruptRecord and OSError."""
     evidence, whole = Evidence({}), False
     for row in rows_since(directory / DIRECTORY, 0):
         if whole := incident.is_after(entry := from_row(row)):

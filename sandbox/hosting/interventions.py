@@ -59,10 +59,10 @@ class Interventions:
                 seq = self._do(sandbox, what, by)
                 late_ms = max(0.0, self._environment.wall.now_ms() - what.at_wall_ms)
                 settle(Done(seq, planned_ms, sandbox.cluster.clock.now_ms(), late_ms))
-            except Exception as why:
-                if not isinstance(why, ActionRefused):
+            except Exception as error:
+                if not isinstance(error, ActionRefused):
                     log.exception("an intervention in %s failed", slug)
-                settle(why)
+                settle(error)
 
         coming = Coming(what.kind, what.at_wall_ms)
         sandbox.held.coming.append(coming)
@@ -125,8 +125,8 @@ class Interventions:
         for heal in [heal for heal in sandbox.held.heals() if is_needed(sandbox.cluster, heal)]:
             try:
                 seq = _act(sandbox, heal, by)
-            except ActionRefused as why:
-                log.info("not healed in %s: %s", sandbox.slug, why)
+            except ActionRefused as error:
+                log.info("not healed in %s: %s", sandbox.slug, error)
                 continue
             first = seq if first is None else first
         released = self._release(sandbox, by)

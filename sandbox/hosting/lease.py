@@ -48,10 +48,10 @@ class HeldElsewhere(SandboxError):
 
 
 class Held(NamedTuple):
-    """What a claim gives.
+    """The result of a claim.
 
-    `fence` rises with each change of hands, also over deletion and creation of the same slug.  Not `is_clean`: the
-    engine before never gave the sandbox back, and may still have its files open.
+    `fence` rises with each change of owner, also over deletion and creation of the same slug.  Not `is_clean`: the
+    previous engine never released the sandbox, and may still have its files open.
     """
 
     slug: str
@@ -60,7 +60,7 @@ class Held(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How much room an engine has, as it reports with each renewal.  `cap`: how many sandboxes it takes awake.
+    """An engine's load, as it reports with each renewal.  `cap`: the number of sandboxes it can keep awake.
 
     None: unknown, as it was too busy to count them in time.
     """
@@ -83,7 +83,7 @@ class Listed(NamedTuple):
 
 
 class LeaseTable(Protocol):
-    """What all engines share.  Each call is one transaction; only the table's own clock says what has run out.
+    """The lease table shared by all engines.  Each call is one transaction; only the table's own clock decides expiry.
 
     Every call raises LeaseUnreachable.
     """
@@ -95,7 +95,10 @@ class LeaseTable(Protocol):
         """
 
     def renew(self, engine: str, figures: Figures) -> bool:
-        """Whether it is to be drained.  Raises LeaseLost where the lease ran out or another engine took from it."""
+        """Renew the lease; return whether to drain.
+
+        Raises LeaseLost after expiry, or if another engine took a sandbox.
+        """
 
     def retire(self, engine: str) -> None:
         """It has closed everything; what it did not give back is as clean as it was when claimed."""
@@ -113,10 +116,10 @@ class LeaseTable(Protocol):
         """Deleted by who has it."""
 
     def drain(self, name: str) -> None:
-        """What is there under that name is to take nothing new."""
+        """Mark the engines of that name as draining: they accept no new sandboxes."""
 
     def engines(self) -> list[Listed]:
-        """By name and id, also those whose lease ran out."""
+        """List all engines by name and id, also those whose lease expired."""
 
     def places(self) -> dict[str, str]:
         """Engines by slug; only those whose lease is good."""
@@ -165,7 +168,7 @@ class Lease:
         self.check()
 
     def renew_once(self, figures: Figures) -> bool:
-        """Whether the engine is to be drained.  Raises LeaseLost, LeaseUnreachable."""
+        """Renew the lease and return whether the engine is to be drained.  Raises LeaseLost, LeaseUnreachable."""
         self.check()
         sent_s = self._monotonic()
         is_draining = self._asked(lambda: self._table.renew(self.engine, figures))
@@ -183,7 +186,7 @@ class Lease:
         return held
 
     def give_back(self, slug: str, *, is_clean: bool = True) -> None:
-        """Of a sandbox whose files are closed.  Raises LeaseLost, LeaseUnreachable."""
+        """Release a sandbox whose files are closed.  Raises LeaseLost, LeaseUnreachable."""
         self.check()
         self._asked(lambda: self._table.give_back(slug, self.engine, is_clean=is_clean))
 

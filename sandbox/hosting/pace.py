@@ -154,7 +154,7 @@ class Pace:
             self._alarm = None
 
     def _ask(self) -> None:
-        """For what is due."""
+        """Schedule a slice for the work that is due."""
         self._disarm()
         if not self._asked and not self._over:
             self._asked = True
@@ -219,8 +219,8 @@ class Pace:
         if not answer.done():
             if task.cancelled():
                 answer.cancel()
-            elif (why := task.exception()) is not None:
-                answer.set_exception(why)
+            elif (error := task.exception()) is not None:
+                answer.set_exception(error)
             else:
                 answer.set_result(task.result())
         return True

@@ -26,7 +26,10 @@ log = logging.getLogger(__name__)
 
 
 class PacedSandbox(Sandbox):
-    """What changes it happens between two turns of its loop, and the journal keeps where; reading changes nothing."""
+    """A sandbox in virtual time.
+
+    Actions run between two turns of its loop, and the journal records their positions; reading changes nothing.
+    """
 
     def __init__(
         self,
@@ -60,7 +63,7 @@ class PacedSandbox(Sandbox):
             raise
 
     def go_on(self) -> None:
-        """With the machine's time from now on: it was run by another owner of its loop so far."""
+        """Continue with the machine's time: until now another owner ran its loop."""
         self._pace.go_on()
 
     async def close(self, reason: str, *, came: Position | None = None) -> None:
@@ -103,10 +106,10 @@ class PacedSandbox(Sandbox):
 
 
 def in_virtual_time(directory: Path, config: HostConfig, machine: Environment, *, home: Path) -> Sandbox:
-    """In the machine's time where its origin cannot be read, which must not keep a sandbox from opening."""
+    """Return the sandbox in virtual time, or in the machine's time if its origin cannot be read."""
     try:
         load_origin(directory)
-    except (CorruptRecord, OSError) as why:
-        log.error("%s goes on in the machine's time: %s", directory.name, why)
+    except (CorruptRecord, OSError) as error:
+        log.error("%s goes on in the machine's time: %s", directory.name, error)
         return Sandbox(directory, config, machine, home=home, why_live="origin")
     return PacedSandbox(directory, config, machine, home=home)

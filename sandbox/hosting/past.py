@@ -1,4 +1,4 @@
-"""What was: the journals of sandboxes and clusters, read on the engine's loop, and their files by its workers."""
+"""Past states: the journals of sandboxes and clusters, read on the engine's loop, and their files by its workers."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class Past:
         )
 
     async def look_back(
-        self, slug: str, wanted: EventFilter, *, before: int | None, after: int, most: int
+        self, slug: str, event_filter: EventFilter, *, before: int | None, after: int, most: int
     ) -> LookedBack:
         newest: list[Entry] = []
         if is_attached(slug):
@@ -53,7 +53,7 @@ class Past:
             memory, newest = (kept.journal.tail(), list(kept.journal.newest)) if kept is not None else ([], [])
             files = self._files(slug)
         return await self._environment.run_blocking(
-            lambda: look_back(memory, files, wanted, before=before, after=after, most=most, newest=newest)
+            lambda: look_back(memory, files, event_filter, before=before, after=after, most=most, newest=newest)
         )
 
     async def kept(self, slug: str) -> Kept:
@@ -85,6 +85,6 @@ class Past:
         return self._registry.directory(slug) / DIRECTORY
 
     def _kept(self, slug: str) -> JournalFiles | None:
-        """Of a sandbox that is open.  Raises ActionRefused: 404 unknown."""
+        """Return the journal files of the sandbox; None: it is not open.  Raises ActionRefused: 404 unknown."""
         sandbox = self._registry.get(slug).sandbox
         return sandbox.cluster.journal_files if sandbox is not None else None

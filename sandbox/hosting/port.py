@@ -76,7 +76,7 @@ class EnginePort:
         return self._run(lambda: self._host.branches.recipe(slug, at))
 
     def cancel_branch(self, slug: str) -> "Future[None]":
-        """What is made of it so far stays until it is deleted; one that is complete goes on."""
+        """Cancel the branch.  Its files so far stay until it is deleted; a complete branch continues."""
         return self._turn(lambda: self._host.branches.cancel(slug))
 
     def hold(self, slug: str, *, new: bool = False) -> "Future[None]":
@@ -195,10 +195,10 @@ class EnginePort:
         )
 
     def look_back(
-        self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
+        self, slug: str, event_filter: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
     ) -> "Future[LookedBack]":
         """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
-        return self._run(lambda: self._host.past.look_back(slug, wanted, before=before, after=after, most=most))
+        return self._run(lambda: self._host.past.look_back(slug, event_filter, before=before, after=after, most=most))
 
     def kept(self, slug: str) -> "Future[Kept]":
         """The oldest and the newest event of the journal's files.  410 there is none."""
@@ -209,7 +209,7 @@ class EnginePort:
         return self._run(lambda: self._host.past.line(slug))
 
     def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
-        """What is different between two events.  422 and 410 as of `state_at`."""
+        """Return the differences between two events.  422 and 410 as of `state_at`."""
         return self._run(lambda: self._host.past.changes(slug, first, last))
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
@@ -254,5 +254,5 @@ def _settle(future: "Future[T]", fn: Callable[[], T]) -> None:
         return  # the future was cancelled
     try:
         future.set_result(fn())
-    except BaseException as why:
-        future.set_exception(why)
+    except BaseException as error:
+        future.set_exception(error)

@@ -35,7 +35,7 @@ WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no por
 
 
 def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
-    """Of the run up to event `at`.
+    """Return the order that reproduces the run up to event `at`.
 
     Raises ActionRefused: 404 there is no such event, 409 it cannot be executed again, 422 it is too long.
     """
@@ -55,10 +55,10 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
         )
     try:
         origin = load_origin(directory)
-    except (SandboxError, OSError) as why:
+    except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(why)
-        ) from why
+            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+        ) from error
     record = origin.record
     if record["limits"] or record["changes"] != template_of(record["template"]).changes:
         raise ActionRefused(
@@ -91,8 +91,8 @@ def written(
 ) -> RunOrder:
     """A recipe without a recorded run: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
     came = tuple(
-        Came(0, one.at_ms, name_of(one.action), fields_of(one.action, whole=True))
-        for one in sorted(done, key=lambda one: one.at_ms)
+        Came(0, act.at_ms, name_of(act.action), fields_of(act.action, whole=True))
+        for act in sorted(done, key=lambda act: act.at_ms)
     )
     return RunOrder(
         template=template,
@@ -121,33 +121,33 @@ def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
 
 
 def _wakings(rows: list[Row]) -> list[tuple[int, int | None]]:
-    """Of each waking after sleep: the machine's time, and how long it had slept."""
-    found: list[tuple[int, int | None]] = []
+    """List the wakings after sleep: the machine's time, and the time asleep, in ms."""
+    wakings: list[tuple[int, int | None]] = []
     slept_ms: int | None = None
     for row in rows:
         if row["type"] == "SandboxWoken":
             slept_ms = row["slept_ms"]
         elif row["type"] == "ClockChanged" and row["reason"] == "wake":
-            found.append((row["wall_ms"], slept_ms))
-    return found[1:]
+            wakings.append((row["wall_ms"], slept_ms))
+    return wakings[1:]
 
 
 def _came(rows: list[Row], wakings: list[tuple[int, int | None]]) -> tuple[Came, ...]:
-    found: list[Came] = []
+    came: list[Came] = []
     slept = 0
     for row in rows:
         if CAME not in row:
             continue
         turn, ms = row[CAME]
         if row["type"] == "ActionTaken":
-            found.append(Came(turn, ms, row["action"], row["fields"]))
+            came.append(Came(turn, ms, row["action"], row["fields"]))
         elif row["type"] == "SandboxSlept":
             waking = wakings[slept] if slept < len(wakings) else (0, None)
             slept += 1
-            found.append(Came(turn, ms, row["reason"], None, *waking))
+            came.append(Came(turn, ms, row["reason"], None, *waking))
         else:
-            found.append(Came(turn, ms, None, {name: row[name] for name in LimitReached._fields}))
-    return tuple(found)
+            came.append(Came(turn, ms, None, {name: row[name] for name in LimitReached._fields}))
+    return tuple(came)
 
 
 def run_of(order: RunOrder, config: HostConfig) -> Run:

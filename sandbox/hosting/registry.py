@@ -49,12 +49,12 @@ class Slot:
 
     @property
     def listening(self) -> bool:
-        """Whether its ports should be open."""
+        """True if its ports should be open."""
         return self._record is not None and self._record.listening
 
     @property
     def is_paced(self) -> bool:
-        """Whether it runs in virtual time of its own: its run is recorded, and no port is open."""
+        """True if it runs in virtual time of its own: its run is recorded, and no port is open."""
         return self._record is not None and self._record.repeatable and not (self.listening or self.with_ports)
 
     @property
@@ -72,8 +72,8 @@ class Slot:
     def closed(self, record: SandboxRecord) -> None:
         self.sandbox, self._record, self.state = None, record, "asleep"
 
-    def failed(self, why: str) -> None:
-        self.sandbox, self.state, self.why_failed = None, "failed", why
+    def failed(self, reason: str) -> None:
+        self.sandbox, self.state, self.why_failed = None, "failed", reason
 
     def subscribe(self, bell: Bell) -> None:
         if bell not in self._bells:
@@ -93,7 +93,7 @@ class Slot:
             bell.ring()
 
     def stop_listening(self, directory: Path) -> None:
-        """For a sandbox that sleeps: its ports stay closed when it is opened."""
+        """Keep the ports of a sleeping sandbox closed when it is opened."""
         if self._record is not None and self._record.listening:
             self._record.listening = False
             records.save(directory, self._record)
@@ -152,15 +152,15 @@ class Registry:
     def _read(self, slug: str) -> Slot:
         try:
             return Slot(slug, records.load(self.directory(slug)))
-        except (CorruptRecord, OSError) as why:
-            log.error("reading %s: %s", slug, why)
-            return Slot(slug, None, str(why))
+        except (CorruptRecord, OSError) as error:
+            log.error("reading %s: %s", slug, error)
+            return Slot(slug, None, str(error))
 
     def __contains__(self, slug: str) -> bool:
         return slug in self._slots or self.directory(slug).exists()
 
     def directory(self, slug: str) -> Path:
-        """Where its files are; of one that is held, never those of a later claim."""
+        """Return the directory of its files; for a claimed sandbox, never that of a later claim."""
         fence = self._fences.get(slug)
         return newest(self._root / slug, None if fence is None else fence + 1)
 
@@ -169,7 +169,7 @@ class Registry:
         return self._root / slug
 
     def has(self, slug: str) -> bool:
-        """Whether this engine serves it."""
+        """Return whether this engine serves it."""
         return slug in self._slots
 
     def adopt(self, slug: str, fence: int) -> None:

@@ -63,7 +63,7 @@ class Rerun:
         awake_from: int | None = None,
     ) -> None:
         self._origin = origin
-        self._same = next((place for place, row in enumerate(rows) if row["seq"] in changes), len(rows))
+        self._same = next((index for index, row in enumerate(rows) if row["seq"] in changes), len(rows))
         self._recorded = recorded[: self._same]
         self._rows = rows
         self._home = home
@@ -92,7 +92,7 @@ class Rerun:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._environment is not None and self.sandbox is not None:
             self._end(self._environment, self.sandbox)
@@ -144,19 +144,19 @@ class Rerun:
 
     @property
     def share(self) -> float:
-        """How much of the recorded time is behind it, from 0 to 1."""
+        """The completed share of the recorded time, from 0 to 1."""
         first, last = self._rows[0]["at_ms"], self._rows[-1]["at_ms"]
         now_ms = self.sandbox.cluster.clock.now_ms() if self.sandbox is not None else first
         return float(min(1.0, max(0.0, (now_ms - first) / max(1, last - first))))
 
     @property
     def waits(self) -> bool:
-        """Whether the next turn needs the result of a thread."""
+        """True if the next turn needs the result of a thread."""
         return self._environment is not None and self._environment.waits
 
     @property
     def is_between_instants(self) -> bool:
-        """Whether all that was due in this instant is done."""
+        """True if all work due in this instant is done."""
         return self._environment is not None and self._environment.sim.next_time() != self._environment.sim.time()
 
     def let_go(self) -> Sandbox | None:
@@ -222,7 +222,7 @@ class Rerun:
         yield
 
     def _repeat(self, environment: PacedEnvironment, sandbox: Sandbox, row: Row, came: Position) -> Iterator[None]:
-        """What came from outside: an action, one that a limit refused, or sleep."""
+        """Repeat one outside event: an action, one that a limit refused, or sleep."""
         if row["type"] == "SandboxSlept":
             came = environment.position() or came
             yield from self._to_its_end(environment, lambda: Sandbox.close(sandbox, row["reason"], came=came))
@@ -237,8 +237,8 @@ class Rerun:
                 try:
                     if action is not None:
                         Sandbox.act(sandbox, action, row["by"])
-                except ActionRefused as why:  # as it was when it was recorded; otherwise the next event differs
-                    self.refused.append((row["seq"], why))
+                except ActionRefused as error:  # as it was when it was recorded; otherwise the next event differs
+                    self.refused.append((row["seq"], error))
             elif not self._changed or self._until is not None:
                 sandbox.cluster.journal.write(from_row(row).event, came=came)
 
@@ -258,7 +258,10 @@ class Rerun:
         )
 
     def _is_late_enough(self, environment: PacedEnvironment, sandbox: Sandbox) -> bool:
-        """Of a changed run in which nothing more comes: the last row's time, or its clock stands."""
+        """Return whether a changed run without further input has ended.
+
+        It ends at the last row's time, after the event `until`, or when its clock is stopped.
+        """
         clock = sandbox.cluster.clock
         stands, last_ms = not (clock.rate or clock.stepping), self._rows[-1]["at_ms"]
         if self._until is None:
@@ -270,7 +273,10 @@ class Rerun:
         )
 
     def _stood_long(self, environment: PacedEnvironment) -> bool:
-        """What was done when the clock stood already takes turns, and none of its time."""
+        """Return whether the stopped clock outlasted the newest outside event by STOOD_MS of the loop's time.
+
+        Actions on a stopped clock still need turns of the loop, but no time of the sandbox's clock.
+        """
         came_ms = max((row[CAME][1] for row in self._rows if CAME in row), default=0)
         return environment.sim.time() * 1000 > came_ms + STOOD_MS
 
@@ -303,10 +309,10 @@ class Rerun:
 
 def _openings(rows: list[Row]) -> Iterator[list[Row]]:
     """The rows of each time it was awake; none of an opening that is cut off before its clock is known."""
-    begins = [place for place, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
-    for place, end in zip(begins, [*begins[1:], len(rows)], strict=True):
-        if any(_is_wake(row) for row in rows[place:end]):
-            yield rows[place:end]
+    begins = [begin for begin, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
+    for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True):
+        if any(_is_wake(row) for row in rows[begin:end]):
+            yield rows[begin:end]
 
 
 def _is_wake(row: Row) -> bool:

@@ -102,8 +102,8 @@ class Sandbox:
         """Open the ports that were open before sleep; a port taken meanwhile does not stop the sandbox from opening."""
         try:
             await self.cluster.listeners.open()
-        except ActionRefused as why:
-            log.warning("%s is awake, and its ports stay closed: %s", self.slug, why)
+        except ActionRefused as error:
+            log.warning("%s is awake, and its ports stay closed: %s", self.slug, error)
 
     def _run_setup(self) -> None:
         """Run the template's setup actions, or those that a kill in the middle had left undone."""
@@ -142,8 +142,8 @@ class Sandbox:
         try:
             self.recent_lag.save()
             records.save(self.directory, record)
-        except OSError as why:
-            log.error("keeping the end of %s failed, so it counts as killed: %s", self.slug, why)
+        except OSError as error:
+            log.error("keeping the end of %s failed, so it counts as killed: %s", self.slug, error)
 
     def crash(self) -> None:
         """As when the server is killed: nothing is written any more."""
@@ -263,8 +263,8 @@ class Sandbox:
     def _keep_snapshot(self) -> None:
         try:
             records.save_snapshot(self.directory, self.snapshot())
-        except OSError as why:
-            log.error("keeping how %s fell asleep failed: %s", self.slug, why)
+        except OSError as error:
+            log.error("keeping how %s fell asleep failed: %s", self.slug, error)
 
     def _write_awakening(self) -> None:
         cluster, record = self.cluster, self.record

@@ -18,22 +18,22 @@ def sums_of(directory: Path) -> Sums:
 
 
 def copy_directory(source: Path, target: Path, *, without: tuple[str, ...] = ()) -> Sums:
-    """With modes and times of the files; `target` is made.  Raises OSError.
+    """Copy a directory with modes and times of its files; `target` is made.  Raises OSError.
 
-    `without`: what the names begin with that are left out at the top of `source`.
+    `without`: prefixes of names at the top of `source` to leave out.
     """
-    found: Sums = {}
+    sums: Sums = {}
     target.mkdir()
     names = [path.relative_to(source) for path in sorted(source.rglob("*"))]
-    wanted = [name for name in names if not name.parts[0].startswith(without)]
-    for name in wanted:
+    selected = [name for name in names if not name.parts[0].startswith(without)]
+    for name in selected:
         if (source / name).is_dir():
             (target / name).mkdir()
-    for name in [name for name in wanted if (source / name).is_file()]:
+    for name in [name for name in selected if (source / name).is_file()]:
         path = source / name
-        found[str(name)] = _copied(path, target / name)
+        sums[str(name)] = _copied(path, target / name)
         shutil.copystat(path, target / name)
-    return found
+    return sums
 
 
 def _files(directory: Path) -> list[Path]:
@@ -64,8 +64,8 @@ def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
     while start < size:
         try:
             data = os.lseek(descriptor, start, os.SEEK_DATA)
-        except OSError as why:
-            if why.errno == errno.ENXIO:  # only a hole is left
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
                 return
             raise
         start = data - data % PIECE_BYTES

@@ -35,14 +35,14 @@ class Stretch(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Of a journal.  `keyframe`: the first; before it no state is known."""
+    """The stretches of a journal.  `keyframe`: the seq of the first one; no earlier state is known."""
 
     stretches: tuple[Stretch, ...]
     keyframe: int | None
 
 
 def line_of(directory: Path) -> Line:
-    """Of a sandbox: only rows that can end a stretch are parsed, and those before them."""
+    """Return a sandbox's stretches.  Only rows that can end a stretch are parsed, and the rows before them."""
     rows: list[Row] = []
     keyframe: int | None = None
     before = b""
@@ -56,8 +56,8 @@ def line_of(directory: Path) -> Line:
     return Line(stretches_of(directory, rows) if rows else (), keyframe)
 
 
-def _add(rows: list[Row], *found: bytes) -> None:
-    for row in (orjson.loads(line) for line in found if line):
+def _add(rows: list[Row], *lines: bytes) -> None:
+    for row in (orjson.loads(line) for line in lines if line):
         if not rows or row["seq"] > rows[-1]["seq"]:
             rows.append(row)
 
@@ -78,16 +78,16 @@ def recorded_until(directory: Path, last: int | None = None) -> tuple[list[bytes
 def stretches_of(directory: Path, rows: list[Row]) -> tuple[Stretch, ...]:
     """`rows`: from the oldest on that the sandbox's journal has."""
     first, last = rows[0]["seq"], rows[-1]["seq"]
-    place = next((place for place, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
-    if place is not None and rows[place]["why"] == NO_ORIGIN:
+    index = next((index for index, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
+    if index is not None and rows[index]["why"] == NO_ORIGIN:
         return (Stretch(first, last, False, NO_ORIGIN),)
     if not (directory / ORIGIN_NAME).exists():
         return (Stretch(first, last, False, MADE_BEFORE),)
     if first > 0:
         return (Stretch(first, last, False, TRIMMED),)
-    if place is None:
+    if index is None:
         return (Stretch(first, last, True, None),)
-    why = rows[place]["why"]
-    if why != "disk":  # said when it was woken after the end
-        place = next(before for before in range(place, -1, -1) if rows[before]["type"] == "SandboxWoken")
-    return (Stretch(first, rows[place - 1]["seq"], True, why), Stretch(rows[place]["seq"], last, False, NOT_KEPT))
+    reason = rows[index]["why"]
+    if reason != "disk":  # said when it was woken after the end
+        index = next(before for before in range(index, -1, -1) if rows[before]["type"] == "SandboxWoken")
+    return (Stretch(first, rows[index - 1]["seq"], True, reason), Stretch(rows[index]["seq"], last, False, NOT_KEPT))

@@ -37,10 +37,10 @@ class Term(NamedTuple):
         if row["type"] in self.kinds or self.text in row["type"].lower():
             return True
         return any(
-            self.text in said.lower() or said in self.values
+            self.text in leaf.lower() or leaf in self.values
             for name, value in row.items()
             if name != "at_ms"
-            for said in _leaves(value)
+            for leaf in _leaves(value)
         )
 
 
@@ -57,7 +57,7 @@ class EventFilter(NamedTuple):
     scoreless: bool = False
 
     def takes(self, kind: str) -> bool:
-        """Whether rows of this kind can match: checked before a row is made."""
+        """Return whether rows of this kind can match: checked before a row is made."""
         if self.show == "actions":
             return kind == "ActionTaken"
         if self.show == "told":
@@ -75,7 +75,7 @@ class EventFilter(NamedTuple):
 
 
 def without_name(row: Row) -> Row:
-    """Of who acted only the role."""
+    """Return the row with only the role of an action's actor, without the name."""
     return row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row
 
 
@@ -93,7 +93,7 @@ def without_own_names(row: Row) -> Row:
 
 
 def without_score(row: Row) -> Row:
-    """Of a finished lab not its score: null."""
+    """Return the row with a finished lab's score as null."""
     return row | {"score": None} if row["type"] == LabFinished.__name__ else row
 
 

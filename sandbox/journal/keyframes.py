@@ -21,20 +21,20 @@ def around(directory: Path, at: int) -> Iterator[Entry]:
     Entries of types that this version does not know are left out.
     """
     paths = segments(directory)
-    for place in range(len(paths) - 1, -1, -1):
-        if int(paths[place].stem) > at:
+    for index in range(len(paths) - 1, -1, -1):
+        if int(paths[index].stem) > at:
             continue
-        lines = _lines(paths[place])
+        lines = _lines(paths[index])
         begins = [number for number, (seq, kind, _) in enumerate(lines) if kind == "Keyframe" and seq <= at]
         if begins:
-            yield from _to_the_next(lines[begins[-1] :], paths[place + 1 :])
+            yield from _to_the_next(lines[begins[-1] :], paths[index + 1 :])
             return
 
 
 def _to_the_next(lines: list[Line], paths: list[Path]) -> Iterator[Entry]:
     first = lines[0][0]
-    for found in (lines, *map(_lines, paths)):
-        for seq, kind, line in found:
+    for batch in (lines, *map(_lines, paths)):
+        for seq, kind, line in batch:
             if kind == "Keyframe" and seq > first:
                 return
             if kind in BY_NAME:

@@ -50,8 +50,8 @@ def from_row(row: Row) -> Entry:
         values = {name: _frozen(row[name]) for name in kind._fields if name in row or name not in kind._field_defaults}
         event: Event = kind(**values)
         return Entry(row["seq"], row["at_ms"], row["cause"], event, Position(*row[CAME]) if CAME in row else None)
-    except (KeyError, TypeError) as why:
-        raise CorruptRecord(f"not a journal entry: {why!r}") from why
+    except (KeyError, TypeError) as error:
+        raise CorruptRecord(f"not a journal entry: {error!r}") from error
 
 
 @cache

@@ -200,7 +200,7 @@ def _last_whole(data: bytes) -> tuple[int, int | None]:
 
 
 def next_seq(directory: Path, *, crashed: bool) -> int:
-    """Where numbering continues: after the last entry, or at the next 10 000 after a crash."""
+    """Return the seq where numbering continues: after the last entry, or at the next 10 000 after a crash."""
     last = mend_tail(directory)
     if last is None:
         return 0

@@ -22,7 +22,7 @@ class Valve:
         self._others = 0
 
     def admits(self, event: Event, now_s: float, now_ms: int) -> bool:
-        """Whether this flow event may be written; if not, its range has been recorded."""
+        """Return whether this flow event may be written; if not, its range has been recorded."""
         if self._per_s is None:
             return True
         if now_s - self._second >= REOPEN_AFTER_S:
@@ -42,13 +42,13 @@ class Valve:
         return self._from_ms if self._stored or self._pulled or self._consumed or self._others else None
 
     def take_skipped(self, now_ms: int) -> FlowSkipped | None:
-        """What was skipped, once the valve is open again; None when nothing was."""
+        """Return and clear the skipped ranges, once the valve is open again; None when there are none."""
         if self.closed or self.held_from_ms is None:
             return None
         return self.drain(now_ms)
 
     def drain(self, now_ms: int) -> FlowSkipped | None:
-        """What was skipped so far, in any state of the valve."""
+        """Return and clear the ranges skipped so far, in any state of the valve; None when there are none."""
         if self.held_from_ms is None:
             return None
         skipped = FlowSkipped(

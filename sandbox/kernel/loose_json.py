@@ -63,8 +63,8 @@ def _decoded(text: str | bytes) -> str:
         return text.removeprefix("\ufeff")
     try:
         return bytes(text).decode("utf-8-sig")
-    except UnicodeDecodeError as why:
-        raise LooseJsonError("bytes are not UTF-8", why.start) from None
+    except UnicodeDecodeError as error:
+        raise LooseJsonError("bytes are not UTF-8", error.start) from None
 
 
 def _check_depth(value: Any) -> None:
@@ -150,17 +150,17 @@ class _Reader:
     def _string(self) -> str:
         try:
             value, self._at = _STRICT.raw_decode(self._text, self._at)
-        except json.JSONDecodeError as why:
-            raise LooseJsonError("a string is broken", why.pos) from None
+        except json.JSONDecodeError as error:
+            raise LooseJsonError("a string is broken", error.pos) from None
         assert isinstance(value, str)
         return value
 
     def _number(self) -> int | float:
-        found = _NUMBER.match(self._text, self._at)
-        if found is None:
+        match = _NUMBER.match(self._text, self._at)
+        if match is None:
             raise self._error("a value is expected" if self._at < len(self._text) else "the text ends too early")
-        self._at = found.end()
-        return float(found[0]) if found[1] or found[2] else int(found[0])
+        self._at = match.end()
+        return float(match[0]) if match[1] or match[2] else int(match[0])
 
     def _took(self, mark: str) -> bool:
         self._skip_space()
@@ -170,9 +170,9 @@ class _Reader:
         return False
 
     def _skip_space(self) -> None:
-        found = _SPACE.match(self._text, self._at)
-        assert found is not None  # it matches the empty text
-        self._at = found.end()
+        match = _SPACE.match(self._text, self._at)
+        assert match is not None  # it matches the empty text
+        self._at = match.end()
 
     def _error(self, what: str) -> LooseJsonError:
         return LooseJsonError(what, self._at)

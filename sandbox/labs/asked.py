@@ -37,10 +37,10 @@ class Number(NamedTuple):
             ) from None
         return number
 
-    def fits(self, given: Answer, truth: Answer) -> bool:
-        assert isinstance(given, float)
+    def fits(self, answer: Answer, truth: Answer) -> bool:
+        assert isinstance(answer, float)
         assert isinstance(truth, float | int)
-        return abs(given - truth) <= max(self.within, abs(truth) * self.share)
+        return abs(answer - truth) <= max(self.within, abs(truth) * self.share)
 
 
 class Choice(NamedTuple):
@@ -61,8 +61,8 @@ class Choice(NamedTuple):
             )
         return text.strip()
 
-    def fits(self, given: Answer, truth: Answer) -> bool:
-        return given == truth
+    def fits(self, answer: Answer, truth: Answer) -> bool:
+        return answer == truth
 
 
 class Order(NamedTuple):
@@ -71,9 +71,9 @@ class Order(NamedTuple):
     items: tuple[tuple[str, str], ...]
 
     def parse(self, text: str) -> Answer:
-        given = tuple(part.strip() for part in text.split(","))
+        parts = tuple(part.strip() for part in text.split(","))
         known = [value for value, _ in self.items]
-        if sorted(given) != sorted(known):
+        if sorted(parts) != sorted(known):
             raise ActionRefused(
                 422,
                 "{given} does not name each of them once.",
@@ -82,10 +82,10 @@ class Order(NamedTuple):
                 given=_shown(text),
                 known=", ".join(known),
             )
-        return given
+        return parts
 
-    def fits(self, given: Answer, truth: Answer) -> bool:
-        return given == truth
+    def fits(self, answer: Answer, truth: Answer) -> bool:
+        return answer == truth
 
 
 class EventClick(NamedTuple):
@@ -103,8 +103,8 @@ class EventClick(NamedTuple):
             )
         return plain
 
-    def fits(self, given: Answer, truth: Answer) -> bool:
-        return isinstance(truth, tuple) and given in truth
+    def fits(self, answer: Answer, truth: Answer) -> bool:
+        return isinstance(truth, tuple) and answer in truth
 
 
 Kind = Number | Choice | Order | EventClick

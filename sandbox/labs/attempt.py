@@ -99,7 +99,7 @@ class Attempt:
 
     @property
     def prediction(self) -> Answer | None:
-        """Of the open step; sealed once given."""
+        """The prediction of the open step; sealed once given."""
         return self._given
 
     @property
@@ -126,8 +126,8 @@ class Attempt:
 
     def take(self) -> list[Event]:
         """Outcomes to be written into the journal, once each."""
-        found, self._found = self._found, []
-        return found
+        outcomes, self._found = self._found, []
+        return outcomes
 
     # Before an answer is written: may it be?
 
@@ -260,7 +260,7 @@ class Attempt:
             ("say", step.say is not None),
             ("why", step.why is not None),
         )
-        later = [phase for phase, there in order[[name for name, _ in order].index(after) + 1 :] if there]
+        later = [phase for phase, is_present in order[[name for name, _ in order].index(after) + 1 :] if is_present]
         if later:
             self._open(later[0])
         else:

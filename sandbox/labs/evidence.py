@@ -1,7 +1,7 @@
-"""What happened in one attempt, from the journal's entries alone, indexed as they are added.
+"""Evidence of one attempt, from the journal's entries alone, indexed as they are added.
 
-A check asks this and nothing else: facts, deliveries, actions.  `since` narrows an answer to entries after an event; by
-default that is the one with which the open step began (its prediction, where it has one).
+A check reads nothing else: facts, deliveries, actions.  `since` narrows an answer to entries after an event; by
+default that is the one with which the open step began (its prediction, if it has one).
 """
 
 from collections import Counter
@@ -93,8 +93,8 @@ class Evidence:
         elif isinstance(event, OffsetCommitted):
             self._commits[event.group, queue_of(event)] = Seen(entry.seq, entry.at_ms, entry.cause, event)
         elif isinstance(event, QueuesAssigned):
-            place = event.group, event.topic, event.client_id
-            self._assigned[place] = Seen(entry.seq, entry.at_ms, entry.cause, event)
+            key = event.group, event.topic, event.client_id
+            self._assigned[key] = Seen(entry.seq, entry.at_ms, entry.cause, event)
         elif isinstance(event, MemberStateChanged) and event.state == "starting":
             self._name(entry, event)
 
@@ -111,9 +111,9 @@ class Evidence:
     def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
         """Carried out by the student; those of the lab's own setup, and of a teacher, are left out."""
         return [
-            seen
-            for seen in self.of(ActionTaken, since=since)
-            if seen.event.action == name and seen.event.by != SETUP and not is_by(seen.event.by, "instructor")
+            entry
+            for entry in self.of(ActionTaken, since=since)
+            if entry.event.action == name and entry.event.by != SETUP and not is_by(entry.event.by, "instructor")
         ]
 
     def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
@@ -122,21 +122,21 @@ class Evidence:
 
     def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
         """The newest assignment of each member that lives: client id → what it computed."""
-        states = Counter((seen.event.client_id, seen.event.state) for seen in self.of(MemberStateChanged, since=0))
+        states = Counter((entry.event.client_id, entry.event.state) for entry in self.of(MemberStateChanged, since=0))
         dead = {
             client_id
             for client_id, state in states
             if state in ("crashed", "stopping", "stopped") and not self._has_another(states, client_id)
         }
         return {
-            client_id: seen
-            for (of_group, of_topic, client_id), seen in self._assigned.items()
+            client_id: entry
+            for (of_group, of_topic, client_id), entry in self._assigned.items()
             if (of_group, of_topic) == (group, topic) and client_id not in dead
         }
 
     @staticmethod
     def _has_another(states: Counter[tuple[str, str]], client_id: str) -> bool:
-        """Whether several processes had the client id, and not all of them ended."""
+        """Return whether several processes had the client id, and not all of them ended."""
         begun = states[client_id, "starting"]
         return begun > 1 and states[client_id, "crashed"] + states[client_id, "stopping"] < begun
 

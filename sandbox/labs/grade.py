@@ -18,9 +18,9 @@ class Graded(NamedTuple):
 
 
 class AwakeTime:
-    """How long the sandbox was awake, in ms: its own clock stands while a student reads, that of its loop does not.
+    """The time the sandbox was awake, in ms.  Its own clock stops while a student reads; its loop's clock does not.
 
-    Only what came from outside has the loop's time; a journal without it has that of the sandbox's clock alone.
+    Only outside events have the loop's time; in a journal without it, the sandbox's clock alone counts.
     """
 
     def __init__(self) -> None:
@@ -42,14 +42,14 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
     """Every attempt of a journal, the oldest first; labs that this release does not know are left out."""
     graded: list[Graded] = []
     attempt: Attempt | None = None
-    found: list[StepMet | LabFinished] = []
+    outcomes: list[StepMet | LabFinished] = []
     live: list[StepMet | LabFinished] = []
     took_ms: list[int] = []
     awake, opened_ms = AwakeTime(), 0
 
     def close() -> None:
         if attempt is not None:
-            graded.append(Graded(attempt, tuple(found), tuple(live), tuple(took_ms)))
+            graded.append(Graded(attempt, tuple(outcomes), tuple(live), tuple(took_ms)))
 
     for entry in entries:
         event = entry.event
@@ -58,10 +58,10 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
             close()
             known = LABS.get(event.lab)
             attempt = None if known is None else Attempt(known, event.seed, event.attempt, entry.seq, exam=event.exam)
-            found, live, took_ms, opened_ms = [], [], [], awake.now_ms
+            outcomes, live, took_ms, opened_ms = [], [], [], awake.now_ms
         elif attempt is not None:
             attempt.see(entry)
-            found += [outcome for outcome in attempt.take() if isinstance(outcome, StepMet | LabFinished)]
+            outcomes += [outcome for outcome in attempt.take() if isinstance(outcome, StepMet | LabFinished)]
             if len(attempt.met) > len(took_ms):
                 took_ms.append(awake.now_ms - opened_ms)
                 opened_ms = awake.now_ms
@@ -73,4 +73,4 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
 
 def best(graded: Iterable[Graded], lab: str) -> Graded | None:
     """The attempt that counts."""
-    return max((one for one in graded if one.attempt.lab.slug == lab), key=lambda one: one.attempt.score, default=None)
+    return max((run for run in graded if run.attempt.lab.slug == lab), key=lambda run: run.attempt.score, default=None)

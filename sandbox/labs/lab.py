@@ -47,14 +47,14 @@ class Question:
         """Value and text of what may be chosen; empty of any other kind."""
         return self.kind.options if isinstance(self.kind, Choice) else ()
 
-    def judge(self, evidence: Evidence, given: Answer) -> Verdict:
+    def judge(self, evidence: Evidence, answer: Answer) -> Verdict:
         truth = self.right(evidence)
-        values = {**evidence.numbers, "given": shown(given)}
-        if self.kind.fits(given, truth.value):
+        values = {**evidence.numbers, "given": shown(answer)}
+        if self.kind.fits(answer, truth.value):
             return Verdict("met", self.text, values, truth.rests_on)
         rests_on = () if isinstance(self.kind, EventClick) else truth.rests_on  # there they are the answer itself
         for misreading in self.misreadings:
-            if misreading.fits(evidence, given):
+            if misreading.fits(evidence, answer):
                 return Verdict("wrong", misreading.text, values, rests_on)
         return Verdict("wrong", self.again, values, rests_on)
 
@@ -120,12 +120,12 @@ class Lab:
 
 
 def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
-    """Whether this option was given."""
-    return lambda evidence, given: given == value
+    """Make a check that is true for this option."""
+    return lambda evidence, answer: answer == value
 
 
-def shown(given: Answer) -> str:
+def shown(answer: Answer) -> str:
     """An answer as its author wrote it."""
-    if isinstance(given, float):
-        return f"{given:.15g}"
-    return given if isinstance(given, str) else ", ".join(given)
+    if isinstance(answer, float):
+        return f"{answer:.15g}"
+    return answer if isinstance(answer, str) else ", ".join(answer)

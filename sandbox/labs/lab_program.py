@@ -104,15 +104,15 @@ def lab_program(run: SavedRun) -> str:
     """The text of a Python file.  Names of topics and groups are numbers of the lab, so a second attempt has others."""
     names = _Names(run)
     setup = [call_of(action, names.in_setup) for action in run.setup]
-    acts = [call_of(_repeatable(one.action), names.at(one)) for one in run.later]
+    acts = [call_of(_repeatable(later.action), names.at(later)) for later in run.later]
     used = sorted({"Action"} | names_in([*setup, *acts]), key=str.casefold)
     steps = "".join(
-        STEP.format(mark=MARK, number=number, do=literal(_done(one.action)))
-        for number, one in enumerate(run.later, start=1)
+        STEP.format(mark=MARK, number=number, do=literal(_done(later.action)))
+        for number, later in enumerate(run.later, start=1)
     )
     checks = "".join(
-        CHECK.format(mark=MARK, number=number, check=_returned(_check(one.action, names)))
-        for number, one in enumerate(run.later, start=1)
+        CHECK.format(mark=MARK, number=number, check=_returned(_check(later.action, names)))
+        for number, later in enumerate(run.later, start=1)
     )
     head = HEAD.format(
         slug=run.name,
@@ -122,7 +122,7 @@ def lab_program(run: SavedRun) -> str:
         draw=_returned(names.drawn()),
         setup=_returned(Call("", tuple(setup))),
     )
-    allowed = tuple(map(literal, sorted({name_of(one.action) for one in run.later})))
+    allowed = tuple(map(literal, sorted({name_of(later.action) for later in run.later})))
     lab = LAB.format(
         slug=literal(run.name),
         mark=MARK,
@@ -137,11 +137,11 @@ def lab_program(run: SavedRun) -> str:
 
 
 class _Names:
-    """Of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
+    """Names of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
 
     def __init__(self, run: SavedRun) -> None:
         self._of: dict[tuple[str, str], str] = {}
-        for action in (*run.setup, *(one.action for one in run.later)):
+        for action in (*run.setup, *(later.action for later in run.later)):
             for kind, name in _named(fields_of(action)):
                 count = sum(of_kind == kind for of_kind, _ in self._of) + 1
                 self._of.setdefault((kind, name), kind if count == 1 else f"{kind}_{count}")
@@ -153,12 +153,12 @@ class _Names:
     def in_setup(self, field: str, value: Any) -> str | None:
         return self.rewritten(field, value, "n")
 
-    def at(self, one: Later) -> Any:
+    def at(self, later: Later) -> Any:
         """Moments are differences from that of the action."""
 
         def rewrite(field: str, value: Any) -> str | None:
-            if isinstance(value, int) and _is_moment(one.action, field):
-                difference = value - one.at_ms
+            if isinstance(value, int) and _is_moment(later.action, field):
+                difference = value - later.at_ms
                 return f"hands.evidence.now_ms {'-' if difference < 0 else '+'} {literal(abs(difference))}"
             return self.rewritten(field, value, "n")
 
@@ -173,8 +173,8 @@ class _Names:
         number = self._of.get((kind, plain))
         if number is None:
             return None
-        found = f'{numbers}["{number}"]'
-        return found if plain == value else f"f\"{value.removesuffix(plain)}{{{numbers}['{number}']}}\""
+        text = f'{numbers}["{number}"]'
+        return text if plain == value else f"f\"{value.removesuffix(plain)}{{{numbers}['{number}']}}\""
 
 
 KINDS = {"topic": "topic", "group": "group", "source_group": "group", "confirm": "group"}
@@ -209,8 +209,8 @@ def _repeatable(action: Action) -> Action:
 
 def _needed(action: Action) -> dict[str, Any]:
     """The fields that say what it is about: those without a default, of texts and numbers."""
-    given = {spec.name: getattr(action, spec.name) for spec in fields(action) if spec.default is MISSING}
-    return {name: value for name, value in given.items() if isinstance(value, str | int | float)}
+    values = {spec.name: getattr(action, spec.name) for spec in fields(action) if spec.default is MISSING}
+    return {name: value for name, value in values.items() if isinstance(value, str | int | float)}
 
 
 def _check(action: Action, names: _Names) -> Call:
@@ -222,17 +222,17 @@ def _check(action: Action, names: _Names) -> Call:
 
 
 def _done(action: Action) -> str:
-    said = ", ".join(f"{field} {str(value)[:SHOWN_CHARS]}" for field, value in _needed(action).items())
-    return f"{MARK}: ask for what was done here, {name_of(action)}: {said}".replace("{", "{{").replace("}", "}}")
+    values = ", ".join(f"{field} {str(value)[:SHOWN_CHARS]}" for field, value in _needed(action).items())
+    return f"{MARK}: ask for what was done here, {name_of(action)}: {values}".replace("{", "{{").replace("}", "}}")
 
 
 def _solve(later: tuple[Later, ...], acts: list[Call]) -> Iterable[str]:
     body = []
-    for one, act in zip(later, acts, strict=True):
+    for step, act in zip(later, acts, strict=True):
         body.append("    hands.predict(0)")
-        if one.waited_ms > 0:
-            cut = f"  # there it was {one.waited_ms / 1000:g} s" if one.waited_ms > WAIT_MS_MAX else ""
-            body.append(f"    hands.wait({min(one.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
+        if step.waited_ms > 0:
+            cut = f"  # there it was {step.waited_ms / 1000:g} s" if step.waited_ms > WAIT_MS_MAX else ""
+            body.append(f"    hands.wait({min(step.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
         body += Call("hands.act", (act,)).lines(4)
         body += ["    hands.see()", "    hands.say(0)"]
     needs_numbers = any('n["' in line or "{n['" in line for line in body)
@@ -240,22 +240,22 @@ def _solve(later: tuple[Later, ...], acts: list[Call]) -> Iterable[str]:
 
 
 def _minutes(later: tuple[Later, ...]) -> int:
-    waits_ms = sum(min(one.waited_ms, WAIT_MS_MAX) for one in later)
+    waits_ms = sum(min(act.waited_ms, WAIT_MS_MAX) for act in later)
     return round(waits_ms / 60_000 + ANSWER_MIN * len(later) + 0.5)
 
 
 def _notes(run: SavedRun) -> str:
-    """What is other than it was on the board."""
-    found = ""
+    """Describe the differences from the board; empty if there are none."""
+    notes = ""
     if run.left_out:
-        found += f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}."
+        notes += f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}."
     if not any(isinstance(action, CreateTopic) for action in run.setup):
-        found += "\nNo topic is created in its setup."
-    return f"\n{found}" if found else ""
+        notes += "\nNo topic is created in its setup."
+    return f"\n{notes}" if notes else ""
 
 
 def _imported(names: list[str]) -> str:
-    """In parentheses where they do not fit on the line."""
+    """Join names for an import, in parentheses if they do not fit on the line."""
     line = ", ".join(names)
     if len(f"from sandbox.control.actions import {line}") <= 120:
         return line

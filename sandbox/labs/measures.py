@@ -1,4 +1,4 @@
-"""What several labs take from the evidence: lag at a moment, rates, repetitions, newest changes."""
+"""Measures that several labs take from the evidence: lag at a moment, rates, repetitions, newest changes."""
 
 from collections import Counter
 
@@ -32,12 +32,12 @@ def finished_per_s(evidence: Evidence, group: str, over_s: int) -> float:
 
 def finished_twice(rows: list[Delivery]) -> list[Delivery]:
     """Deliveries of an offset whose success was there before."""
-    seen: Counter[tuple[str, str, int]] = Counter()
+    entry: Counter[tuple[str, str, int]] = Counter()
     again = []
     for row in rows:
         if row.outcome == "SUCCESS":
-            seen[row.group, row.queue, row.offset] += 1
-            if seen[row.group, row.queue, row.offset] > 1:
+            entry[row.group, row.queue, row.offset] += 1
+            if entry[row.group, row.queue, row.offset] > 1:
                 again.append(row)
     return again
 
@@ -45,14 +45,14 @@ def finished_twice(rows: list[Delivery]) -> list[Delivery]:
 def out_of_order(rows: list[Delivery]) -> list[Delivery]:
     """Successes that do not follow right after the one before them in their queue, in the order of their ends."""
     following: dict[tuple[str, str], int] = {}
-    found = []
+    unordered = []
     for row in rows:
-        place = row.group, row.queue
+        queue = row.group, row.queue
         if row.outcome == "SUCCESS":
-            if row.offset != following.get(place, row.offset):
-                found.append(row)
-            following[place] = row.offset + 1
-    return found
+            if row.offset != following.get(queue, row.offset):
+                unordered.append(row)
+            following[queue] = row.offset + 1
+    return unordered
 
 
 def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | None = None) -> int:
@@ -67,23 +67,23 @@ def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | 
 
 
 def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-    """What the student sent to the lab's topic, in the open step or since an event."""
+    """List the student's sends to the lab's topic, in the open step or since an event."""
     return [
-        seen
-        for seen in evidence.actions("SendMessages", since=since)
-        if seen.event.fields["topic"] == evidence.numbers["topic"]
+        entry
+        for entry in evidence.actions("SendMessages", since=since)
+        if entry.event.fields["topic"] == evidence.numbers["topic"]
     ]
 
 
 def stored_by(evidence: Evidence, send: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
-    """What was stored in the lab's topic since a send."""
+    """List the messages stored in the lab's topic since a send."""
     return [
-        seen for seen in evidence.of(MessagesStored, since=send.seq) if seen.event.topic == evidence.numbers["topic"]
+        entry for entry in evidence.of(MessagesStored, since=send.seq) if entry.event.topic == evidence.numbers["topic"]
     ]
 
 
 def keys_of(send: Seen[ActionTaken]) -> list[str]:
-    """Of the messages that a SendMessages sends."""
+    """Return the keys of the messages that a SendMessages sends."""
     fields = send.event.fields
     if fields["rows"]:
         return [row["key"] for row in fields["rows"]]
@@ -92,32 +92,32 @@ def keys_of(send: Seen[ActionTaken]) -> list[str]:
 
 def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
     """Offset → first delivery of each message with this key to the lab's group, which reads one queue and gets all."""
-    found: dict[int, Delivery] = {}
+    records: dict[int, Delivery] = {}
     for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
         if row.key == key:
-            found.setdefault(row.offset, row)
-    return found
+            records.setdefault(row.offset, row)
+    return records
 
 
 def done_to(
     evidence: Evidence, broker: str, *names: str, broker_id: int = 0, since: int | None = None
 ) -> Seen[ActionTaken] | None:
     """The newest of these actions on a broker, in the open step or since an event."""
-    found = [
-        seen
+    entries = [
+        entry
         for name in names
-        for seen in evidence.actions(name, since=since)
-        if (seen.event.fields["broker"], seen.event.fields["broker_id"]) == (broker, broker_id)
+        for entry in evidence.actions(name, since=since)
+        if (entry.event.fields["broker"], entry.event.fields["broker_id"]) == (broker, broker_id)
     ]
-    return max(found, default=None, key=lambda seen: seen.seq)
+    return max(entries, default=None, key=lambda entry: entry.seq)
 
 
 def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
-    """Of the topic's numbers of queues, in the open step."""
-    changes = [seen for seen in evidence.of(TopicChanged) if seen.event.topic == topic]
+    """Return the newest change of the topic's numbers of queues in the open step."""
+    changes = [entry for entry in evidence.of(TopicChanged) if entry.event.topic == topic]
     return changes[-1] if changes else None
 
 
 def assignments(evidence: Evidence, group: str, topic: str) -> tuple[int, ...]:
     """The events of the newest assignment of each member that lives."""
-    return tuple(seen.seq for seen in evidence.assigned(group, topic).values())
+    return tuple(entry.seq for entry in evidence.assigned(group, topic).values())

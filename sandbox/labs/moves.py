@@ -27,14 +27,14 @@ class Lives:
         self.divided: dict[str, int] = {}
         self.killed: set[int | None] = set()
         self._clients = evidence.clients
-        for seen in evidence.of(MemberStateChanged, since=0):
-            client_id, state = seen.event.client_id, seen.event.state
+        for entry in evidence.of(MemberStateChanged, since=0):
+            client_id, state = entry.event.client_id, entry.event.state
             if state == "starting":
-                self.started[client_id] = seen.seq
+                self.started[client_id] = entry.seq
             elif state in ENDED:
-                self.ended.setdefault(client_id, seen.seq)
+                self.ended.setdefault(client_id, entry.seq)
             if state == "crashed":
-                self.killed.add(seen.cause)
+                self.killed.add(entry.cause)
         for assigned in evidence.of(QueuesAssigned, since=0):
             event = assigned.event
             if (event.group, event.topic) == (n["group"], n["topic"]) and event.client_id in event.members:
@@ -70,10 +70,10 @@ class Move(NamedTuple):
 
 
 def moves_since(evidence: Evidence, lives: Lives, since: int) -> list[Move]:
-    """Of the lab's topic and group."""
+    """List the moves of queues in the lab's topic and group since an event."""
     n = evidence.numbers
     had: dict[str, str] = {}
-    found = []
+    moves = []
     for taken in evidence.of(QueueTaken, since=0):
         event = taken.event
         if (event.group, event.topic) != (n["group"], n["topic"]):
@@ -83,8 +83,8 @@ def moves_since(evidence: Evidence, lives: Lives, since: int) -> list[Move]:
         if taken.seq > since:
             stayed = source is not None and lives.ended.get(source, NEVER) > taken.seq
             was_there = lives.divided.get(event.client_id, NEVER) < taken.seq
-            found.append(Move(taken.seq, taken.at_ms, queue_of(event), source, stayed and was_there))
-    return found
+            moves.append(Move(taken.seq, taken.at_ms, queue_of(event), source, stayed and was_there))
+    return moves
 
 
 def needless(moves: list[Move]) -> int:
@@ -94,10 +94,10 @@ def needless(moves: list[Move]) -> int:
 def given_again(evidence: Evidence, since: int) -> int:
     """Deliveries of messages that a listener of the group had been given before, whatever became of them there."""
     n = evidence.numbers
-    given: set[tuple[str, int]] = set()
+    delivered: set[tuple[str, int]] = set()
     count = 0
     for row in evidence.deliveries_of(n["group"], since=0):
         if row.queue.startswith(f"{n['topic']}/"):
-            count += row.seq > since and (row.queue, row.offset) in given
-            given.add((row.queue, row.offset))
+            count += row.seq > since and (row.queue, row.offset) in delivered
+            delivered.add((row.queue, row.offset))
     return count

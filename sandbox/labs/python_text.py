@@ -33,12 +33,12 @@ class Call(NamedTuple):
         whole = " " * indent + self.on_one_line() + after
         if len(whole) <= WIDTH or not self.items:
             return [whole]
-        found = [f"{' ' * indent}{self.before}{self.name}{self.brackets[0]}"]
+        lines = [f"{' ' * indent}{self.before}{self.name}{self.brackets[0]}"]
         for item in self.items:
-            found += (
+            lines += (
                 [" " * (indent + INDENT) + item + ","] if isinstance(item, str) else item.lines(indent + INDENT, ",")
             )
-        return [*found, " " * indent + self.brackets[1] + after]
+        return [*lines, " " * indent + self.brackets[1] + after]
 
 
 def call_of(action: Action, rewrite: Rewrite, before: str = "") -> Call:
@@ -52,15 +52,18 @@ def call_of(action: Action, rewrite: Rewrite, before: str = "") -> Call:
 
 
 def names_in(calls: Iterable[Call]) -> set[str]:
-    """Of the classes that are called."""
-    found: set[str] = set()
+    """Return the names of the classes that are called."""
+    names: set[str] = set()
     for call in calls:
-        found |= {call.name} | names_in(item for item in call.items if isinstance(item, Call))
-    return found - {""}
+        names |= {call.name} | names_in(item for item in call.items if isinstance(item, Call))
+    return names - {""}
 
 
 def literal(value: object) -> str:
-    """Of text or a number, in double quotes unless more of them would have to be escaped."""
+    """Return text or a number as a Python literal.
+
+    Text is in double quotes unless more of them than of single ones would have to be escaped.
+    """
     if isinstance(value, str):
         text = repr(f'"{value}')[2:-1]  # with one of them in it, repr takes single quotes
         if value.count('"') > value.count("'"):
@@ -80,8 +83,8 @@ def _item(name: str, value: Any, rewrite: Rewrite, before: str) -> "str | Call":
         return Call("", items, before, "{}")
     if hasattr(value, "_fields"):
         defaults = value._field_defaults
-        given = [field for field in value._fields if field not in defaults or getattr(value, field) != defaults[field]]
-        items = tuple(_item(field, getattr(value, field), rewrite, f"{field}=") for field in given)
+        fields = [field for field in value._fields if field not in defaults or getattr(value, field) != defaults[field]]
+        items = tuple(_item(field, getattr(value, field), rewrite, f"{field}=") for field in fields)
         return Call(type(value).__name__, items, before)
     if isinstance(value, list | tuple):
         items = tuple(_item(name, item, rewrite, "") for item in value)

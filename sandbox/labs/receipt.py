@@ -37,7 +37,7 @@ class Receipts:
             self._by_key.setdefault(event.fields["key"], (entry.seq, event.fields))
 
     def seq_of(self, fields: dict[str, Any]) -> int | None:
-        """Of the `ActionTaken` of the answer with this key; None: it has not come yet.
+        """Return the seq of the `ActionTaken` of the answer with this key; None: not received yet.
 
         Raises ActionRefused (409): this key is another answer's.
         """

@@ -53,8 +53,8 @@ def labels_of(evidence: Evidence) -> tuple[str, ...]:
 def acts_on_members(evidence: Evidence) -> list[Seen[ActionTaken]]:
     """Stops, crashes and restarts by the student in the open step, in order."""
     labels = labels_of(evidence)
-    found = [seen for name in ("StopActor", "CrashActor", "RestartActor") for seen in evidence.actions(name)]
-    return sorted(seen for seen in found if seen.event.fields["actor"] in labels)
+    acts = [entry for name in ("StopActor", "CrashActor", "RestartActor") for entry in evidence.actions(name)]
+    return sorted(entry for entry in acts if entry.event.fields["actor"] in labels)
 
 
 def newest_round(evidence: Evidence, lives: Lives) -> Round:
@@ -78,7 +78,7 @@ def newest_round(evidence: Evidence, lives: Lives) -> Round:
 def _too_early(evidence: Evidence, lives: Lives, stop: Seen[ActionTaken], away: list[str]) -> Verdict:
     """Others were away when this one was stopped."""
     label, other = stop.event.fields["actor"], away[0]
-    if not all(lives.has_ended(one, stop.seq) for one in away):
+    if not all(lives.has_ended(member, stop.seq) for member in away):
         return Verdict.wrong(HURRY, one=other, other=label, rests_on=[stop.seq])
     if len(away) == len(labels_of(evidence)) - 1:
         return Verdict.wrong(ALL, topic=evidence.numbers["topic"], rests_on=[stop.seq])
@@ -102,7 +102,7 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
             members=len(labels),
             count=sum(lives.is_there(label) for label in newest.stops),
         )
-    divided = [seen.event for seen in evidence.assigned(n["group"], n["topic"]).values()]
+    divided = [entry.event for entry in evidence.assigned(n["group"], n["topic"]).values()]
     if any(len(event.members) != len(labels) for event in divided) or (
         sum(len(event.queues) for event in divided) != n["queues"]
     ):
@@ -113,7 +113,7 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
 
 
 def are_counted(evidence: Evidence, moves: list[Move]) -> bool:
-    """Whether all that came again because of them is finished by now."""
+    """Return whether all redeliveries because of the moves are counted by now: COUNTED_MS after the last one."""
     return evidence.now_ms - max((move.at_ms for move in moves), default=0) >= COUNTED_MS
 
 
@@ -124,7 +124,7 @@ def _unread(evidence: Evidence, lives: Lives, newest: Round, moves: list[Move]) 
         client_id = lives.process(label, stop.seq)
         late = [move for move in moves if move.source == client_id and move.at_ms - stop.at_ms > UNREAD_MS]
         if late:
-            strategies = {seen.event.strategy for seen in evidence.assigned(n["group"], n["topic"]).values()}
+            strategies = {entry.event.strategy for entry in evidence.assigned(n["group"], n["topic"]).values()}
             return Verdict.wrong(
                 UNREAD,
                 one=label,

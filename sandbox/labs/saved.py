@@ -1,6 +1,6 @@
-"""What of a run becomes a lab: the actions that build its setup, and those after them, with the time between.
+"""The part of a run that becomes a lab: the actions that build its setup, the later ones, and the time between.
 
-Of labs that were done in it, the setup alone is taken; changes of the clock's rate are left out, as a script waits by
+If labs were done in the run, only their setup is taken.  Changes of the clock's rate are left out, as a script waits by
 the sandbox's own clock.
 """
 
@@ -85,7 +85,7 @@ def saved_run(order: RunOrder, *, name: str, template: str, built: Iterable[Acti
         later.append(own.pop())
     if not 0 < len(later) <= STEPS_MAX:
         raise _refused(len(later))
-    setup = (*begun, *(one.action for one in own))
+    setup = (*begun, *(done.action for done in own))
     return SavedRun(name, template, order.preset, changes, setup, tuple(later), tuple(left_out))
 
 

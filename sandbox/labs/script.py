@@ -1,4 +1,4 @@
-"""How a script plays a lab: the hands of a made-up student."""
+"""The interface by which a script plays a lab as a simulated student."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ class Hands(Protocol):
         """Returns the seq of its ActionTaken."""
 
     def wait(self, seconds: float) -> None:
-        """Of the sandbox's clock."""
+        """Wait this many seconds of the sandbox's clock."""
 
     def see(self, within_s: float = 180) -> None:
         """Wait until what the open step asks for has happened, or the time is over."""
@@ -31,10 +31,10 @@ class Hands(Protocol):
     def hint(self) -> None: ...
 
     def read(self, channel: str) -> Any:
-        """What the board shows: the data of a live channel, without the sandbox's name."""
+        """Return the board's data: those of a live channel, without the sandbox's name."""
 
     def ask(self, question: Question) -> dict[str, Any]:
-        """What a page shows when it is asked: the bytes of an entry, the way through an index."""
+        """Return a page's answer to a question: the bytes of an entry, the path through an index."""
 
 
 Play = Callable[[Hands], None]

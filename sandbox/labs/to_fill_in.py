@@ -1,4 +1,4 @@
-"""Where a lab made from a board begins, and what in a lab is still to be written by its teacher."""
+"""Placeholders of a lab made from a board, and the list of parts its teacher still has to write."""
 
 from collections.abc import Callable
 
@@ -21,31 +21,33 @@ def truth(evidence: Evidence) -> Truth:
 
 
 def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
-    """Whether an action with these fields was carried out in the open step."""
-    for seen in evidence.actions(action):
-        if fields.items() <= seen.event.fields.items():
-            return Verdict.met(_("{action} was carried out."), action=action, rests_on=[seen.seq])
+    """Check whether an action with these fields was carried out in the open step."""
+    for entry in evidence.actions(action):
+        if fields.items() <= entry.event.fields.items():
+            return Verdict.met(_("{action} was carried out."), action=action, rests_on=[entry.seq])
     return Verdict.not_yet(_("{action} was not carried out yet."), action=action)
 
 
 def unfinished(lab: Lab) -> list[str]:
-    """What stands between it and students, a sentence each; none of a lab that is whole."""
-    found = [f"{place} is to be filled in: {', '.join(parts)}." for place, parts in _places(lab, _is_marked).items()]
-    found += [
-        f"{place} has an empty text: {', '.join(parts)}. Write one, and mark it with _()."
-        for place, parts in _places(lab, lambda value: value == "").items()
+    """List what the teacher must finish before students can use the lab, a sentence each; none for a complete lab."""
+    texts = [
+        f"{location} is to be filled in: {', '.join(parts)}." for location, parts in _places(lab, _is_marked).items()
+    ]
+    texts += [
+        f"{location} has an empty text: {', '.join(parts)}. Write one, and mark it with _()."
+        for location, parts in _places(lab, lambda value: value == "").items()
     ]
     unknown = ", ".join(sorted(lab.allowed - BY_NAME.keys()))
     if unknown:
-        found.append(f"allowed names actions that there are not: {unknown}. docs/actions.md has all of them.")
+        texts.append(f"allowed names actions that there are not: {unknown}. docs/actions.md has all of them.")
     if not lab.steps:
-        found.append("There is no step: add a Step(...) to steps.")
+        texts.append("There is no step: add a Step(...) to steps.")
     if len(lab.wrong) < WRONG_SCRIPTS:
-        found.append(
+        texts.append(
             f"Wrong scripts: {len(lab.wrong)} of at least {WRONG_SCRIPTS}. Write more, each for one "
             "misconception, and answered by a sentence of its own."
         )
-    return found
+    return texts
 
 
 def _is_marked(value: object) -> bool:
@@ -67,17 +69,19 @@ def _places(lab: Lab, holds: Callable[[object], bool]) -> dict[str, list[str]]:
         }
         for wrong in lab.wrong
     }
-    found = {place: [part for part, value in of_place.items() if holds(value)] for place, of_place in parts.items()}
-    return {place: names for place, names in found.items() if names}
+    marked = {
+        location: [part for part, value in of_place.items() if holds(value)] for location, of_place in parts.items()
+    }
+    return {location: names for location, names in marked.items() if names}
 
 
 def _parts(step: Step) -> dict[str, object]:
-    found: dict[str, object] = {"title": step.title, "do": step.do, "check": step.check}
+    values: dict[str, object] = {"title": step.title, "do": step.do, "check": step.check}
     for name, question in (("predict", step.predict), ("say", step.say), ("why", step.why)):
         if question is not None:
-            found |= {f"{name}.text": question.text, f"{name}.right": question.right}
+            values |= {f"{name}.text": question.text, f"{name}.right": question.right}
             if isinstance(question.kind, Number) and question.kind.unit:
-                found[f"{name}.kind"] = question.kind.unit
+                values[f"{name}.kind"] = question.kind.unit
             if name != "predict":
-                found[f"{name}.again"] = question.again
-    return found
+                values[f"{name}.again"] = question.again
+    return values

@@ -1,4 +1,4 @@
-"""What a student reads whose sealed prediction a teacher's action has touched, by the name of that action."""
+"""Notices to a student whose sealed prediction a teacher's action has affected, by the name of that action."""
 
 from sandbox.labs.marking import _
 

@@ -1,4 +1,4 @@
-"""What a check answers: met, not yet, or seen wrongly, as a sentence, its values and the events it rests on."""
+"""Verdict of a check: met, not yet or wrong, as a sentence, its values and the events it rests on."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
         return self.state == "met"
 
     def sentence(self) -> str:
-        """In English."""
+        """Return the sentence in English."""
         return self.text.format(**self.values)
 
 

@@ -49,8 +49,8 @@ def decode(data: bytes, most: int) -> list[BatchItem]:
                 raise CorruptRecord(f"batch item at byte {at} says {size} bytes, its fields take {stop - at}")
             items.append(BatchItem(flag, data[at + _ITEM.size : body_end], data[properties_at:stop]))
             at = stop
-    except StructError as why:
-        raise CorruptRecord(f"batch item at byte {at} ends within a field") from why
+    except StructError as error:
+        raise CorruptRecord(f"batch item at byte {at} ends within a field") from error
     return items
 
 

@@ -27,8 +27,8 @@ def decompress_start(body: bytes, sys_flag: int, most: int) -> bytes:
         return body[:most]
     try:
         return _inflater(sys_flag).decompress(body[:most], most)
-    except zlib.error as why:
-        raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
+    except zlib.error as error:
+        raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from error
 
 
 class Unpacked(NamedTuple):
@@ -81,8 +81,8 @@ def _inflated(body: bytes, sys_flag: int) -> Iterator[bytes]:
             at += len(packed)
         try:
             piece = inflate.decompress(packed, PIECE_BYTES)
-        except zlib.error as why:
-            raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
+        except zlib.error as error:
+            raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from error
         packed = inflate.unconsumed_tail
         if piece:
             yield piece

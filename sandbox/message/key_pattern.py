@@ -33,17 +33,17 @@ class TextReader:
         """Tags code and index hashes of these texts; None: read each by itself, which is faster for a few."""
         if len(texts) < _TOGETHER:
             return None
-        if self._pattern is not None and (found := self._pattern.read(texts)) is not None:
+        if self._pattern is not None and (keys := self._pattern.read(texts)) is not None:
             self._in_vain = 0
-            return found
+            return keys
         if self._skip:
             self._skip -= 1
             return None
         for many_tags in (False, True):  # fewer places to split at is faster
             pattern = KeyPattern.of(texts[-1], self.hasher, many_tags=many_tags)
-            if pattern is not None and (found := pattern.read(texts)) is not None:
+            if pattern is not None and (keys := pattern.read(texts)) is not None:
                 self._pattern = pattern
-                return found
+                return keys
         self._pattern = None
         self._in_vain = min(self._in_vain + 1, _PATIENCE)
         self._skip = (1 << self._in_vain) - 2
@@ -88,16 +88,16 @@ class KeyPattern:
     @classmethod
     def of(cls, text: bytes, hasher: KeyHasher, *, many_tags: bool) -> "KeyPattern | None":
         """The pattern of this text; None when it can only be read alone."""
-        found: dict[bytes, tuple[int, int]] = {}
+        positions: dict[bytes, tuple[int, int]] = {}
         at = 0
         for pair in text.split(_PAIR_END):
             name = pair[: pair.find(b"\x01") + 1]
             if name != pair:  # the last one with a value counts
-                found.pop(name, None)
-                found[name] = (at + len(name), at + len(pair))
+                positions.pop(name, None)
+                positions[name] = (at + len(name), at + len(pair))
             at += len(pair) + len(_PAIR_END)
         values: list[_Value] = []
-        for name, (begin, end) in found.items():
+        for name, (begin, end) in positions.items():
             if name == _TAGS and many_tags:
                 values.append(_Value(name, begin, begin, end))
             elif name in (_UNIQUE, _WORD):
@@ -109,7 +109,7 @@ class KeyPattern:
                     begin = stop + 1
         if not values or _END in text:
             return None
-        tags_at, tags_end = found.get(_TAGS, (0, 0))
+        tags_at, tags_end = positions.get(_TAGS, (0, 0))
         return cls(text, values, hasher, tags_code_of_bytes(text[tags_at:tags_end]))
 
     def read(self, texts: Sequence[bytes]) -> Read | None:

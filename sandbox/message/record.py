@@ -280,12 +280,12 @@ def examine(buf: Buffer, at: int, limit: int, *, check_crc: bool) -> Layout | Bl
         return Broken(None, f"magic {magic & 0xFFFF_FFFF:08X} is no record's")
     if size < FIXED_BYTES or at + size > limit:
         return Broken(None, f"length {size} does not fit")
-    found = _layout(buf, at, at + size)
-    if isinstance(found, Layout) and check_crc and found.body_bytes:
-        crc = crc32(buf[found.body_at : found.body_at + found.body_bytes]) & 0x7FFF_FFFF
-        if crc != found.body_crc:
-            return Broken(None, f"body CRC is {crc:08X}, the record says {found.body_crc:08X}")
-    return found
+    layout = _layout(buf, at, at + size)
+    if isinstance(layout, Layout) and check_crc and layout.body_bytes:
+        crc = crc32(buf[layout.body_at : layout.body_at + layout.body_bytes]) & 0x7FFF_FFFF
+        if crc != layout.body_crc:
+            return Broken(None, f"body CRC is {crc:08X}, the record says {layout.body_crc:08X}")
+    return layout
 
 
 def _layout(buf: Buffer, at: int, end: int) -> Layout | Broken:
@@ -315,32 +315,32 @@ def _layout(buf: Buffer, at: int, end: int) -> Layout | Broken:
 
 def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessage:
     """The record at `at` as a value.  Raises CorruptRecord when there is none."""
-    found = examine(buf, at, len(buf), check_crc=check_crc)
-    if isinstance(found, Broken):
-        raise CorruptRecord(f"no record at byte {at}: {found.why}")
-    if isinstance(found, Blank):
-        raise CorruptRecord(f"a blank of {found.size} bytes stands at byte {at}")
+    layout = examine(buf, at, len(buf), check_crc=check_crc)
+    if isinstance(layout, Broken):
+        raise CorruptRecord(f"no record at byte {at}: {layout.why}")
+    if isinstance(layout, Blank):
+        raise CorruptRecord(f"a blank of {layout.size} bytes stands at byte {at}")
     try:
-        topic = str(buf[found.topic_at : found.topic_at + found.topic_bytes], "utf-8")
-    except UnicodeDecodeError as why:
-        raise CorruptRecord(f"the topic of the record at byte {at} is not UTF-8") from why
+        topic = str(buf[layout.topic_at : layout.topic_at + layout.topic_bytes], "utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptRecord(f"the topic of the record at byte {at} is not UTF-8") from error
     return StoredMessage(
         topic,
-        found.queue_id,
-        found.queue_offset,
-        found.physical_offset,
-        found.size,
-        found.body_crc,
-        found.flag,
-        found.sys_flag,
-        found.born_ms,
-        host_text(found.born_host),
-        found.store_ms,
-        host_text(found.store_host),
-        found.reconsume_times,
-        found.prepared_offset,
-        bytes(buf[found.body_at : found.body_at + found.body_bytes]),
-        properties.decode(properties_text(buf, found)),
+        layout.queue_id,
+        layout.queue_offset,
+        layout.physical_offset,
+        layout.size,
+        layout.body_crc,
+        layout.flag,
+        layout.sys_flag,
+        layout.born_ms,
+        host_text(layout.born_host),
+        layout.store_ms,
+        host_text(layout.store_host),
+        layout.reconsume_times,
+        layout.prepared_offset,
+        bytes(buf[layout.body_at : layout.body_at + layout.body_bytes]),
+        properties.decode(properties_text(buf, layout)),
     )
 
 
@@ -353,24 +353,24 @@ def decode_all(buf: Buffer) -> Iterator[StoredMessage]:
         at += message.store_bytes
 
 
-def properties_text(buf: Buffer, found: Layout) -> str:
+def properties_text(buf: Buffer, layout: Layout) -> str:
     """The property string of a record.  Bytes that are not UTF-8 are replaced, as Java does."""
-    return str(buf[found.properties_at : found.properties_at + found.properties_bytes], "utf-8", "replace")
+    return str(buf[layout.properties_at : layout.properties_at + layout.properties_bytes], "utf-8", "replace")
 
 
 def fields(buf: Buffer, at: int = 0) -> list[FieldSpan]:
     """Every field of the record at `at` with its position, for byte views."""
-    found = examine(buf, at, len(buf), check_crc=False)
-    if not isinstance(found, Layout):
+    layout = examine(buf, at, len(buf), check_crc=False)
+    if not isinstance(layout, Layout):
         raise CorruptRecord(f"no record at byte {at}")
-    wide = {"BORNHOST": len(found.born_host), "STOREHOST": len(found.store_host)}
-    topic_length = 2 if found.magic == MAGIC_V2 else 1
+    wide = {"BORNHOST": len(layout.born_host), "STOREHOST": len(layout.store_host)}
+    topic_length = 2 if layout.magic == MAGIC_V2 else 1
     variable = (
-        ("BODY", found.body_bytes),
+        ("BODY", layout.body_bytes),
         ("TOPICLEN", topic_length),
-        ("TOPIC", found.topic_bytes),
+        ("TOPIC", layout.topic_bytes),
         ("PROPLEN", 2),
-        ("PROPERTIES", found.properties_bytes),
+        ("PROPERTIES", layout.properties_bytes),
     )
     spans: list[FieldSpan] = []
     position = 0

@@ -122,7 +122,7 @@ class Ordered(NamedTuple):
 
 
 class In(NamedTuple):
-    """Whether the text is one of these.  `wanted` is False for NOT IN; unknown without the property."""
+    """The test whether the text is one of these.  `wanted` is False for NOT IN; unknown without the property."""
 
     name: Property
     texts: frozenset[str]
@@ -139,7 +139,7 @@ _TRUTHS = (AsTruth, Not, And, Or, Equal, IsNull, Ordered, In)
 
 
 def is_truth(node: Node) -> bool:
-    """Whether it evaluates to a truth value or unknown; TRUE, FALSE and NULL do too."""
+    """Return whether it evaluates to a truth value or unknown; TRUE, FALSE and NULL do too."""
     if isinstance(node, Constant):
         return node.value is None or isinstance(node.value, bool)
     return isinstance(node, _TRUTHS)

@@ -94,28 +94,28 @@ class _Parser:
     def _comparison(self) -> Node:
         left = self._unary()
         while word := self._words.takes(*_HOLDS, "BETWEEN", "IN", "NOT"):
-            wanted = word.kind != "NOT"
-            kind = word.kind if wanted else self._words.take("BETWEEN", "IN").kind
+            expected = word.kind != "NOT"
+            kind = word.kind if expected else self._words.take("BETWEEN", "IN").kind
             if kind == "BETWEEN":
-                left = self._between(left, word, wanted=wanted)
+                left = self._between(left, word, expected=expected)
             elif kind == "IN":
-                left = self._in(left, word, wanted=wanted)
+                left = self._in(left, word, expected=expected)
             else:
                 left = _ordered(left, self._unary(), kind, word)
         return left
 
-    def _between(self, value: Node, word: Word, *, wanted: bool) -> Node:
+    def _between(self, value: Node, word: Word, *, expected: bool) -> Node:
         low = self._unary()
         self._words.take("AND")
         high = self._unary()
-        if not wanted:
+        if not expected:
             return Or((_ordered(value, low, "<", word), _ordered(value, high, ">", word)))
         both = And((_ordered(value, low, ">=", word), _ordered(value, high, "<=", word)))
         if isinstance(low, Constant) and isinstance(high, Constant) and order(high.value, low.value) < 0:
             raise BadExpression(f"nothing is between {low.value} and {high.value}", word.at)
         return both
 
-    def _in(self, name: Node, word: Word, *, wanted: bool) -> Node:
+    def _in(self, name: Node, word: Word, *, expected: bool) -> Node:
         self._words.take("(")
         texts = [self._words.take(TEXT).text]
         while self._words.takes(","):
@@ -125,7 +125,7 @@ class _Parser:
         self._words.take(")")
         if not isinstance(name, Property):
             raise BadExpression("only a property can be IN a list", word.at)
-        return In(name, frozenset(texts), wanted)
+        return In(name, frozenset(texts), expected)
 
     def _unary(self) -> Node:
         word = self._words.takes("+", "-", "NOT", "(")
@@ -135,17 +135,17 @@ class _Parser:
         if self._depth > MAX_DEPTH:
             raise BadExpression(f"more than {MAX_DEPTH} brackets, signs and NOTs inside one another", word.at)
         if word.kind == "(":
-            found = self._or()
+            node = self._or()
             self._words.take(")")
         elif word.kind == "NOT":
             at = self._words.peek().at
-            found = Not(_as_truth(self._unary(), at))
+            node = Not(_as_truth(self._unary(), at))
         else:
-            found = self._unary()
+            node = self._unary()
             if word.kind == "-":
-                found = Negated(found)
+                node = Negated(node)
         self._depth -= 1
-        return found
+        return node
 
     def _primary(self) -> Node:
         word = self._words.take(NAME, WHOLE, FLOAT, TEXT, "TRUE", "FALSE", "NULL")

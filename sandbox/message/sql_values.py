@@ -56,7 +56,7 @@ def number_like(model: Value, text: str) -> int | float:
 
 
 def is_wide(value: Value) -> bool:
-    """Whether Java keeps this literal in 64 bits.  A minus sign in front does not change the size."""
+    """Return whether Java keeps this literal in 64 bits.  A minus sign in front does not change the size."""
     return isinstance(value, int) and abs(value) > INT_MAX
 
 
@@ -78,11 +78,11 @@ def to_double(text: str) -> float:
     text = text.strip(_BLANK)
     if _DOUBLE.fullmatch(text):
         return float(text.rstrip("fFdD"))
-    found = _HEX_DOUBLE.fullmatch(text)
-    if found is None:
+    match = _HEX_DOUBLE.fullmatch(text)
+    if match is None:
         _no_number(text)
     try:
-        return float.fromhex(found[1])
+        return float.fromhex(match[1])
     except OverflowError:
         return -math.inf if text.startswith("-") else math.inf
 

@@ -70,18 +70,18 @@ class Words:
     def _cut(self) -> Word:
         skipped = _SKIPPED.match(self._text, self._at)
         at = skipped.end() if skipped else self._at
-        found = _WORD.match(self._text, at)
-        if found is None:
+        token = _WORD.match(self._text, at)
+        if token is None:
             if at == len(self._text):
                 return Word(END, "", at)
             raise BadExpression(f"no word begins with {self._text[at]!r}", at)
-        self._at = found.end()
-        return _word(found, at)
+        self._at = token.end()
+        return _word(token, at)
 
 
-def _word(found: re.Match[str], at: int) -> Word:
-    text = found.group()
-    match found.lastgroup:
+def _word(token: re.Match[str], at: int) -> Word:
+    text = token.group()
+    match token.lastgroup:
         case "float":
             return Word(FLOAT, text, at)
         case "whole":

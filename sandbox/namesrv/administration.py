@@ -82,6 +82,6 @@ class AdministrationProcessor:
     def settings(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         return c.reply(ResponseCode.SUCCESS, body=Settings(settings.as_settings(self.config)).encode())
 
-    def _topics(self, c: RemotingCommand, wanted: Callable[[int], bool]) -> RemotingCommand:
-        body = TopicList(tuple(self._routes.topics_where(wanted))).encode()
+    def _topics(self, c: RemotingCommand, matches: Callable[[int], bool]) -> RemotingCommand:
+        body = TopicList(tuple(self._routes.topics_where(matches))).encode()
         return c.reply(ResponseCode.SUCCESS, body=body)

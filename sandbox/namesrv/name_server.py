@@ -58,7 +58,7 @@ class NameServer:
     kill = stop
 
     def serves(self, code: int) -> bool:
-        """Whether this node knows the request code.  (Where one listener serves broker and name server.)"""
+        """Return whether this node handles the request code.  Used when one listener serves broker and name server."""
         return code in self._handlers
 
     def delete_topic(self, topic: str) -> None:
@@ -92,9 +92,9 @@ class NameServer:
             return handler(c, channel)
         except BrokerRefused as no:
             return c.reply(no.code, remark=no.remark)
-        except Exception as why:
+        except Exception as error:
             log.exception("request %d from %s", c.code, channel.remote)
-            remark = f"{type(why).__name__}: {why}"
+            remark = f"{type(error).__name__}: {error}"
             self._journal.write(HandlerFailed(node=self.name, request_code=int(c.code), remark=remark))
             return c.reply(ResponseCode.SYSTEM_ERROR, remark=remark)
 

@@ -83,7 +83,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def data_version(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """Whether a broker's table has changed since it registered; if not, the request renews the registration."""
+        """Answer whether a broker's table has changed since it registered; if not, renew the registration."""
         address, asked = UnregisterBrokerHeader.from_ext(c.ext).address, DataVersion.decode(c.body)
         known = self._routes.version_of(address)
         if known == asked:
@@ -143,9 +143,9 @@ class NameServerProcessor:
     def add_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         return c.reply(ResponseCode.SUCCESS, {"addTopicCount": str(self._permit(c, allowed=True))})
 
-    def removed(self, gone: Removal, why: str) -> None:
+    def removed(self, gone: Removal, reason: str) -> None:
         """An address was removed without unregistering."""
-        self._route_changed(gone.broker, why, gone.topics)
+        self._route_changed(gone.broker, reason, gone.topics)
 
     def _permit(self, c: RemotingCommand, *, allowed: bool) -> int:
         broker = BrokerNameHeader.from_ext(c.ext).broker
@@ -153,5 +153,5 @@ class NameServerProcessor:
         self._route_changed(broker, "permission", tuple(topics))
         return len(topics)
 
-    def _route_changed(self, broker: str, why: str, topics: tuple[str, ...]) -> None:
-        self._journal.write(RouteChanged(name_server=self._name, broker=broker, why=why, topics=topics))
+    def _route_changed(self, broker: str, reason: str, topics: tuple[str, ...]) -> None:
+        self._journal.write(RouteChanged(name_server=self._name, broker=broker, why=reason, topics=topics))

@@ -147,13 +147,13 @@ class RouteInfoManager:
         names = set(self.clusters.get(cluster, ()))
         return sorted(topic for topic, rows in self.topic_queues.items() if names & rows.keys())
 
-    def topics_where(self, wanted: Callable[[int], bool]) -> list[str]:
+    def topics_where(self, matches: Callable[[int], bool]) -> list[str]:
         """Topics whose sys flag fits, as one of their brokers has it."""
         firsts = ((topic, next(iter(rows.values()), None)) for topic, rows in self.topic_queues.items())
-        return sorted(topic for topic, row in firsts if row is not None and wanted(row.sys_flag))
+        return sorted(topic for topic, row in firsts if row is not None and matches(row.sys_flag))
 
     def version_of(self, address: str) -> DataVersion | None:
-        """Of the table last registered by the address; None: there is none."""
+        """Return the version of the table last registered by the address; None: there is none."""
         live = self.live.get(address)
         return live.version if live else None
 

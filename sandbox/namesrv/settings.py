@@ -11,7 +11,7 @@ FORBIDDEN = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "ro
 
 
 def as_settings(config: NameServerConfig) -> dict[str, str]:
-    """By RocketMQ's names: every setting that applies to this name server."""
+    """Return every setting that applies to this name server, by RocketMQ's names."""
     return {
         "clusterTest": "false",
         "configBlackList": "configBlackList;configStorePath;kvConfigPath",
@@ -22,12 +22,12 @@ def as_settings(config: NameServerConfig) -> dict[str, str]:
     }
 
 
-def changed(config: NameServerConfig, wanted: dict[str, str]) -> NameServerConfig:
+def changed(config: NameServerConfig, requested: dict[str, str]) -> NameServerConfig:
     """The configuration with the given changes; unknown names are ignored, as in RocketMQ.
 
     Raises BrokerRefused (16) for names that cannot be changed over the wire.
     """
-    if FORBIDDEN & wanted.keys():
+    if FORBIDDEN & requested.keys():
         raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
-    order = wanted.get("orderMessageEnable")
+    order = requested.get("orderMessageEnable")
     return config if order is None else replace(config, order_message_enable=order.strip().lower() == "true")

@@ -40,8 +40,8 @@ def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
     if body[:1] in b"{[ \t\r\n":
         try:
             orjson.loads(body)
-        except orjson.JSONDecodeError as why:
-            raise Malformed(f"a body of {len(body)} bytes is read as strict JSON only: {why}") from None
+        except orjson.JSONDecodeError as error:
+            raise Malformed(f"a body of {len(body)} bytes is read as strict JSON only: {error}") from None
 
 
 def limited(handlers: dict[int, Handler[Answer]]) -> dict[int, Handler[Answer]]:

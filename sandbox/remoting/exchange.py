@@ -47,7 +47,7 @@ class End:
         if self.is_open:
             self._carry(self, payload)
 
-    def close(self, why: str = "closed") -> None:
+    def close(self, reason: str = "closed") -> None:
         """Both ends are notified in a later turn, the other one after all that was sent before."""
         if self.is_open:
             self.is_open = False

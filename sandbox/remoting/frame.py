@@ -57,8 +57,8 @@ class FrameDecoder:
         commands: list[RemotingCommand] = []
         try:
             self._cut(data, commands, raw)
-        except ProtocolViolation as why:
-            self.violation = why
+        except ProtocolViolation as error:
+            self.violation = error
             if not commands:
                 raise
         return commands
@@ -118,8 +118,8 @@ def encode(command: RemotingCommand) -> bytes:
 def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
     try:
         fields = orjson.loads(header)
-    except orjson.JSONDecodeError as why:
-        raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {why}") from None
+    except orjson.JSONDecodeError as error:
+        raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {error}") from None
     try:  # the form of Java's requests; others are read field by field
         code, ext, flag, language, opaque, version = _usual(fields)
         "".join(ext.values())  # a TypeError unless all of it is text
@@ -147,8 +147,8 @@ def _unusual(fields: Any, body: bytes | None) -> RemotingCommand:
             code, flag, opaque, version = (_int(fields, name) for name in ("code", "flag", "opaque", "version"))
         if not (-INT32_END <= opaque < INT32_END and -INT32_END <= code < INT32_END):
             raise ProtocolViolation(f"code {code} with opaque {opaque} are no 32-bit numbers")
-    except ProtocolViolation as why:
-        why.request_code = code if type(code) is int else None
+    except ProtocolViolation as error:
+        error.request_code = code if type(code) is int else None
         raise
     known = _LANGUAGE_OF.get(language) if type(language) is str else _language(language)
     return RemotingCommand(
@@ -188,8 +188,8 @@ def _texts(ext: Any) -> dict[str, str]:
 def _text(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
-    except orjson.JSONEncodeError as why:  # parsed, but too deep to be written
-        raise ProtocolViolation(f"a header field is no text: {why}") from None
+    except orjson.JSONEncodeError as error:  # parsed, but too deep to be written
+        raise ProtocolViolation(f"a header field is no text: {error}") from None
 
 
 def _encode_json(command: RemotingCommand) -> bytes:
@@ -206,5 +206,5 @@ def _encode_json(command: RemotingCommand) -> bytes:
     fields["version"] = command.version
     try:
         return orjson.dumps(fields)
-    except orjson.JSONEncodeError as why:
-        raise ProtocolViolation(f"{command!r} cannot be written as JSON: {why}") from None
+    except orjson.JSONEncodeError as error:
+        raise ProtocolViolation(f"{command!r} cannot be written as JSON: {error}") from None

@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def frame_parts(frame: bytes) -> list[Part]:
-    """In byte order, an outer part before its inner ones.  A truncated frame has fewer, or shorter ones.
+    """List the parts in byte order, an outer part before its inner ones.  A truncated frame has fewer, or shorter ones.
 
     Raises ValueError for bytes that are no frame.
     """
@@ -60,8 +60,8 @@ def _json(header: bytes) -> list[Part]:
     text = header.decode("utf-8", "surrogateescape")
     try:
         return _object(text, _skip(text, 0), 1)
-    except (ValueError, IndexError) as why:
-        raise ValueError(f"the header is no JSON object: {why}") from None
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"the header is no JSON object: {error}") from None
 
 
 def _object(text: str, at: int, depth: int) -> list[Part]:
@@ -79,8 +79,8 @@ def _object(text: str, at: int, depth: int) -> list[Part]:
         begin = _skip(text, at + 1)
         value, at = _DECODER.raw_decode(text, begin)
         inside = _object(text, begin, depth + 1) if name == "extFields" and depth == 1 and value else []
-        said = "" if inside else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts += [Part(str(name), _byte(text, start), _byte(text, at), said, depth), *inside]
+        shown = "" if inside else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts += [Part(str(name), _byte(text, start), _byte(text, at), shown, depth), *inside]
         at = _skip(text, at)
         if text[at] == ",":
             at = _skip(text, at + 1)
@@ -112,8 +112,8 @@ def _binary(header: bytes) -> list[Part]:
         (size,) = _INT.unpack_from(header, at)
         parts.append(_part("extFields", at, 4 + size, ""))
         return parts + _pairs(header, at + 4, at + 4 + size)
-    except error as why:
-        raise ValueError(f"binary header of {len(header)} bytes ends too early") from why
+    except error as refusal:
+        raise ValueError(f"binary header of {len(header)} bytes ends too early") from refusal
 
 
 def _pairs(header: bytes, at: int, end: int) -> list[Part]:

@@ -43,16 +43,16 @@ class HeaderShape:
 
     def read(self, header: bytes, body: bytes | None) -> RemotingCommand | None:
         """A header of the same length; None when it has other fields, or values of other lengths, or is no UTF-8."""
-        found = self._unpack(header)
-        if found[5::2] != self._literals:
+        values = self._unpack(header)
+        if values[5::2] != self._literals:
             self.missed += 1
             return None
         try:
-            ext = dict(zip(self._names, map(bytes.decode, found[6::2]), strict=True))
+            ext = dict(zip(self._names, map(bytes.decode, values[6::2]), strict=True))
         except UnicodeDecodeError:
             return None
         self.missed = 0
-        code, language, version, opaque, flag = found[:5]
+        code, language, version, opaque, flag = values[:5]
         return RemotingCommand(
             code,
             ext,
@@ -69,7 +69,7 @@ _shapes: dict[int, HeaderShape] = {}
 
 
 def read(header: bytes, body: bytes | None) -> RemotingCommand | None:
-    """By the shape of an earlier header; None: it must be read field by field."""
+    """Read a header by the shape of an earlier one; None: it must be read field by field."""
     shape = _shapes.get(len(header))
     return None if shape is None else shape.read(header, body)
 

@@ -22,8 +22,8 @@ def reading(what: str) -> Iterator[None]:
     """Context of reading one body."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as why:
-        raise Malformed(f"the body is no {what}: {type(why).__name__} {why!s:.120}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise Malformed(f"the body is no {what}: {type(error).__name__} {error!s:.120}") from None
 
 
 def loads(data: bytes | None) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def is_signed(command: RemotingCommand, secret_key: str) -> bool:
     Clients disagree whether `_UNIQUE_KEY_QUERY` is signed (4.9.8's server and client do, too); either text is taken.
     """
     ext = command.ext or {}
-    given = ext.get(SIGNATURE, "").encode("utf-8", "surrogatepass")
+    received = ext.get(SIGNATURE, "").encode("utf-8", "surrogatepass")
     texts = [signed_text(ext, command.body)]
     if UNIQUE_KEY_QUERY in ext:
         texts.append(signed_text(ext, command.body, without=UNIQUE_KEY_QUERY))
-    return any(hmac.compare_digest(signature(text, secret_key).encode(), given) for text in texts)
+    return any(hmac.compare_digest(signature(text, secret_key).encode(), received) for text in texts)

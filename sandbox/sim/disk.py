@@ -79,7 +79,7 @@ class SimDisk:
         self._name_states: deque[dict[str, _File]] = deque([{}], maxlen=NAME_STATES)  # the oldest is certainly on disk
         self._held: set[str] = set()
         self.capacity_bytes = capacity_bytes
-        self.refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None
+        self.refused: Callable[[OSError, int], None] = lambda error, asked_bytes: None
         self.broken_sync = False  # every flush fails with EIO
         self.operations = 0
         self.crash_at: int | None = None
@@ -258,9 +258,9 @@ class SimDisk:
 
     def _reserve(self, growth: int, what: str) -> None:
         if self.capacity_bytes is not None and growth > 0 and self.used_bytes + growth > self.capacity_bytes:
-            why = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self.refused(why, growth)
-            raise StoreFull(f"{what}: {why.strerror}") from why
+            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.refused(error, growth)
+            raise StoreFull(f"{what}: {error.strerror}") from error
 
     def _renamed(self) -> None:
         self._name_states.append(dict(self._files))

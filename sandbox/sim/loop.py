@@ -88,7 +88,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """What is called inside finds this loop as the running one; between two turns, for an owner that acts."""
+        """Make this the running loop inside the `with` block: between two turns, for an owner that acts."""
         self._check_open()
         if self._running:
             raise RuntimeError("this loop is already running")

@@ -21,10 +21,10 @@ def serve(play: Callable[[dict[str, Any], Progress], Any]) -> None:
     order = orjson.loads(sys.stdin.buffer.readline())
     try:
         _say({"result": play(order, lambda share: _say({"progress": round(share, 3)}))})
-    except ActionRefused as why:
-        _say({"refused": {"message": why.message, "values": why.values}})
-    except (SandboxError, OSError) as why:
-        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
+    except ActionRefused as error:
+        _say({"refused": {"message": error.message, "values": error.values}})
+    except (SandboxError, OSError) as error:
+        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(error)}}})
 
 
 def _say(line: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ Place = tuple[str, str, str, int, int]  # group, topic, broker, queue, offset
 
 
 class Case(NamedTuple):
-    """What contradicts a claim: a sentence with its values."""
+    """A contradiction of a claim: a sentence with its values."""
 
     pattern: str
     values: dict[str, str]
@@ -73,18 +73,18 @@ def came_again(ended: str) -> Callable[[list[Row], Snapshot], Found]:
         shared = _clustering(last)
         gone = {row["client_id"] for row in rows if row["type"] == "MemberStateChanged" and row["state"] == ended}
         finished: dict[Place, str] = {}
-        found: list[Case] = []
+        cases: list[Case] = []
         for row in rows:
             if row["type"] != "MessagesConsumed" or row["group"] not in shared:
                 continue
-            for place in _places(row):
-                before = finished.get(place)
+            for position in _places(row):
+                before = finished.get(position)
                 if before is not None and before in gone and before != row["client_id"]:
-                    found.append(Case(AGAIN, {"place": _called(place), "before": before, "after": row["client_id"]}))
-                    del finished[place]
+                    cases.append(Case(AGAIN, {"place": _called(position), "before": before, "after": row["client_id"]}))
+                    del finished[position]
                 elif row["outcome"] == "SUCCESS":
-                    finished.setdefault(place, row["client_id"])
-        return Found(sum(client_id in gone for client_id in finished.values()) + len(found), found)
+                    finished.setdefault(position, row["client_id"])
+        return Found(sum(client_id in gone for client_id in finished.values()) + len(cases), cases)
 
     return against
 
@@ -97,35 +97,35 @@ def several_owners(rows: list[Row], last: Snapshot) -> Found:
         if row["type"] == "MessagesConsumed" and row["group"] in shared:
             queue = (row["group"], row["topic"], row["broker"], row["queue_id"])
             busy.setdefault(queue, []).append((row["started_ms"], row["at_ms"], row["client_id"]))
-    found: list[Case] = []
+    cases: list[Case] = []
     for (_, topic, broker, queue_id), spans in busy.items():
         ends_ms, owner = 0, ""
         for began_ms, ended_ms, client_id in sorted(spans):
             if client_id != owner and began_ms < ends_ms:
-                found.append(Case(TWO, {"queue": f"{topic}/{broker}/{queue_id}", "after": client_id, "before": owner}))
+                cases.append(Case(TWO, {"queue": f"{topic}/{broker}/{queue_id}", "after": client_id, "before": owner}))
             if ended_ms >= ends_ms:
                 ends_ms, owner = ended_ms, client_id
-    return Found(sum(map(len, busy.values())), found)
+    return Found(sum(map(len, busy.values())), cases)
 
 
 def out_of_order(rows: list[Row], last: Snapshot) -> Found:
     """Messages of one key and queue that were finished for the first time after a later one."""
     shared = _clustering(last)
     furthest: dict[tuple[str, str, str, int, str], int] = {}
-    seen: set[Place] = set()
-    found: list[Case] = []
+    finished: set[Place] = set()
+    cases: list[Case] = []
     for row in rows:
         if row["type"] != "MessagesConsumed" or row["outcome"] != "SUCCESS" or row["group"] not in shared:
             continue
-        for place, key in zip(_places(row), row["sharding"], strict=True):
-            if not key or place in seen or place[1].startswith("%"):
+        for position, key in zip(_places(row), row["sharding"], strict=True):
+            if not key or position in finished or position[1].startswith("%"):
                 continue
-            seen.add(place)
-            way = (*place[:4], key)
-            if place[4] < furthest.get(way, -1):
-                found.append(Case(LATER, {"place": _called(place), "key": key, "offset": str(furthest[way])}))
-            furthest[way] = max(place[4], furthest.get(way, -1))
-    return Found(len(seen), found)
+            finished.add(position)
+            way = (*position[:4], key)
+            if position[4] < furthest.get(way, -1):
+                cases.append(Case(LATER, {"place": _called(position), "key": key, "offset": str(furthest[way])}))
+            furthest[way] = max(position[4], furthest.get(way, -1))
+    return Found(len(finished), cases)
 
 
 def _clustering(last: Snapshot) -> set[str]:
@@ -136,8 +136,8 @@ def _places(row: Row) -> list[Place]:
     return [(row["group"], row["topic"], row["broker"], row["queue_id"], offset) for offset in row["offsets"]]
 
 
-def _called(place: Place) -> str:
-    _, topic, broker, queue_id, offset = place
+def _called(position: Place) -> str:
+    _, topic, broker, queue_id, offset = position
     return f"{topic}/{broker}/{queue_id} @{offset}"
 
 
@@ -153,6 +153,6 @@ CLAIMS: dict[str, Claim] = {
 
 
 def case(claim: Claim, seed: int, members: list[str], acts: tuple[Act, ...]) -> tuple[Act, ...]:
-    """What is done in the run of this seed: what was seen, and the claim's own."""
+    """Return the acts in the run of this seed: the recorded ones, and the claim's own."""
     drawn = claim.draw(Chance(f"claim {seed}"), members)
     return (*acts, *drawn)

@@ -116,7 +116,7 @@ def compare(directory: Path, seq: int, instead: Action | None, *, progress: Prog
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
-    """Of what is done again: up to that time, or where the first stretch ends."""
+    """Return the seq of the last event to execute again: up to that time, or the end of the first stretch."""
     last = seq
     for row in rows_since(directory / DIRECTORY, seq):
         if row["at_ms"] > until_ms or row["type"] == "StretchEnded" or _is_after_a_kill(row):
@@ -181,7 +181,7 @@ class _Shown:
 
 
 def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
-    """Of the group that the action was about, else of the first one."""
+    """Return the board of the group that the action was about, else of the first group."""
     groups = sorted(snapshot["groups"], key=lambda group: group["group"])
     about = [
         group
@@ -211,12 +211,12 @@ def _first_difference(
     """Behind the action itself, by what happened and when: the numbers part with it."""
     mine = [row for row in before if row["seq"] > seq and row["type"] != "Keyframe"]
     other = [row for row in after if row["seq"] >= seq + changed and row["type"] != "Keyframe"]
-    place = next(
+    index = next(
         (n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if _bare(a) != _bare(b)),
         min(len(mine), len(other)),
     )
-    same = mine[place - 1]["seq"] if place else max((row["seq"] for row in before if row["seq"] < seq), default=0)
-    return same, mine[place] if place < len(mine) else None, other[place] if place < len(other) else None
+    same = mine[index - 1]["seq"] if index else max((row["seq"] for row in before if row["seq"] < seq), default=0)
+    return same, mine[index] if index < len(mine) else None, other[index] if index < len(other) else None
 
 
 def _bare(row: Row) -> Row:

@@ -20,7 +20,7 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
     `diverged`: slaves that had more than their master after its power cut; what they copy from then on begins in the
     middle of a record, as in RocketMQ (spec broker-behaviour 12: the first offset of a slave is not checked).
     """
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for name, disk in sorted(world.environment.disks.items()):
         node = name.rpartition("/")[2]
         if node in diverged:
@@ -33,15 +33,15 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
         try:
             with StoreReader(root) as reader:
                 report = verify(reader)
-        except StoreError as why:
-            found.append(Violation("files", f"the store of {node} cannot be read: {why}"))
+        except StoreError as error:
+            violations.append(Violation("files", f"the store of {node} cannot be read: {error}"))
             continue
-        found += [
-            Violation("files", f"{node}, {one.where} at {one.position}: {one.code}: {one.text}")
-            for one in report.findings
-            if one.severity == ERROR and not (one.code == "missing_entry" and one.position < unindexed)
+        violations += [
+            Violation("files", f"{node}, {finding.where} at {finding.position}: {finding.code}: {finding.text}")
+            for finding in report.findings
+            if finding.severity == ERROR and not (finding.code == "missing_entry" and finding.position < unindexed)
         ]
-    return found
+    return violations
 
 
 def _unindexed_before(entries: list[Entry], node: str) -> int:

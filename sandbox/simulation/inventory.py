@@ -20,16 +20,16 @@ def take_inventory(store: MessageStore, node: str, now_ms: int) -> Inventory:
             message = store.read_message(unit.physical_offset) if unit is not None else None
             if unit is None or message is None:
                 continue
-            found = message.properties
+            texts = message.properties
             messages[queue, offset] = Stored(
                 queue,
                 offset,
                 unit.physical_offset,
                 unit.store_bytes,
-                found.get(properties.UNIQ_KEY, ""),
-                found.get(properties.KEYS, ""),
-                found.get(properties.TAGS, ""),
-                found.get(properties.REAL_TOPIC, "") if topic in (SCHEDULE_TOPIC, HALF_TOPIC) else "",
+                texts.get(properties.UNIQ_KEY, ""),
+                texts.get(properties.KEYS, ""),
+                texts.get(properties.TAGS, ""),
+                texts.get(properties.REAL_TOPIC, "") if topic in (SCHEDULE_TOPIC, HALF_TOPIC) else "",
                 unit.tags_code if topic == SCHEDULE_TOPIC else 0,
             )
     by_position = {stored.physical_offset: stored for stored in messages.values()}

@@ -40,17 +40,17 @@ def judge(lab: Lab, script: str, seed: int) -> Judged:
     """A script that raises is one that stopped: a teacher who writes it is to read where."""
     try:
         played = play(lab, scripts_of(lab)[script], seed)
-    except Exception as why:
-        stopped = _stopped(lab, why)
+    except Exception as error:
+        stopped = _stopped(lab, error)
         return Judged(script, False, Verdict.wrong("{why}", why=stopped), False, 0.0, stopped)
     attempt = played.attempt
     return Judged(script, attempt.finished, attempt.verdict, graded_the_same(played), played.minutes)
 
 
-def _stopped(lab: Lab, why: Exception) -> str:
-    said = f"{why} {why.hint}".strip() if isinstance(why, ActionRefused) else f"{type(why).__name__}: {why}"
-    line = line_in(FILES[lab.slug], why) if lab.slug in FILES else 0
-    return f"line {line}: {said}" if line else said
+def _stopped(lab: Lab, error: Exception) -> str:
+    text = f"{error} {error.hint}".strip() if isinstance(error, ActionRefused) else f"{type(error).__name__}: {error}"
+    line = line_in(FILES[lab.slug], error) if lab.slug in FILES else 0
+    return f"line {line}: {text}" if line else text
 
 
 def graded_the_same(played: Played) -> bool:
@@ -64,36 +64,34 @@ def graded_the_same(played: Played) -> bool:
 
 def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
     """The row of one lab (`manage.py lab check --json`)."""
-    found = {script: [judge(lab, script, seed) for seed in seeds] for script in scripts_of(lab)}
+    runs = {script: [judge(lab, script, seed) for seed in seeds] for script in scripts_of(lab)}
     texts = [wrong.sentence for wrong in lab.wrong]
     return {
         "lab": lab.slug,
         "number": lab.number,
         "title": lab.title,
-        "solved": all(one.solved and one.same for one in found[SOLVE]),
-        "empty_fails": not any(one.solved for one in found[EMPTY]),
+        "solved": all(run.solved and run.same for run in runs[SOLVE]),
+        "empty_fails": not any(run.solved for run in runs[EMPTY]),
         "wrong": [
             {
                 "script": wrong.name,
                 "misconception": wrong.misconception,
                 "fails": texts.count(wrong.sentence) == 1
-                and all(
-                    not one.solved and one.same and one.verdict.text == wrong.sentence for one in found[wrong.name]
-                ),
-                "sentence": found[wrong.name][0].verdict.sentence(),
+                and all(not run.solved and run.same and run.verdict.text == wrong.sentence for run in runs[wrong.name]),
+                "sentence": runs[wrong.name][0].verdict.sentence(),
             }
             for wrong in lab.wrong
         ],
-        "stopped": {script: judged[0].stopped for script, judged in found.items() if judged[0].stopped},
+        "stopped": {script: judged[0].stopped for script, judged in runs.items() if judged[0].stopped},
         "to_fill_in": unfinished(lab),
-        "seeds": len(found[SOLVE]),
+        "seeds": len(runs[SOLVE]),
         "minutes": lab.minutes,
-        "played_minutes": round(max(one.minutes for one in found[SOLVE]), 1),
+        "played_minutes": round(max(run.minutes for run in runs[SOLVE]), 1),
     }
 
 
 def is_whole(row: Row) -> bool:
-    """Whether it may be given to students: it is solved, and at least three usual mistakes are answered."""
+    """Return whether it may be given to students: it is solved, and at least three wrong scripts fail as expected."""
     return bool(
         row["solved"]
         and row["empty_fails"]
@@ -104,7 +102,7 @@ def is_whole(row: Row) -> bool:
 
 
 def check_labs(names: list[str], seeds: range, workers: int) -> Iterator[Row]:
-    """In order, as they are done; `names`: slugs, or paths of files, which each worker loads itself."""
+    """Check labs and yield results in order; `names`: slugs, or paths of files, which each worker loads itself."""
     with ProcessPoolExecutor(min(workers, len(names))) as pool:
         yield from pool.map(_check, names, [seeds] * len(names))
 

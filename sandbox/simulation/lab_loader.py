@@ -25,7 +25,10 @@ class LabFileError(SandboxError):
 
 
 def lab_of(name: str) -> Lab | None:
-    """By slug, number or the path of a file, which is then one of LABS in this process.  Raises LabFileError."""
+    """Return the lab with this slug, number or file path.  Raises LabFileError.
+
+    A lab from a file is then one of LABS in this process.
+    """
     return load(Path(name)) if name.endswith(SUFFIX) else named(name)
 
 
@@ -33,9 +36,9 @@ def load(path: Path) -> Lab:
     """Raises LabFileError."""
     try:
         source = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as why:
-        said = why.strerror if isinstance(why, OSError) else "it is not UTF-8"
-        raise LabFileError(f"{path} cannot be read: {said}. Give the path of a lab's file.") from why
+    except (OSError, UnicodeDecodeError) as error:
+        text = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise LabFileError(f"{path} cannot be read: {text}. Give the path of a lab's file.") from error
     lab = getattr(_executed(path, source), "LAB", None)
     if not isinstance(lab, Lab):
         raise LabFileError(f"{path} has no lab. Name it so: LAB = Lab(...).")
@@ -51,24 +54,24 @@ def _executed(path: Path, source: str) -> object:
     module = module_from_spec(spec)
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
-    except SyntaxError as why:
-        raise LabFileError(f"{path}, line {why.lineno}: this is not Python ({why.msg}). {REPEAT}") from why
-    except (Exception, SystemExit) as why:
-        raise LabFileError(f"{path}, line {line_in(path, why)}: {_said(why)} {REPEAT}") from why
+    except SyntaxError as error:
+        raise LabFileError(f"{path}, line {error.lineno}: this is not Python ({error.msg}). {REPEAT}") from error
+    except (Exception, SystemExit) as error:
+        raise LabFileError(f"{path}, line {line_in(path, error)}: {_said(error)} {REPEAT}") from error
     return module
 
 
-def line_in(path: Path, why: BaseException) -> int:
+def line_in(path: Path, error: BaseException) -> int:
     """The last of the file's lines that led to it; 0: none did."""
     return next(
-        (frame.lineno or 0 for frame in reversed(extract_tb(why.__traceback__)) if frame.filename == str(path)), 0
+        (frame.lineno or 0 for frame in reversed(extract_tb(error.__traceback__)) if frame.filename == str(path)), 0
     )
 
 
-def _said(why: BaseException) -> str:
-    lacks = LACKS.match(str(why))
+def _said(error: BaseException) -> str:
+    lacks = LACKS.match(str(error))
     if lacks is None:
-        return f"{type(why).__name__}, {str(why).rstrip('.')}."
+        return f"{type(error).__name__}, {str(error).rstrip('.')}."
     kind, names = lacks.groups()
     return f"{kind} lacks {names.replace(chr(39), '')}. docs/labs.md says what it is for."
 
@@ -86,5 +89,5 @@ def _check(path: Path, lab: Lab) -> None:
     try:
         template_of(lab.template)
         preset_of(lab.preset, lab.changes)
-    except ActionRefused as why:
-        raise LabFileError(f"{path}: {why} {why.hint}") from why
+    except ActionRefused as error:
+        raise LabFileError(f"{path}: {error} {error.hint}") from error

@@ -31,7 +31,7 @@ class Played(NamedTuple):
 
 
 class PlayedWorld(Protocol):
-    """What is done to a world while a lab is played in it."""
+    """The interface of a world in which a lab is played."""
 
     @property
     def cluster(self) -> Cluster: ...

@@ -1,4 +1,4 @@
-"""What a lab opens with: a recording in which the same thing happens to another student, up to the last step.
+"""A lab's opening recording, in which the same thing happens to another student, up to the last step.
 
 `python -m sandbox.simulation.lab_recording FILE` reads {"lab", "engine"}, writes the recording to FILE and beside it,
 as JSON, {"notes": [[seq, text, values], …], "lasts_ms"}: the steps that were met in it.  It prints {"progress"} and
@@ -100,7 +100,7 @@ class RecordedWorld:
 
 
 def _unanswered(entry: Entry) -> Entry:
-    """What the other student answers may be right in any attempt, so it is left out."""
+    """Remove the other student's answers: they may be right in any attempt."""
     event = entry.event
     if isinstance(event, PredictionGiven):
         return entry._replace(event=event._replace(value=LEFT_OUT))
@@ -110,7 +110,10 @@ def _unanswered(entry: Entry) -> Entry:
 
 
 def record_lab(lab: Lab, engine: str, progress: Progress = lambda share: None) -> LabRecording:
-    """By its solving script, with a seed of its own; a lab of one step shows its setup alone, for a minute."""
+    """Record the lab's solving script with a seed of its own.
+
+    A lab of one step shows its setup alone, for a minute.
+    """
     with (
         tempfile.TemporaryDirectory() as home,
         World(Path(home), lab.template, seed=SEED, preset=lab.preset, changes=lab.changes) as world,

@@ -10,8 +10,10 @@ from sandbox.simulation.replay import replay
 
 
 class Rerun(NamedTuple):
-    """Of one sandbox: `compared` events were written again as they are; `differs`: from where not, or why it cannot be
-    executed; None: nowhere.
+    """The result of executing one sandbox again.
+
+    `compared`: the number of events written again unchanged.  `differs`: the first difference, or why the run cannot be
+    executed; None: there is no difference.
     """
 
     slug: str
@@ -20,7 +22,7 @@ class Rerun(NamedTuple):
 
 
 def executed_again(directories: Sequence[Path], processes: int) -> Iterator[Rerun]:
-    """In the order of the directories."""
+    """Execute sandboxes again; yield results in the order of the directories."""
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(_again, directories)
 
@@ -28,7 +30,7 @@ def executed_again(directories: Sequence[Path], processes: int) -> Iterator[Reru
 def _again(directory: Path) -> Rerun:
     try:
         done = replay(directory)
-    except Exception as why:  # whatever a forged journal says, the others are executed
-        return Rerun(directory.name, 0, f"{type(why).__name__}: {why}")
-    found = done.first_difference
-    return Rerun(directory.name, done.events, None if found is None else f"from event {found.seq} on")
+    except Exception as error:  # whatever a forged journal says, the others are executed
+        return Rerun(directory.name, 0, f"{type(error).__name__}: {error}")
+    difference = done.first_difference
+    return Rerun(directory.name, done.events, None if difference is None else f"from event {difference.seq} on")

@@ -97,7 +97,7 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
                 kept.append(line)
                 rows.append(row)
             break
-    stretch = next(one for one in stretches_of(directory, rows) if at <= one.to_seq)
+    stretch = next(item for item in stretches_of(directory, rows) if at <= item.to_seq)
     if not stretch.reproducible:
         raise ActionRefused(
             409,

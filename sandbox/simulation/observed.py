@@ -68,16 +68,16 @@ class PowerLoss(NamedTuple):
         """Messages present before the cut and missing after it."""
         return [
             stored
-            for place, stored in self.before.messages.items()
-            if (now := self.after.messages.get(place)) is None or now.physical_offset != stored.physical_offset
+            for position, stored in self.before.messages.items()
+            if (now := self.after.messages.get(position)) is None or now.physical_offset != stored.physical_offset
         ]
 
     def torn(self) -> list[Stored]:
         """Messages in place with other properties: a record's CRC covers its body only (spec store-format 2.1)."""
         return [
             stored
-            for place, stored in self.before.messages.items()
-            if (now := self.after.messages.get(place)) is not None
+            for position, stored in self.before.messages.items()
+            if (now := self.after.messages.get(position)) is not None
             and now.physical_offset == stored.physical_offset
             and now.unique_key != stored.unique_key
         ]
@@ -103,7 +103,7 @@ class Played(NamedTuple):
 
 
 class SlaveStart(NamedTuple):
-    """Where a slave's log ended when it started."""
+    """The end of a slave's log when it started."""
 
     node: str
     at_ms: int
@@ -152,18 +152,18 @@ class Observed(NamedTuple):
 
     def places(self) -> dict[Place, list[Stored]]:
         """Messages by place in any inventory of a master: several where a power cut freed an offset."""
-        found: dict[Place, list[Stored]] = {}
+        copies: dict[Place, list[Stored]] = {}
         inventories = [*(loss.before for loss in self.losses), *self.final.masters.values()]
         for inventory in inventories:
-            for place, stored in inventory.messages.items():
-                known = found.setdefault(place, [])
+            for position, stored in inventory.messages.items():
+                known = copies.setdefault(position, [])
                 if all(other.unique_key != stored.unique_key for other in known):
                     known.append(stored)
-        return found
+        return copies
 
 
 def wants(group: GroupShape, topic: str, tags: str) -> bool:
-    """Whether the group's expression matches these tags.  A retry topic matches always."""
+    """Return whether the group's expression matches these tags.  A retry topic matches always."""
     if topic.startswith("%RETRY%"):
         return True
     chosen = parse_tags(group.expression).tags

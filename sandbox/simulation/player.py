@@ -51,8 +51,8 @@ class Player:
         counts = step.kind != ENDING
         try:
             seq = self._carry_out(step)
-        except ActionRefused as why:
-            if why.status not in NO_NEWS:
+        except ActionRefused as error:
+            if error.status not in NO_NEWS:
                 raise
             seq = None
         if seq is None:
@@ -120,8 +120,8 @@ class Player:
     def _power_cut(self, fields: dict[str, Any]) -> int:
         node = _node_name(fields)
         self.watcher.look()
-        found = self.world.cluster.nodes.find(node)
-        if found is not None and found.broker is not None:
+        broker = self.world.cluster.nodes.find(node)
+        if broker is not None and broker.broker is not None:
             self.watcher.before_power_cut(node)
         return self.world.act("PowerCut", **fields)
 
@@ -153,7 +153,7 @@ class Player:
         ]
         members = {actor.client_id for actor in actors.consumers(group)}
         known = [
-            set(found.members) if (found := node.running.consumers.groups.get(group)) is not None else set()
+            set(consumers.members) if (consumers := node.running.consumers.groups.get(group)) is not None else set()
             for node in nodes.masters()
         ]
         return (

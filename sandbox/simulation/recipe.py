@@ -54,7 +54,7 @@ class PlayedRecipe(NamedTuple):
 
 
 def origin_of(template: str, preset: str) -> Origin:
-    """Of a sandbox that nothing was changed in.  Raises ActionRefused (422)."""
+    """Return the origin of an unchanged sandbox.  Raises ActionRefused (422)."""
     config = HostConfig(repeatable=True)
     record = new_record(
         "recipe",
@@ -71,9 +71,9 @@ def origin_of(template: str, preset: str) -> Origin:
 
 
 def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
-    """What was done to a recorded run in its first `until_ms`, without changes of its clock's rate.
+    """List the actions of a recorded run's first `until_ms`, without changes of its clock's rate.
 
-    The history that a sandbox was given does not count: nothing is done in it.
+    The history copied into a new sandbox does not count: it contains no actions.
     """
     acts: list[Act] = []
     began_ms: int | None = None

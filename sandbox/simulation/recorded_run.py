@@ -57,7 +57,7 @@ class RecordedRun:
         yield from journal_range.keyframes(self._rows[self._again if is_exact else 0 :])
 
     def _executed(self, progress: Progress) -> Iterator[Frame]:
-        """What the boards showed each `pace_ms` of the sandbox's clock; from a difference on, keyframes stand in."""
+        """Yield the boards' frames each `pace_ms` of the sandbox's clock, until the rerun differs; keyframes follow."""
         rows = self._rows[: self._again]
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
         next_ms = 0

@@ -20,11 +20,11 @@ class Replayed(NamedTuple):
     speed: float
 
     def row(self) -> Row:
-        found = self.first_difference
+        difference = self.first_difference
         return {
-            "equal": found is None,
+            "equal": difference is None,
             "events": self.events,
-            "first_difference": None if found is None else found._asdict(),
+            "first_difference": None if difference is None else difference._asdict(),
             "stretches": [stretch.row() for stretch in self.stretches],
             "engine": self.engine,
             "speed": round(self.speed, 1),
@@ -40,7 +40,7 @@ def replay(directory: Path, *, until: int | None = None) -> Replayed:
     if not stretches[0].reproducible:
         return Replayed(0, None, stretches, "", 0.0)
     last = stretches[0].to_seq if until is None else min(until, stretches[0].to_seq)
-    count = next((place for place, row in enumerate(rows) if row["seq"] > last), len(rows))
+    count = next((index for index, row in enumerate(rows) if row["seq"] > last), len(rows))
     began_s = time.monotonic()
     origin = load_origin(directory)
     with Rerun(origin, recorded[:count], rows[:count], home=directory.parents[1]) as rerun:

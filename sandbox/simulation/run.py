@@ -64,10 +64,10 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
             try:
                 player.play()
                 violations = _judge(player, world, home)
-            except Exception as why:
+            except Exception as error:
                 player.watcher.look()
                 at_s = world.environment.sim.time()
-                violations = [Violation("calm", f"{type(why).__name__} after {at_s:.1f} s: {why}")]
+                violations = [Violation("calm", f"{type(error).__name__} after {at_s:.1f} s: {error}")]
             violations += [Violation("calm", f"logged as an error: {line}") for line in errors]
             return Result(
                 script.seed,

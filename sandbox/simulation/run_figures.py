@@ -1,4 +1,4 @@
-"""What became of the messages of a run, from its journal and its last snapshot: the lines of a comparison."""
+"""Figures of the messages of a run, from its journal and its last snapshot: the lines of a comparison."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 class LockWait(NamedTuple):
-    """How long a queue's new owner was refused its lock; `open`: it still is."""
+    """The time in ms for which a queue's new owner was refused its lock; `open`: it still is."""
 
     ms: int
     queue: str
@@ -42,7 +42,7 @@ def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snaps
 def longest_lock_wait(rows: Iterable[Row], ends_ms: int) -> LockWait | None:
     """From the first time that a member was refused the lock of a queue to when it or another one got it."""
     refused: dict[tuple[str, ...], Row] = {}
-    found: list[LockWait] = []
+    waits: list[LockWait] = []
     for row in rows:
         if row["type"] not in ("LockDenied", "QueueLocked"):
             continue
@@ -50,9 +50,9 @@ def longest_lock_wait(rows: Iterable[Row], ends_ms: int) -> LockWait | None:
         if row["type"] == "LockDenied":
             refused.setdefault(queue, row)
         elif row["how"] != "renewed" and queue in refused:
-            found.append(_wait(refused.pop(queue), row["at_ms"], still=False))
-    found += [_wait(row, ends_ms, still=True) for row in refused.values()]
-    return max(found, default=None)
+            waits.append(_wait(refused.pop(queue), row["at_ms"], still=False))
+    waits += [_wait(row, ends_ms, still=True) for row in refused.values()]
+    return max(waits, default=None)
 
 
 def _wait(row: Row, until_ms: int, *, still: bool) -> LockWait:

@@ -22,7 +22,7 @@ class Script(NamedTuple):
     ends_s: float
 
     def lines(self) -> list[str]:
-        """For people: the steps, one line each."""
+        """List the steps for a person to read, one line each."""
         setup = self.setup
         groups = ", ".join(f"{g.name} ({g.kind}, {g.members}, {g.strategy})" for g in setup.groups)
         head = [

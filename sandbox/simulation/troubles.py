@@ -114,11 +114,11 @@ def _crash_producer(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _slow_member(draw: Draw, at_s: float) -> list[Step]:
-    who = draw.member()
+    member = draw.member()
     slow = draw.chance.choice(((600,), UNEVEN, (2_000, 4_000)))
     return [
-        Step(at_s, "", "ChangeActor", {"actor": who, "work_ms": list(slow)}),
-        Step(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": who, "work_ms": list(USUAL)}),
+        Step(at_s, "", "ChangeActor", {"actor": member, "work_ms": list(slow)}),
+        Step(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": member, "work_ms": list(USUAL)}),
     ]
 
 
@@ -135,11 +135,11 @@ def _slow_key(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _failing(draw: Draw, at_s: float) -> list[Step]:
-    who, back_s = draw.member(), draw.while_s(at_s, long=0.1)
+    member, back_s = draw.member(), draw.while_s(at_s, long=0.1)
     percent = draw.chance.choice((20, 60, 100))
     return [
-        Step(at_s, "", "ChangeActor", {"actor": who, "fail_percent": percent}),
-        Step(back_s, ENDING, "ChangeActor", {"actor": who, "fail_percent": 0}),
+        Step(at_s, "", "ChangeActor", {"actor": member, "fail_percent": percent}),
+        Step(back_s, ENDING, "ChangeActor", {"actor": member, "fail_percent": 0}),
     ]
 
 

@@ -27,7 +27,7 @@ SHORTENED = 3  # of the cases with the fewest acts
 
 
 class Basis(NamedTuple):
-    """What all seeds have in common."""
+    """The common part of all seeds."""
 
     origin: Origin
     acts: tuple[Act, ...]
@@ -67,18 +67,18 @@ def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = 
     ends_ms = max((act.at_ms for act in done), default=LAST_MS) + AFTER_MS
     recipe = Recipe(basis.origin, str(seed), done, ends_ms, basis.home)
     played = play(recipe)
-    found = claim.against(played.rows, played.last)
-    first = found.cases[0] if found.cases else None
-    return Tried(seed, recipe, found.looked_at, len(found.cases), first and str(first), first.values if first else {})
+    cases = claim.against(played.rows, played.last)
+    first = cases.cases[0] if cases.cases else None
+    return Tried(seed, recipe, cases.looked_at, len(cases.cases), first and str(first), first.values if first else {})
 
 
 def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
     """Without the acts that are not needed."""
-    place = 0
-    while place < len(tried.recipe.acts):
-        fewer = tried.recipe.acts[:place] + tried.recipe.acts[place + 1 :]
+    index = 0
+    while index < len(tried.recipe.acts):
+        fewer = tried.recipe.acts[:index] + tried.recipe.acts[index + 1 :]
         again = try_seed(name, tried.seed, basis, fewer)
-        tried, place = (again, place) if again.cases else (tried, place + 1)
+        tried, index = (again, index) if again.cases else (tried, index + 1)
     return tried
 
 
@@ -87,18 +87,20 @@ def try_claim(
 ) -> dict[str, Any]:
     began_s = time.monotonic()
     tried: list[Tried] = []
-    for one in _each(name, range(seeds), basis, workers):
-        tried.append(one)
+    for attempt in _each(name, range(seeds), basis, workers):
+        tried.append(attempt)
         progress(len(tried) / seeds)
-    broken = sorted((one for one in tried if one.cases), key=lambda one: (len(one.recipe.acts), one.seed))
-    shortened = [shorten(name, one, basis) for one in broken[:SHORTENED]]
-    shortest = min(shortened, key=lambda one: (len(one.recipe.acts), one.seed), default=None)
+    broken = sorted(
+        (attempt for attempt in tried if attempt.cases), key=lambda attempt: (len(attempt.recipe.acts), attempt.seed)
+    )
+    shortened = [shorten(name, attempt, basis) for attempt in broken[:SHORTENED]]
+    shortest = min(shortened, key=lambda attempt: (len(attempt.recipe.acts), attempt.seed), default=None)
     return {
         "claim": name,
         "seeds": seeds,
         "held": seeds - len(broken),
         "broken": len(broken),
-        "looked_at": sum(one.looked_at for one in tried),
+        "looked_at": sum(attempt.looked_at for attempt in tried),
         "counterexample": shortest
         and {
             **shortest.recipe.row(),
@@ -106,10 +108,10 @@ def try_claim(
             "sentence": shortest.sentence,
             "values": shortest.values,
         },
-        "distribution": _distribution([one.cases for one in tried]),
+        "distribution": _distribution([attempt.cases for attempt in tried]),
         "took_s": round(time.monotonic() - began_s, 1),
         "workers": workers,
-        "virtual_s": sum(one.recipe.until_ms for one in tried) // 1000,
+        "virtual_s": sum(attempt.recipe.until_ms for attempt in tried) // 1000,
     }
 
 
@@ -127,7 +129,7 @@ def _each(name: str, seeds: Iterable[int], basis: Basis, workers: int) -> Iterat
 
 
 def _distribution(cases: list[int]) -> dict[str, float]:
-    """Of the cases in a run; 90 % lie between `low` and `high`."""
+    """Return the distribution of the cases in a run; 90 % lie between `low` and `high`."""
     ordered = sorted(cases)
     low, high = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.05, 0.95))
     return {"median": statistics.median(ordered), "low": low, "high": high, "most": ordered[-1]}

@@ -70,11 +70,11 @@ class Watcher:
 
     def started(self, node: str) -> None:
         """Called when a broker has started and recovered its files."""
-        found = self._world.cluster.nodes.find(node)
-        assert found is not None
-        if not found.is_master:
+        broker = self._world.cluster.nodes.find(node)
+        assert broker is not None
+        if not broker.is_master:
             now_ms = self._world.cluster.clock.now_ms()
-            self.slave_starts.append(SlaveStart(node, now_ms, found.running.store.max_physical_offset))
+            self.slave_starts.append(SlaveStart(node, now_ms, broker.running.store.max_physical_offset))
         self._after_power_cut(node)
 
     def _after_power_cut(self, node: str) -> None:
@@ -85,9 +85,9 @@ class Watcher:
             self.losses.append(PowerLoss(node, before.at_ms, before, after, self._slaves_then.pop(node)))
 
     def _inventory(self, node: str) -> Inventory:
-        found = self._world.cluster.nodes.find(node)
-        assert found is not None
-        return take_inventory(found.running.store, node, self._world.cluster.clock.now_ms())
+        broker = self._world.cluster.nodes.find(node)
+        assert broker is not None
+        return take_inventory(broker.running.store, node, self._world.cluster.clock.now_ms())
 
     def final(self) -> Final:
         nodes = self._world.cluster.nodes

@@ -42,14 +42,14 @@ class WireWatch:
         broker, node = self._nodes[sender]
         queue = MessageQueue(header.topic, broker, answer.queue_id)
         key = "" if header.batch else properties.decode(header.properties).get(properties.UNIQ_KEY, "")
-        for number, one in enumerate(answer.msg_id.split(",")):
+        for number, message_id in enumerate(answer.msg_id.split(",")):
             self._acks.append(
                 Ack(
                     self._clock.now_ms(),
                     node,
                     queue,
                     answer.queue_offset + number,
-                    msg_id.decode(one).physical_offset,
+                    msg_id.decode(message_id).physical_offset,
                     key,
                     int(command.code),
                 )

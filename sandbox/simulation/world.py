@@ -139,7 +139,7 @@ class World:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -222,7 +222,7 @@ class World:
         return sandbox
 
     def _on_loop(self, fn: Callable[[], T]) -> T:
-        """In one turn of the loop, as the port does: what it starts needs a running loop."""
+        """Call a function in one turn of the loop, as the port does: code it starts needs a running loop."""
 
         async def turn() -> T:
             return fn()

@@ -18,8 +18,8 @@ def reserve(descriptor: int, start: int, end: int) -> None:
     if _allocate is not None:
         try:
             _allocate(descriptor, start, end - start)
-        except OSError as why:
-            if why.errno not in _CANNOT:
+        except OSError as error:
+            if error.errno not in _CANNOT:
                 raise
         else:
             return
@@ -33,8 +33,8 @@ def used_end(descriptor: int, start: int) -> int:
     while start < size:
         try:
             start = os.lseek(descriptor, start, os.SEEK_DATA)
-        except OSError as why:
-            if why.errno == errno.ENXIO:  # only a hole is left
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
                 break
         piece = os.pread(descriptor, PIECE_BYTES, start)
         used = len(piece.rstrip(b"\0"))

@@ -39,7 +39,7 @@ class StoreCheckpoint:
 
     @property
     def behind(self) -> bool:
-        """Whether the file is older than the values in memory."""
+        """True if the file is older than the values in memory."""
         return self._written != self._times()
 
     def write(self) -> None:

@@ -80,7 +80,7 @@ class CleaningService:
         return self._log.files.wrote_bytes + queues + self._index.used_bytes + self.ballast_bytes
 
     def used_ratio(self) -> float:
-        """How full the disk is; a limit in bytes replaces the disk's size if there is one."""
+        """Return the used share of the disk, or of the limit in bytes if there is one."""
         limit = self.config.store_limit_bytes
         return self.used_bytes / limit if limit else self._disk.used_ratio()
 
@@ -109,10 +109,10 @@ class CleaningService:
     def clean(self, *, manual: bool) -> None:
         """One run: the log's files, then files of queues and index whose records are all deleted."""
         now_ms = self._clock.now_ms()
-        why, forcibly = self._reason(now_ms, manual=manual)
-        if why is not None:
-            self._clean_log(now_ms, why, forcibly=forcibly)
-        self._clean_queues(why or "age")
+        reason, forcibly = self._reason(now_ms, manual=manual)
+        if reason is not None:
+            self._clean_log(now_ms, reason, forcibly=forcibly)
+        self._clean_queues(reason or "age")
 
     def _reason(self, now_ms: int, *, manual: bool) -> tuple[str | None, bool]:
         """Why this run deletes, or None; and whether it may delete files that are not expired."""
@@ -130,7 +130,7 @@ class CleaningService:
             return "age", False
         return ("disk", False) if ratio > self.config.disk_max_used_percent / 100 else (None, False)
 
-    def _clean_log(self, now_ms: int, why: str, *, forcibly: bool) -> None:
+    def _clean_log(self, now_ms: int, reason: str, *, forcibly: bool) -> None:
         files = self._log.files
         deleted: list[str] = []
         freed = 0
@@ -143,11 +143,11 @@ class CleaningService:
             deleted.append(file.name)
             files.delete(file)
         if deleted:
-            self._journal.write(FilesDeleted(self._broker, "commitlog", tuple(deleted), freed, why))
+            self._journal.write(FilesDeleted(self._broker, "commitlog", tuple(deleted), freed, reason))
             if forcibly:
                 self.check_disk()
 
-    def _clean_queues(self, why: str) -> None:
+    def _clean_queues(self, reason: str) -> None:
         """Runs only when the log's first byte has moved."""
         log_min = self._log.min_offset
         if log_min <= self._cleaned_below:
@@ -161,11 +161,11 @@ class CleaningService:
             freed += sum(file.wrote for file in gone)
             self._correct(queue, log_min)
         if deleted:
-            self._journal.write(FilesDeleted(self._broker, "consumequeue", tuple(deleted), freed, why))
+            self._journal.write(FilesDeleted(self._broker, "consumequeue", tuple(deleted), freed, reason))
         indexes = self._index.delete_expired(log_min)
         if indexes:
             names = tuple(file.name for file in indexes)
-            self._journal.write(FilesDeleted(self._broker, "index", names, sum(f.used_bytes for f in indexes), why))
+            self._journal.write(FilesDeleted(self._broker, "index", names, sum(f.used_bytes for f in indexes), reason))
 
     def _correct(self, queue: ConsumeQueue, log_min: int) -> None:
         before = queue.min_offset

@@ -24,9 +24,9 @@ Step = tuple[MappedFile | None, memoryview | None, record.Layout | None, int | N
 
 
 def use_large_pages(config: MessageStoreConfig) -> bool:
-    """Whether the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
+    """Return whether the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
 
-    Not for a small file, which shall take no more room than it needs, and not when every put is flushed: a flush writes
+    Not for a small file, which must take no more room than it needs.  Not when every put is flushed: a flush writes
     whole pages, and would take twice as long.
     """
     return config.flush == ASYNC_FLUSH and config.commit_log_file_bytes >= _LARGE_FILE_BYTES
@@ -172,11 +172,11 @@ class CommitLog:
         if file is None or physical_offset >= file.end:
             return None
         view = self.files.pool.view(file)
-        found = record.examine(view, physical_offset - file.base, file.wrote, check_crc=False)
-        if not isinstance(found, record.Layout) or found.physical_offset != physical_offset:
+        result = record.examine(view, physical_offset - file.base, file.wrote, check_crc=False)
+        if not isinstance(result, record.Layout) or result.physical_offset != physical_offset:
             return None
         at = physical_offset - file.base
-        return bytes(view[at : at + found.size])
+        return bytes(view[at : at + result.size])
 
     def store_time(self, physical_offset: int, size: int) -> int | None:
         """Store time of the record there; None when it is deleted."""
@@ -199,9 +199,9 @@ class CommitLog:
         """
         offset: int | None = from_offset
         while offset is not None:
-            file, view, found, offset = self.step(offset, check_crc=check_crc)
-            if file is not None and view is not None and found is not None:
-                yield file, view, found
+            file, view, layout, offset = self.step(offset, check_crc=check_crc)
+            if file is not None and view is not None and layout is not None:
+                yield file, view, layout
 
     def step(self, offset: int, *, check_crc: bool) -> Step:
         """The record at `offset`, and the next offset; None: none yet.
@@ -213,11 +213,11 @@ class CommitLog:
         if file is None or offset >= file.end:
             return None, None, None, None
         view = self.files.pool.view(file)
-        found = record.examine(view, offset - file.base, file.wrote, check_crc=check_crc)
-        if isinstance(found, record.Layout):
-            return file, view, found, offset + found.size
-        if isinstance(found, record.Broken) and found.size:
-            return file, view, None, offset + found.size
-        if isinstance(found, record.Broken) and file is self.files.files[-1]:
+        result = record.examine(view, offset - file.base, file.wrote, check_crc=check_crc)
+        if isinstance(result, record.Layout):
+            return file, view, result, offset + result.size
+        if isinstance(result, record.Broken) and result.size:
+            return file, view, None, offset + result.size
+        if isinstance(result, record.Broken) and file is self.files.files[-1]:
             return file, view, None, None
         return file, view, None, file.base + file.size

@@ -111,8 +111,8 @@ class MessageStoreConfig:
         return int(self.memory_bytes * (self.access_in_memory_percent / 100.0))
 
     @classmethod
-    def from_properties(cls, properties: Mapping[str, str], **given: Any) -> Self:
-        """From a broker's `.properties`; keys of other parts are ignored.  `given` fields win."""
+    def from_properties(cls, properties: Mapping[str, str], **options: Any) -> Self:
+        """From a broker's `.properties`; keys of other parts are ignored.  `options` fields win."""
         values: dict[str, Any] = {}
         kinds = {f.name: f.type for f in fields(cls)}
         for key, text in properties.items():
@@ -124,7 +124,7 @@ class MessageStoreConfig:
             values["consume_queue_file_entries"] = units
         if "messageDelayLevel" in properties:
             values["delay_levels_ms"] = parse_delay_levels(properties["messageDelayLevel"])
-        return cls(**{**values, **given})
+        return cls(**{**values, **options})
 
 
 PROPERTIES = {
@@ -175,8 +175,8 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
         raise ValueError(f"level {words.index('') + 1} is empty: one blank stands between two levels")
     try:
         return tuple(int(word[:-1]) * _UNIT_MS[word[-1]] for word in words)
-    except (KeyError, ValueError) as why:
-        raise ValueError("levels are numbers with a unit s, m, h or d") from why
+    except (KeyError, ValueError) as error:
+        raise ValueError("levels are numbers with a unit s, m, h or d") from error
 
 
 def delay_levels_text(levels_ms: Iterable[int]) -> str:

@@ -20,7 +20,7 @@ _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
 
 
 def has_a_place(topic: str) -> bool:
-    """Whether a directory can have this topic's name, and is inside the store.
+    """Return whether a directory can have this topic's name, and is inside the store.
 
     Clients use letters, digits and `%|_-` only; RocketMQ's brokers do not check the topics of groups.
     """

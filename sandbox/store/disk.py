@@ -94,7 +94,7 @@ class Disk(Protocol):
         ...
 
     def used_ratio(self) -> float:
-        """How full the disk is, 0 to 1."""
+        """Return the used share of the disk, 0 to 1."""
         ...
 
     def space(self) -> tuple[int, int] | None:
@@ -118,8 +118,8 @@ class InlineFlusher:
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None:
         try:
             work()
-        except OSError as why:
-            done(why)
+        except OSError as error:
+            done(error)
         else:
             done(None)
 
@@ -149,7 +149,7 @@ class MappedBytes:
                 self._map.madvise(what)
 
     def close(self) -> None:
-        """Where a slice is still held (by the frames of an exception, say), the file is unmapped with the last one."""
+        """Unmap the file, or leave that to the last slice still held (by the frames of an exception, say)."""
         self.view.release()
         with contextlib.suppress(BufferError):
             self._map.close()
@@ -167,9 +167,9 @@ class FileLock:
         self._file = path.open("a+b")
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
-        except OSError as why:
+        except OSError as error:
             self._file.close()
-            raise Locked(f"another broker holds {path.parent}: lock failed") from why
+            raise Locked(f"another broker holds {path.parent}: lock failed") from error
         self._held.add(self._name)
         if os.fstat(self._file.fileno()).st_size == 0:
             self._file.write(LOCK_TEXT)
@@ -189,16 +189,16 @@ class FileDisk:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None
+        self.refused: Callable[[OSError, int], None] = lambda error, asked_bytes: None
         root.mkdir(parents=True, exist_ok=True)
 
     @contextlib.contextmanager
     def _asking(self, what: str, size: int) -> Iterator[None]:
         try:
             yield
-        except OSError as why:
-            self.refused(why, size)
-            raise StoreFull(f"{what}: {why.strerror}") from why
+        except OSError as error:
+            self.refused(error, size)
+            raise StoreFull(f"{what}: {error.strerror}") from error
 
     def names(self, path: str) -> list[str]:
         try:

@@ -1,4 +1,4 @@
-"""What a power cut leaves of a store, and what it removes."""
+"""The part of a store that survives a power cut, and the part that is lost."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -41,15 +41,15 @@ def flushed_positions(store: MessageStore) -> dict[str, int]:
 
 def unflushed_records(store: MessageStore, positions: Mapping[str, int]) -> list[Unflushed]:
     """Every record of the log beyond what survives, in order."""
-    found: list[Unflushed] = []
+    records: list[Unflushed] = []
     offset: int | None = _flushed_end(store, positions)
     while offset is not None:
         file, _, layout, after = store.log.step(offset, check_crc=False)
         if file is None:
             break
-        found.append(Unflushed(offset, file.path, offset - file.base, file.size, layout is not None))
+        records.append(Unflushed(offset, file.path, offset - file.base, file.size, layout is not None))
         offset = after
-    return found
+    return records
 
 
 def _flushed_end(store: MessageStore, positions: Mapping[str, int]) -> int:
@@ -69,14 +69,14 @@ def lost_of(disk: Disk, records: list[Unflushed], *, check_crc: bool) -> list[Un
     return []
 
 
-def _is_found(disk: Disk, wanted: Unflushed, *, check_crc: bool) -> bool:
-    if disk.size_of(wanted.path) != wanted.file_bytes:
+def _is_found(disk: Disk, unflushed: Unflushed, *, check_crc: bool) -> bool:
+    if disk.size_of(unflushed.path) != unflushed.file_bytes:
         return False
-    mapped = disk.map(wanted.path, wanted.file_bytes)
+    mapped = disk.map(unflushed.path, unflushed.file_bytes)
     try:
-        found = record.examine(mapped.view, wanted.position, wanted.file_bytes, check_crc=check_crc)
-        if isinstance(found, record.Layout):
-            return wanted.is_message and found.physical_offset == wanted.physical_offset
-        return isinstance(found, record.Blank) and wanted.position + found.size == wanted.file_bytes
+        result = record.examine(mapped.view, unflushed.position, unflushed.file_bytes, check_crc=check_crc)
+        if isinstance(result, record.Layout):
+            return unflushed.is_message and result.physical_offset == unflushed.physical_offset
+        return isinstance(result, record.Blank) and unflushed.position + result.size == unflushed.file_bytes
     finally:
         mapped.close()

@@ -39,7 +39,10 @@ def finding(code: str, where: str, position: int, text: str) -> Finding:
 
 
 def severity_of(code: str, where: str) -> str:
-    """Of a finding in a file: an index file that ends too early has lost entries, a log or a queue has not."""
+    """Return the severity of a finding in a file.
+
+    An index file that ends too early has lost entries, a log or a queue has not.
+    """
     return ERROR if code == "file_sizes" and where.startswith("index/") else SEVERITIES[code]
 
 
@@ -70,7 +73,7 @@ class Findings:
         self.omitted = 0
 
     def has_any(self, codes: Set[str], where: str) -> bool:
-        return any(one.code in codes and one.where == where for one in self.items)
+        return any(item.code in codes and item.where == where for item in self.items)
 
     def add(self, code: str, where: str, position: int, text: str) -> None:
         if len(self.items) < self._limit:
@@ -101,20 +104,20 @@ def two_records_text(physical: int) -> str:
     return f"the record at {physical} has the offset of one before"
 
 
-def torn_tail_text(why: str) -> str:
-    return f"the log ends here, before what is no record: {why}"
+def torn_tail_text(reason: str) -> str:
+    return f"the log ends here, before what is no record: {reason}"
 
 
-def stop_of_log(why: str, lost_bytes: int | None, *, pointed_at: bool, untouched: bool) -> tuple[str, str] | None:
+def stop_of_log(reason: str, lost_bytes: int | None, *, pointed_at: bool, untouched: bool) -> tuple[str, str] | None:
     """Code and text of a position without a record; None for the normal end of a log.
 
     `lost_bytes`: up to the next record, None if none follows.  `pointed_at`: by a queue.
     """
     if lost_bytes is not None:
-        return "unreadable", f"{why}; {lost_bytes} bytes are lost"
+        return "unreadable", f"{reason}; {lost_bytes} bytes are lost"
     if pointed_at:
-        return "torn_record", f"{why}, but a queue points here"
-    return None if untouched else ("torn_tail", torn_tail_text(why))
+        return "torn_record", f"{reason}, but a queue points here"
+    return None if untouched else ("torn_tail", torn_tail_text(reason))
 
 
 def chain_text(slot: int, expected: int, previous: int) -> str:
@@ -131,8 +134,8 @@ def seconds_text(seconds: int, expected: int) -> str:
     return f"{seconds} s after the file's begin instead of {expected}"
 
 
-def slots_used_text(said: int, used: int) -> str:
-    return f"{said} slots in use by the header, {used} by the entries"
+def slots_used_text(recorded: int, used: int) -> str:
+    return f"{recorded} slots in use by the header, {used} by the entries"
 
 
 def stray_entry_text(physical: int, before: int, after: int) -> str:
@@ -146,7 +149,7 @@ UNKNOWN_SHAPE_TEXT = (
 
 
 def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
-    """Of a file of the log or a queue that has another length than the others; `is_last`: of its directory.
+    """Describe a file of the log or a queue whose length differs from the others; `is_last`: of its directory.
 
     RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an empty file that is the last, as `sandbox.store` does.
     """

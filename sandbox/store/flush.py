@@ -226,8 +226,8 @@ class FlushService:
         """Write the checkpoint's file; False when there is no room for it."""
         try:
             self._checkpoint.write()
-        except StoreFull as why:
-            log.warning("cannot write the checkpoint: %s", why)
+        except StoreFull as error:
+            log.warning("cannot write the checkpoint: %s", error)
             return False
         return True
 
@@ -265,12 +265,12 @@ def _log_failure(failure: BaseException | None) -> None:
 
 
 def _dirty(files: MappedFileQueue) -> Dirty:
-    found: Dirty = []
+    dirty: Dirty = []
     for file in reversed(files.files):
         if file.flushed >= file.wrote:
             break  # files are flushed in order
-        found.append((file, file.wrote))
-    return found[::-1]
+        dirty.append((file, file.wrote))
+    return dirty[::-1]
 
 
 def _dirty_pages(files: MappedFileQueue) -> int:

@@ -110,8 +110,8 @@ class HAClient:
             return
         try:
             blocks = self._decoder.feed(data)
-        except ProtocolViolation as why:
-            log.warning("leaving the master: %s", why)
+        except ProtocolViolation as error:
+            log.warning("leaving the master: %s", error)
             self._again(channel)
             return
         for block in blocks:

@@ -90,7 +90,7 @@ class HAService:
         )
 
     def is_slave_ok(self, physical_end: int) -> bool:
-        """Whether a slave is connected and not too far behind.  One without a report yet counts, too."""
+        """Return whether a slave is connected and not too far behind.  One without a report yet counts, too."""
         return bool(self._links) and physical_end - self._waits.acknowledged < self._config.ha_fall_behind_max_bytes
 
     # For snapshots.

@@ -74,15 +74,15 @@ def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFi
             faults[file.name] = fault
     headers = [(file, file.header()) for file in every if file.name not in faults]
     filled = [(file, header) for file, header in headers if header.index_count > 1]
-    return sorted(filled, key=lambda one: one[1].begin_physical), faults
+    return sorted(filled, key=lambda item: item[1].begin_physical), faults
 
 
 def uncovered(files: IndexFiles, unread: Set[str], *, log_start: int, in_use: bool) -> list[Stretch]:
-    """What lies before, between and behind the files, ascending.
+    """List the stretches before, between and behind the files that no file covers, ascending.
 
     `files`: readable ones with entries, by the position they begin at; `unread`: names of the others, which cover what
-    is around them.  Of a store in use the ends are in motion, and only what lies between is reported.  Without any file
-    the index is off, or was deleted as a whole, which is no fault.
+    is around them.  While a store is in use, its ends change, so only stretches between files are reported.  Without
+    any file the index is off, or was deleted as a whole, which is no fault.
     """
     if not files:
         return []
@@ -119,7 +119,7 @@ def uncovered(files: IndexFiles, unread: Set[str], *, log_start: int, in_use: bo
         if not any(name > last.name for name in unread)
         else []
     )
-    return [one for one in (*before, *between, *behind) if one.begin < one.end]
+    return [stretch for stretch in (*before, *between, *behind) if stretch.begin < stretch.end]
 
 
 def _between(files: IndexFiles, unread: Set[str]) -> Iterator[Stretch]:

@@ -180,7 +180,7 @@ class IndexFile:
         )
 
     def touches(self, begin_ms: int, end_ms: int) -> bool:
-        """Whether [begin, end] overlaps the file's own times, by RocketMQ's three tests."""
+        """Return whether [begin, end] overlaps the file's own times, by RocketMQ's three tests."""
         return (
             (begin_ms < self.begin_ms and end_ms > self.end_ms)
             or self.begin_ms <= begin_ms <= self.end_ms

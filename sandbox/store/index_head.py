@@ -10,7 +10,7 @@ BEGIN_MS_AT, END_MS_AT, BEGIN_PHYSICAL_AT, END_PHYSICAL_AT = 0, 8, 16, 24
 
 
 class Head(NamedTuple):
-    """What the head has to be: the records of the first and the last entry, and their store times; None: not known."""
+    """The expected head: the records of the first and the last entry, and their store times; None: not known."""
 
     begin_physical: int
     begin_ms: int | None
@@ -19,17 +19,17 @@ class Head(NamedTuple):
 
 
 def head_findings(name: str, header: IndexHeader, head: Head, *, in_use: bool) -> Iterator[Finding]:
-    """In a store in use the end is in motion."""
-    said = [
+    """Report wrong values in the head.  In a store in use the end changes, so it is not checked."""
+    findings = [
         (BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, head.begin_physical),
         (BEGIN_MS_AT, "begins at the time", header.begin_ms, head.begin_ms),
     ]
     if not in_use:
-        said += [
+        findings += [
             (END_PHYSICAL_AT, "ends at", header.end_physical, head.end_physical),
             (END_MS_AT, "ends at the time", header.end_ms, head.end_ms),
         ]
-    for position, verb, value, should in said:
+    for position, verb, value, should in findings:
         if should is not None and value != should:
             yield finding(
                 "wrong_header",

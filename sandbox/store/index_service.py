@@ -123,8 +123,8 @@ class IndexService:
                 if file is None or file.index_count >= file.entries:
                     file = self._next_file()
                 done += file.put(keys, done)
-            except StoreFull as why:
-                log.warning("no room for %d index entries: %s", count - done, why)
+            except StoreFull as error:
+                log.warning("no room for %d index entries: %s", count - done, error)
                 break
         return done
 
@@ -141,7 +141,7 @@ class IndexService:
     ) -> IndexWalk:
         text = f"{topic}#{key}"
         key_hash = index_key_hash(text)
-        found: list[int] = []
+        offsets: list[int] = []
         walked: list[FileWalk] = []
         ended = "no_more_files" if self.files else "no_files"
         for position in range(len(self.files) - 1, -1, -1):
@@ -151,10 +151,10 @@ class IndexService:
             chain: list[EntryStep] = []
             if searched:
                 for step in _steps(file, key_hash, begin_ms, end_ms):
-                    if len(found) >= max_count:
+                    if len(offsets) >= max_count:
                         break
                     if step.verdict == "match":
-                        found.append(step.physical_offset)
+                        offsets.append(step.physical_offset)
                         if has_key is not None and not has_key(step.physical_offset, topic, key):
                             step = step._replace(verdict="other_key")
                     chain.append(step)
@@ -170,8 +170,8 @@ class IndexService:
                     tuple(chain),
                 )
             )
-            if file.begin_ms < begin_ms or len(found) >= max_count:
-                ended = "enough" if len(found) >= max_count else "begin_passed"
+            if file.begin_ms < begin_ms or len(offsets) >= max_count:
+                ended = "enough" if len(offsets) >= max_count else "begin_passed"
                 walked += [_unreached(older, key_hash) for older in reversed(self.files[:position])]
                 break
         newest = self.files[-1] if self.files else None
@@ -184,7 +184,7 @@ class IndexService:
             begin_ms,
             end_ms,
             tuple(walked),
-            tuple(found),
+            tuple(offsets),
             ended,
             newest.end_ms if newest else 0,
             newest.end_physical if newest else 0,

@@ -64,15 +64,15 @@ class TableRead(NamedTuple):
     @property
     def first(self) -> Unread:
         """The first damaged file, else the first without content.  There is one unless `source` is file."""
-        return next((one for one in self.unread if one.why not in NOTHING), self.unread[0])
+        return next((file for file in self.unread if file.why not in NOTHING), self.unread[0])
 
     @property
     def from_outside(self) -> bool:
         """A file is damaged: no broker of ours leaves it so, not even by a power cut."""
-        return any(one.why not in NOTHING for one in self.unread)
+        return any(file.why not in NOTHING for file in self.unread)
 
     def __str__(self) -> str:
-        return ", ".join(f"{one.path} {WHYS[one.why]}" for one in self.unread)
+        return ", ".join(f"{file.path} {WHYS[file.why]}" for file in self.unread)
 
 
 class JsonFile:
@@ -97,11 +97,11 @@ class JsonFile:
         """
         unread: list[Unread] = []
         for path, source in ((self.path, "file"), (f"{self.path}{BACKUP}", "backup")):
-            why = self._taken(path, take)
-            if why is None:
+            reason = self._taken(path, take)
+            if reason is None:
                 return TableRead(self.name, source, tuple(unread))
-            unread.append(Unread(path, why))
-        damaged = [one.why not in NOTHING for one in unread]
+            unread.append(Unread(path, reason))
+        damaged = [file.why not in NOTHING for file in unread]
         source = "damaged" if damaged[1] else "lost" if damaged[0] else "nothing"
         return TableRead(self.name, source, tuple(unread))
 

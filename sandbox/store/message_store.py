@@ -259,8 +259,8 @@ class MessageStore:
         first = not self.log.files.files
         try:
             done = self.log.append_raw(physical_offset, data, self.reput.dispatched_ms)
-        except StoreFull as why:
-            log.warning("cannot take over %d bytes at %d: %s", len(data), physical_offset, why)
+        except StoreFull as error:
+            log.warning("cannot take over %d bytes at %d: %s", len(data), physical_offset, error)
             return False
         if first:
             self.reput.position = self.log.min_offset  # a new slave's log does not begin at 0
@@ -269,10 +269,10 @@ class MessageStore:
     # Reading.
 
     def get_message(
-        self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None
+        self, topic: str, queue_id: int, offset: int, max_messages: int, message_filter: MessageFilter | None
     ) -> GetResult:
         """The result of a pull from `offset` (spec broker-behaviour 3.2), as a master answers it."""
-        return self._reader.get(topic, queue_id, offset, max_messages, wanted)
+        return self._reader.get(topic, queue_id, offset, max_messages, message_filter)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         queue = self._queues.get((topic, queue_id))
@@ -310,7 +310,7 @@ class MessageStore:
         return queue.unit(queue_offset) if queue else None
 
     def first_in_memory(self, topic: str, queue_id: int) -> bool:
-        """Whether offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
+        """Return whether offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
         unit = self.unit(topic, queue_id, 0)
         return unit is None or not self._reader.on_disk(unit.physical_offset)
 
@@ -323,11 +323,11 @@ class MessageStore:
             if not walk.found:
                 break
             last_update = (walk.last_update_ms, walk.last_update_physical)
-            found = sorted(walk.found)
-            records = self.log.read_records(found, MAX_QUERY_BYTES)
+            offsets = sorted(walk.found)
+            records = self.log.read_records(offsets, MAX_QUERY_BYTES)
             if records:
                 return QueryResult(records, *last_update)
-            first = self.log.store_time(found[0], record.FIXED_BYTES)
+            first = self.log.store_time(offsets[0], record.FIXED_BYTES)
             if first is None or first < begin_ms:
                 break
             last_ms = first

@@ -27,10 +27,12 @@ class QueueReader:
         self._in_memory_bytes = config.in_memory_bytes
 
     def on_disk(self, physical_offset: int) -> bool:
-        """Whether a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
+        """Return whether a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
         return self._log.max_offset - physical_offset > self._in_memory_bytes
 
-    def get(self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None) -> GetResult:
+    def get(
+        self, topic: str, queue_id: int, offset: int, max_messages: int, message_filter: MessageFilter | None
+    ) -> GetResult:
         """One row of the table in spec broker-behaviour 3.2."""
         queue = self._queues.get((topic, queue_id))
         if queue is None or queue.max_offset == 0:
@@ -45,7 +47,7 @@ class QueueReader:
         units = queue.units_from(offset, max(_SCAN_BYTES, max_messages * UNIT_BYTES))
         if units is None:
             return GetResult(GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset), low, high)
-        scan = _Scan(self._config, self._log, max_messages, wanted, self._in_memory_bytes)
+        scan = _Scan(self._config, self._log, max_messages, message_filter, self._in_memory_bytes)
         scan.run(units)
         first = offset + scan.first if scan.first >= 0 else -1
         cold = self._log.max_offset - scan.last_physical > self._in_memory_bytes
@@ -74,10 +76,10 @@ class QueueReader:
         file = next((file for file in files if file.modified_ms >= at_ms), files[-1])
         if file.wrote == 0:
             return 0
-        found = self._search(queue, file, at_ms)
-        if found is None:
+        position = self._search(queue, file, at_ms)
+        if position is None:
             return 0
-        return max(0, file.base + found) // UNIT_BYTES
+        return max(0, file.base + position) // UNIT_BYTES
 
     def _search(self, queue: ConsumeQueue, file: MappedFile, at_ms: int) -> int | None:
         """Position in the file; -1 without a comparable entry; None when a store time cannot be read."""
@@ -119,14 +121,14 @@ class _Scan:
         config: MessageStoreConfig,
         log: CommitLog,
         max_messages: int,
-        wanted: MessageFilter | None,
+        message_filter: MessageFilter | None,
         in_memory_bytes: int,
     ) -> None:
         self._config = config
         self._log = log
         self._max_messages = max_messages
-        self._codes = wanted.codes if wanted is not None else None
-        self._by_properties = wanted if wanted is not None and wanted.by_properties else None
+        self._codes = message_filter.codes if message_filter is not None else None
+        self._by_properties = message_filter if message_filter is not None and message_filter.by_properties else None
         self._in_memory_bytes = in_memory_bytes
         self._parts: list[bytes] = []
         self._bytes = 0
@@ -175,7 +177,7 @@ class _Scan:
         self.scanned = len(units) // UNIT_BYTES
 
     def _full(self, size: int, *, cold: bool) -> bool:
-        """Whether the batch ends before a record of `size`; called once it is not empty."""
+        """Return whether the batch ends before a record of `size`; called once it is not empty."""
         if self.count >= self._max_messages:
             return True
         if cold:
@@ -186,10 +188,10 @@ class _Scan:
 
     def _wants(self, data: bytes) -> bool:
         """Apply the filter to the record itself."""
-        found = record.examine(data, 0, len(data), check_crc=False)
-        if not isinstance(found, record.Layout) or self._by_properties is None:
+        result = record.examine(data, 0, len(data), check_crc=False)
+        if not isinstance(result, record.Layout) or self._by_properties is None:
             return False
-        return self._by_properties.wants(names.decode(record.properties_text(data, found)))
+        return self._by_properties.wants(names.decode(record.properties_text(data, result)))
 
 
 def _int(tags_code: int) -> int:

@@ -104,9 +104,9 @@ class StoreReader:
 
     def queues(self) -> list[tuple[str, int]]:
         """Every topic and queue id that has a directory, sorted."""
-        found, odd = queues_in(self.root)
+        queues, odd = queues_in(self.root)
         _must_be_readable(odd)
-        return found
+        return queues
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueueReader:
         """The queue; an empty one if it has no files."""
@@ -181,9 +181,9 @@ class StoreReader:
                 break
             newest = files[-1].header()
             last_update_ms, last_update_physical = newest.end_ms, newest.end_physical
-            found = [message for at in offsets if (message := self.log.message(at)) is not None]
-            if found:
-                return KeyQueryResult(found, last_update_ms, last_update_physical)
+            messages = [message for at in offsets if (message := self.log.message(at)) is not None]
+            if messages:
+                return KeyQueryResult(messages, last_update_ms, last_update_physical)
             if (first := self.log.message(offsets[0])) is None or (end_ms := first.store_ms) < begin_ms:
                 break
         return KeyQueryResult([], last_update_ms, last_update_physical)
@@ -207,12 +207,12 @@ class StoreReader:
 
     def consumer_offsets(self) -> dict[tuple[str, str], dict[int, int]]:
         """The next offset of each queue by (topic, group)."""
-        found: dict[tuple[str, str], dict[int, int]] = {}
+        table: dict[tuple[str, str], dict[int, int]] = {}
         for name, offsets in _table(self.config(CONSUMER_OFFSETS), "offsetTable").items():
             topic, mark, group = name.partition("@")
             if mark and isinstance(offsets, dict):
-                found[topic, group] = _numbers(offsets)
-        return found
+                table[topic, group] = _numbers(offsets)
+        return table
 
     def delay_offsets(self) -> dict[int, int]:
         """The next offset to deliver by delay level; level n is queue n - 1 of SCHEDULE_TOPIC_XXXX."""
@@ -232,10 +232,10 @@ class StoreReader:
     def lock(self) -> LockState:
         """Read from the kernel's list, because opening and closing the file would release a lock of our own process."""
         try:
-            found = (self.root / "lock").stat()
+            status = (self.root / "lock").stat()
         except FileNotFoundError:
             return LockState(present=False, holder=0)
-        name = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        name = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
         try:
             with open(_LOCKS, encoding="ascii") as lines:
                 held = [line.split() for line in lines]
@@ -265,9 +265,9 @@ def _must_be_store(root: Path) -> None:
 
 def _must_be_readable(odd: list[Odd]) -> None:
     """Unknown files are ignored, but an unreadable one may be part of the store."""
-    for one in odd:
-        if one.denied:
-            raise StoreError(f"{one.path} cannot be read: permission denied")
+    for entry in odd:
+        if entry.denied:
+            raise StoreError(f"{entry.path} cannot be read: permission denied")
 
 
 def _table(config: Any, name: str) -> dict[str, Any]:

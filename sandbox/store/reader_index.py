@@ -62,7 +62,7 @@ class IndexFileReader:
         self.entries = max(0, (self.size_bytes - HEADER_BYTES - self.slots * SLOT_BYTES) // ENTRY_BYTES)
 
     def header(self) -> IndexHeader:
-        """With the entry count limited to the file's room, and 1 instead of 0, as a broker reads it."""
+        """Return the header as a broker reads it: the entry count limited to the file's room, and 1 instead of 0."""
         header = self.header_as_it_stands()
         return header._replace(index_count=min(max(1, header.index_count), self.size_bytes // ENTRY_BYTES))
 
@@ -144,16 +144,16 @@ class IndexFileReader:
     def find(self, key_hash: int, room: int, begin_ms: int, end_ms: int) -> list[int]:
         """Physical offsets of at most `room` entries with this hash in this time, newest first."""
         file_begin_ms = self.header().begin_ms
-        found: list[int] = []
+        offsets: list[int] = []
         for _, entry in self.chain(key_hash):
-            if len(found) >= room or entry.time_diff_s < 0:
+            if len(offsets) >= room or entry.time_diff_s < 0:
                 break
             at_ms = file_begin_ms + entry.time_diff_s * 1000
             if entry.hash == key_hash and begin_ms <= at_ms <= end_ms:
-                found.append(entry.physical_offset)
+                offsets.append(entry.physical_offset)
             if at_ms < begin_ms:
                 break
-        return found
+        return offsets
 
     def _slots(self) -> int:
         for slots, entries in KNOWN_SHAPES:
@@ -174,7 +174,7 @@ class IndexFileReader:
             yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
 
     def _plausible(self) -> bool:
-        """Whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
+        """Return whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
         header = self.header()
         if self.entry(0) != IndexEntry(0, 0, 0, 0):
             return False
@@ -192,7 +192,7 @@ class IndexFileReader:
 
 
 def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_open: bool) -> Any:
-    """Whether a slot may hold this `number` instead of its `newest` entry's; of numbers, or of arrays of them.
+    """Return whether a slot may hold this `number` instead of its `newest` entry's; for numbers or arrays of them.
 
     A higher number than the header's belongs to an incomplete entry, or to none and counts as empty.
     """
@@ -204,8 +204,8 @@ def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) ->
 
     One without a recognisable number of slots has as many as others of its size.
     """
-    found, _ = named_files_in(directory, NAME_DIGITS)
-    files = [IndexFileReader(Path(path), size, opened, slots) for path, size in found]
+    sizes, _ = named_files_in(directory, NAME_DIGITS)
+    files = [IndexFileReader(Path(path), size, opened, slots) for path, size in sizes]
     slots_of = {file.size_bytes: file.slots for file in files if file.slots > 1}
     return [
         file
@@ -228,13 +228,13 @@ def key_hash_of(topic: str, key: str) -> int:
 
 def find_offsets(files: list[IndexFileReader], key_hash: int, max_count: int, begin_ms: int, end_ms: int) -> list[int]:
     """Physical offsets of entries with this hash, from the newest file back.  RocketMQ: `IndexService.queryOffset`."""
-    found: list[int] = []
+    offsets: list[int] = []
     for file in reversed(files):
         header = file.header()
         covers = begin_ms < header.begin_ms and end_ms > header.end_ms
         touches = covers or any(header.begin_ms <= ms <= header.end_ms for ms in (begin_ms, end_ms))
         if touches and header.index_count > 1:
-            found += file.find(key_hash, max_count - len(found), begin_ms, end_ms)
-        if header.begin_ms < begin_ms or len(found) >= max_count:
+            offsets += file.find(key_hash, max_count - len(offsets), begin_ms, end_ms)
+        if header.begin_ms < begin_ms or len(offsets) >= max_count:
             break
-    return found
+    return offsets

@@ -42,7 +42,7 @@ class Odd(NamedTuple):
 
 def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
     """The files of a log or a queue, by position."""
-    found: list[tuple[int, int, str]] = []
+    files: list[tuple[int, int, str]] = []
     odd: list[Odd] = []
     for path, name, known in _looked_at(directory, odd):
         if not stat.S_ISREG(known.st_mode):
@@ -52,14 +52,14 @@ def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
         elif not os.access(path, os.R_OK):
             odd.append(Odd(path, "it may not be read", denied=True))
         else:
-            found.append((int(name), known.st_size, path))
+            files.append((int(name), known.st_size, path))
     run: list[tuple[int, int, str]] = []
-    length = commonest_length((start, size) for start, size, _ in found)
-    for one in sorted(found):
-        if run and one[0] % length and one[0] < run[-1][0] + length:
-            odd.append(Odd(one[2], "it begins within the file before"))
+    length = commonest_length((start, size) for start, size, _ in files)
+    for file in sorted(files):
+        if run and file[0] % length and file[0] < run[-1][0] + length:
+            odd.append(Odd(file[2], "it begins within the file before"))
         else:
-            run.append(one)
+            run.append(file)
     return [
         StoreFile(path, start, size, start + size if after is None else min(start + size, after[0]))
         for (start, size, path), after in zip_longest(run, run[1:])
@@ -77,7 +77,7 @@ def commonest_length(files: Iterable[tuple[int, int]]) -> int:
 
 def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:
     """Topic and id of every queue that has a directory, sorted."""
-    found: list[tuple[str, int]] = []
+    queues: list[tuple[str, int]] = []
     odd: list[Odd] = []
     for topic_path, topic, _ in _directories(root / "consumequeue", odd):
         if not _is_text(topic):
@@ -87,13 +87,13 @@ def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:
             if not _is_number(name) or name != str(int(name)) or int(name) > MAX_QUEUE_ID:
                 odd.append(Odd(path, "its name is no queue id"))
             else:
-                found.append((topic, int(name)))
-    return sorted(found), odd
+                queues.append((topic, int(name)))
+    return sorted(queues), odd
 
 
 def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]], list[Odd]]:
     """Path and size of the files whose names have `digits` digits, by name."""
-    found: list[tuple[str, int]] = []
+    files: list[tuple[str, int]] = []
     odd: list[Odd] = []
     for path, name, known in _looked_at(directory, odd):
         if not stat.S_ISREG(known.st_mode):
@@ -103,8 +103,8 @@ def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]],
         elif not os.access(path, os.R_OK):
             odd.append(Odd(path, "it may not be read", denied=True))
         else:
-            found.append((path, known.st_size))
-    return sorted(found), odd
+            files.append((path, known.st_size))
+    return sorted(files), odd
 
 
 def small_file(path: Path) -> bytes | None:
@@ -130,22 +130,22 @@ def _looked_at(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.s
             entries = list(listed)
     except FileNotFoundError:
         return
-    except OSError as why:
-        odd.append(_odd(str(directory), why))
+    except OSError as error:
+        odd.append(_odd(str(directory), error))
         return
     for entry in entries:
         try:
             yield entry.path, entry.name, entry.stat()
-        except FileNotFoundError as why:
+        except FileNotFoundError as error:
             if entry.is_symlink():  # otherwise it was deleted meanwhile
-                odd.append(_odd(entry.path, why))
-        except OSError as why:
-            odd.append(_odd(entry.path, why))
+                odd.append(_odd(entry.path, error))
+        except OSError as error:
+            odd.append(_odd(entry.path, error))
 
 
-def _odd(path: str, why: OSError) -> Odd:
-    said = _WHYS.get(why.errno or 0, f"it cannot be looked at: {(why.strerror or 'no reason given').lower()}")
-    return Odd(path, said, denied=why.errno in _DENIED)
+def _odd(path: str, error: OSError) -> Odd:
+    text = _WHYS.get(error.errno or 0, f"it cannot be looked at: {(error.strerror or 'no reason given').lower()}")
+    return Odd(path, text, denied=error.errno in _DENIED)
 
 
 def _is_number(name: str, digits: int | None = None) -> bool:

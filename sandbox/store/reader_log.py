@@ -109,7 +109,7 @@ class LogReader:
 
     @staticmethod
     def _examine(data: bytes, data_at: int, at: int, *, check_crc: bool) -> Item:
-        found = record.examine(data, data_at, len(data), check_crc=check_crc)
-        if isinstance(found, Layout) and found.physical_offset != at:
-            found = Broken(found.size, f"the record says it stands at {found.physical_offset}")
-        return Item(at, found, data, data_at)
+        result = record.examine(data, data_at, len(data), check_crc=check_crc)
+        if isinstance(result, Layout) and result.physical_offset != at:
+            result = Broken(result.size, f"the record says it stands at {result.physical_offset}")
+        return Item(at, result, data, data_at)

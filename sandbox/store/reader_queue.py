@@ -52,8 +52,8 @@ class ConsumeQueueReader:
         while start < stop:
             file = self.run.find(start * UNIT_BYTES)
             if file is None:  # a file may be missing
-                later = (-(-one.start // UNIT_BYTES) for one in self.run.files)
-                start = next((place for place in later if place > start), stop)
+                later = (-(-file.start // UNIT_BYTES) for file in self.run.files)
+                start = next((position for position in later if position > start), stop)
                 continue
             count = min(stop - start, _UNITS_AT_ONCE, (file.end - start * UNIT_BYTES) // UNIT_BYTES)
             if count == 0:  # it ends within an entry
@@ -94,7 +94,7 @@ class ConsumeQueueReader:
         return next((end for end in ends if end is not None), self.first_place)
 
     def _written_end(self, file: StoreFile) -> int | None:
-        """Of one file; None when nothing is written in it."""
+        """Return the queue offset after the last entry written in the file; None when nothing is written in it."""
         first, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
 
         def is_over(start: int) -> bool:
@@ -107,14 +107,14 @@ class ConsumeQueueReader:
         begin = blocks[over - 1]
         data = self.run.read(begin * UNIT_BYTES, _BLOCK * UNIT_BYTES).rstrip(b"\0")
         filled = range(begin, min(end, begin + -(-len(data) // UNIT_BYTES)))
-        return next((place + 1 for place in reversed(filled) if self.unit(place) is not None), None)
+        return next((position + 1 for position in reversed(filled) if self.unit(position) is not None), None)
 
     def max_offset(self) -> int:
         """One beyond the last valid entry.  Lists the files again."""
         self.run.refresh()
         for file in reversed(self.run.files):
             places = range(file.start // UNIT_BYTES, self._written_end(file) or 0)
-            trusted = next((place for place in reversed(places) if self.leads_home(place)), None)
+            trusted = next((position for position in reversed(places) if self.leads_home(position)), None)
             if trusted is not None:
                 return trusted + 1
         return self.first_place
@@ -122,8 +122,8 @@ class ConsumeQueueReader:
     def min_offset(self) -> int:
         """The first entry whose record still exists; 0 if there is none, as in RocketMQ (spec observed 1.2.8)."""
         end = self.max_offset()
-        found = self.first_there(end)
-        return found if found < end else 0
+        first = self.first_there(end)
+        return first if first < end else 0
 
     def first_there(self, end: int) -> int:
         """The first entry below `end` whose record still exists; `end` if there is none."""
@@ -140,8 +140,8 @@ class ConsumeQueueReader:
         Messages are taken to lie in the order of their store times, as RocketMQ takes them.
         """
 
-        def is_late(place: int, unit: QueueUnit) -> bool | None:
-            record = self._record(place, unit)
+        def is_late(position: int, unit: QueueUnit) -> bool | None:
+            record = self._record(position, unit)
             return None if record is None else record.store_ms >= at_ms
 
         return self._first_such(start, end, is_late)
@@ -153,8 +153,8 @@ class ConsumeQueueReader:
         """
 
         def asked(start: int, stop: int, most: int) -> list[tuple[int, bool]]:
-            answers = ((place, is_such(place, unit)) for place, unit in self.units(start, stop))
-            return list(islice(((place, such) for place, such in answers if such is not None), most))
+            answers = ((position, is_such(position, unit)) for position, unit in self.units(start, stop))
+            return list(islice(((position, such) for position, such in answers if such is not None), most))
 
         def most_are_such(start: int) -> bool:
             near = asked(start, min(end, start + _WITNESSES), _WITNESSES) or asked(start, end, _WITNESSES)
@@ -167,7 +167,7 @@ class ConsumeQueueReader:
         return near[cut][0] if cut < len(near) else end
 
     def leads_home(self, queue_offset: int) -> bool:
-        """Whether the entry points to a record with this queue and offset, or to one deleted by retention."""
+        """Return whether the entry points to a record with this queue and offset, or to one deleted by retention."""
         unit = self.unit(queue_offset)
         if unit is None:
             return False
@@ -176,7 +176,7 @@ class ConsumeQueueReader:
         return self._record(queue_offset, unit) is not None
 
     def _record(self, queue_offset: int, unit: QueueUnit) -> Layout | None:
-        """What the entry points to; None where that is no record with this queue and offset."""
+        """Return the record the entry points to; None if it is no record with this queue and offset."""
         item = self._log.layout(unit.physical_offset, unit.store_bytes)
         if item is None or not isinstance(item.found, Layout):
             return None
@@ -184,12 +184,12 @@ class ConsumeQueueReader:
         return item.found if named == (self.queue_id, queue_offset, self.topic) else None
 
 
-def _cut(found: Sequence[bool]) -> int:
+def _cut(presence: Sequence[bool]) -> int:
     """Index of the first True, with the fewest values on the wrong side: single wrong ones do not move it."""
-    best = wrong = found.count(False)
+    best = wrong = presence.count(False)
     cut = 0
-    for number, there in enumerate(found, 1):
-        wrong += 1 if there else -1
+    for number, is_present in enumerate(presence, 1):
+        wrong += 1 if is_present else -1
         if wrong < best:
             best, cut = wrong, number
     return cut

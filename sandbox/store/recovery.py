@@ -106,12 +106,12 @@ class Recovery:
         while True:
             file = files[position]
             view = self._log.files.pool.view(file)
-            found = record.examine(view, at, file.size, check_crc=self._config.check_crc_on_recover)
-            if isinstance(found, record.Layout) and found.physical_offset == file.base + at:
+            result = record.examine(view, at, file.size, check_crc=self._config.check_crc_on_recover)
+            if isinstance(result, record.Layout) and result.physical_offset == file.base + at:
                 self._messages += 1
-                file.store_ms = found.store_ms
-                at += found.size
-            elif isinstance(found, record.Blank) and at + found.size == file.size and position + 1 < len(files):
+                file.store_ms = result.store_ms
+                at += result.size
+            elif isinstance(result, record.Blank) and at + result.size == file.size and position + 1 < len(files):
                 position, at = position + 1, 0
             else:
                 break

@@ -202,9 +202,9 @@ class ReputMessageService:
             try:
                 if run.sys_flag & OUT_OF_QUEUE or self._build_queue(run, codes):
                     built.append(run)
-            except StoreFull as why:
+            except StoreFull as error:
                 resume = min(left.physicals[0] for left in runs[i:])
-                log.warning("cannot dispatch beyond %d: %s", resume, why)
+                log.warning("cannot dispatch beyond %d: %s", resume, error)
                 keys = keys.in_log_order(below=resume)  # the rest is read from the log again
                 break
         if runs and resume is None:
@@ -228,9 +228,9 @@ class ReputMessageService:
         index_from = self._index.end_physical
         if not self._index_enable or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             index_from = _NEVER
-        if physicals[0] < index_from or topic == SCHEDULE_TOPIC or (found := reader.read(texts)) is None:
+        if physicals[0] < index_from or topic == SCHEDULE_TOPIC or (key_hashes := reader.read(texts)) is None:
             return self._read_each(run, keys, index_from, reader.hasher.hash)
-        codes, hashes = found
+        codes, hashes = key_hashes
         if len(hashes) != len(texts):  # several keys a message, or none
             physicals = list(chain.from_iterable(zip(*[physicals] * (len(hashes) // len(texts)), strict=True)))
         keys.hashes += hashes
@@ -298,25 +298,25 @@ class ReputMessageService:
         """The next records from `offset` on, each as a run of its own, and the following offset."""
         runs: list[Run] = []
         while len(runs) < _READ_AT_ONCE:
-            _, view, found, following = self._log.step(offset, check_crc=False)
-            if view is not None and found is not None:
-                topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
-                text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
+            _, view, layout, following = self._log.step(offset, check_crc=False)
+            if view is not None and layout is not None:
+                topic = str(view[layout.topic_at : layout.topic_at + layout.topic_bytes], "utf-8", "replace")
+                text = bytes(view[layout.properties_at : layout.properties_at + layout.properties_bytes])
                 if has_a_place(topic):
                     runs.append(
                         Run(
                             topic,
-                            found.queue_id,
-                            found.queue_offset,
-                            found.sys_flag,
-                            found.store_ms,
-                            [found.physical_offset],
-                            [found.size],
+                            layout.queue_id,
+                            layout.queue_offset,
+                            layout.sys_flag,
+                            layout.store_ms,
+                            [layout.physical_offset],
+                            [layout.size],
                             [text],
                         )
                     )
                 else:  # never written by this store
-                    log.warning("the message at %d has no queue: %r is no directory", found.physical_offset, topic)
+                    log.warning("the message at %d has no queue: %r is no directory", layout.physical_offset, topic)
             if following is None:
                 break
             offset = following

@@ -18,7 +18,7 @@ class PutMessageStatus(Enum):
 
 
 class GetMessageStatus(Enum):
-    """How a read of a queue ended (spec broker-behaviour 3.2)."""
+    """The outcome of a read of a queue (spec broker-behaviour 3.2)."""
 
     FOUND = "FOUND"
     NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"

@@ -38,13 +38,13 @@ class Total:
         return " ".join(known)
 
     def _mean(self, second: int, span_s: int) -> str:
-        """Of the last whole seconds; the current one does not count."""
+        """Return the mean per second over the last `span_s` whole seconds; the current one does not count."""
         return str((self._at(second) - self._at(second - span_s)) / span_s)
 
     def _at(self, second: int) -> int:
         """The value at the begin of that second: that of the first sample from there on."""
-        place = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
-        return self._samples[place][1] if place < len(self._samples) else self.value
+        index = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
+        return self._samples[index][1] if index < len(self._samples) else self.value
 
 
 class Mornings:

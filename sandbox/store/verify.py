@@ -105,8 +105,8 @@ class _Verification:
             self._check_unclaimed(queue)
         self._index.finish(self._end)
         if not self._in_use and not self._found.has_any(LOG_ENDS, "commitlog"):
-            for one in checkpoint_ahead(self._reader.root, self._newest_ms):
-                self._found.add(*one[1:])
+            for ahead in checkpoint_ahead(self._reader.root, self._newest_ms):
+                self._found.add(*ahead[1:])
         units = sum(len(queue.claimed) for queue in self._queues.values())
         return VerifyReport(
             self._records,
@@ -199,14 +199,14 @@ class _Verification:
             )
         return self._positions
 
-    def _check_record(self, item: Item, found: Layout) -> None:
+    def _check_record(self, item: Item, layout: Layout) -> None:
         try:
             message = item.message()
-        except CorruptRecord as why:
-            self._found.add("unreadable", "commitlog", item.at, str(why))
+        except CorruptRecord as error:
+            self._found.add("unreadable", "commitlog", item.at, str(error))
             return
         self._records += 1
-        self._end = item.at + found.size
+        self._end = item.at + layout.size
         if message.store_ms < self._last_ms:
             self._found.add(
                 "time_goes_back",
@@ -234,8 +234,8 @@ class _Verification:
                     f"the log has messages from {message.physical_offset} on, the queue has no files",
                 )
             return
-        place = message.queue_offset - queue.first
-        if place < 0:
+        index = message.queue_offset - queue.first
+        if index < 0:
             if not self._in_use:  # otherwise deleted meanwhile, with the log file of its record
                 self._report_missing(queue, message)
             return
@@ -246,11 +246,11 @@ class _Verification:
             self._report_missing(queue, message)
             return
         position = message.queue_offset * UNIT_BYTES
-        if place < len(queue.claimed):
-            if queue.claimed[place]:
+        if index < len(queue.claimed):
+            if queue.claimed[index]:
                 self._found.add("two_records", queue.where, position, two_records_text(message.physical_offset))
                 return
-            queue.claimed[place] = 1
+            queue.claimed[index] = 1
         if actual != expected:
             self._found.add(
                 "wrong_unit", queue.where, position, wrong_unit_text(message.queue_offset, actual, expected)
@@ -263,12 +263,12 @@ class _Verification:
 
     def _check_unclaimed(self, queue: _Queue) -> None:
         """Entries without a record: fine where the log was deleted, or where the queue began in the middle."""
-        place = queue.claimed.find(0)
-        while place >= 0:
-            number = queue.first + place
+        index = queue.claimed.find(0)
+        while index >= 0:
+            number = queue.first + index
             unit = queue.reader.unit(number)
             if unit is not None and not is_filler(unit) and unit.physical_offset >= self._reader.log.min_offset:
                 self._found.add(
                     "orphan_unit", queue.where, number * UNIT_BYTES, orphan_unit_text(number, unit.physical_offset)
                 )
-            place = queue.claimed.find(0, place + 1)
+            index = queue.claimed.find(0, index + 1)

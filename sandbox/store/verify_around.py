@@ -44,11 +44,11 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
     queue_files: list[tuple[StoreFile, bool]] = []  # and whether it is the last of its queue
     for topic, queue_id in queues:
         for kind in ("consumequeue", "consumequeue_ext"):
-            found, strange = files_in(root / kind / topic / str(queue_id))
+            of_queue, strange = files_in(root / kind / topic / str(queue_id))
             odd += strange
             if kind == "consumequeue":
-                queue_files += [(file, file is found[-1]) for file in found]
-    yield from (finding("odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
+                queue_files += [(file, file is of_queue[-1]) for file in of_queue]
+    yield from (finding("odd_entry", _shown(root, entry.path), 0, entry.why) for entry in odd)
     if is_open:
         return  # files may be in creation
     if queue_files:
@@ -65,7 +65,7 @@ def length_of(files: Sequence[StoreFile]) -> int:
 
 def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterator[Finding]:
     sizes = Counter(file.size_bytes for file, _ in files)
-    size = max(sizes, key=lambda one: (sizes[one], one))
+    size = max(sizes, key=lambda size: (sizes[size], size))
     for file, is_last in files:
         if file.size_bytes != size:
             yield finding(
@@ -155,7 +155,10 @@ def _head(path: str, size: int) -> bytes:
 
 
 def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
-    """Of a closed store whose log was read to its end; `newest_ms`: its newest store time, 0: it has no record."""
+    """Report times of the checkpoint after the log's end, in a closed store whose log was read to its end.
+
+    `newest_ms`: the log's newest store time, 0: it has no record.
+    """
     data = _content(root / "checkpoint")
     if data is None or not _is_checkpoint(data) or not any(data):
         return

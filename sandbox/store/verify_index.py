@@ -47,8 +47,8 @@ class _Entry(NamedTuple):
 class IndexCheck:
     """Reads all entries in parallel with the log: both are in arrival order."""
 
-    def __init__(self, reader: StoreReader, found: Findings, *, in_use: bool) -> None:
-        self._found = found
+    def __init__(self, reader: StoreReader, findings: Findings, *, in_use: bool) -> None:
+        self._found = findings
         self._in_use = in_use
         self._log = reader.log
         every = reader.index_files()
@@ -56,7 +56,7 @@ class IndexCheck:
         self._files, faults = readable(every, in_use=in_use)
         if not in_use:
             for fault in faults.values():
-                found.add(*fault[1:])
+                findings.add(*fault[1:])
         self._holes = [self._around(name) for name in faults]  # log parts of unread files
         self._stretches = uncovered(self._files, faults.keys(), log_start=self._log.min_offset, in_use=in_use)
         self._begins = [stretch.begin for stretch in self._stretches]
@@ -75,19 +75,19 @@ class IndexCheck:
 
     def expect(self, message: StoredMessage) -> None:
         """The next record of the log.  Duplicate entries are fine: recovery creates them."""
-        wanted = _wanted(message)
+        expected = _wanted(message)
         if self._none:
-            self._say_none(bool(wanted))
+            self._say_none(bool(expected))
             return
-        seen: set[int] = set()
+        hashes: set[int] = set()
         strange: list[_Entry] = []
-        for place in self._entries_at(message.physical_offset):
-            if place.entry.hash in wanted:
-                seen.add(place.entry.hash)
-                self._check_time(place, message)
+        for entry in self._entries_at(message.physical_offset):
+            if entry.entry.hash in expected:
+                hashes.add(entry.entry.hash)
+                self._check_time(entry, message)
             else:
-                strange.append(place)
-        missing = [key for key_hash, key in wanted.items() if key_hash not in seen]
+                strange.append(entry)
+        missing = [key for key_hash, key in expected.items() if key_hash not in hashes]
         at = message.physical_offset
         if any(after <= at <= before for after, before in self._holes):
             missing = []
@@ -100,9 +100,9 @@ class IndexCheck:
                 self._at_edges.append((message, key))
             else:
                 self._report_missing(message, key)
-        for place in strange:  # with nothing missing, an entry of a record removed by a power cut: harmless
+        for entry in strange:  # with nothing missing, an entry of a record removed by a power cut: harmless
             self._add(
-                place, "wrong_entry" if missing else "orphan_entry", f"the record at {at} has no key with this hash"
+                entry, "wrong_entry" if missing else "orphan_entry", f"the record at {at} has no key with this hash"
             )
 
     def finish(self, log_end: int) -> None:
@@ -118,29 +118,29 @@ class IndexCheck:
                 self._report_missing(message, key)
 
     def _orphans(self, before: int) -> None:
-        while (place := self._next) is not None and place.physical < before:
-            if place.physical >= self._log.min_offset:
+        while (entry := self._next) is not None and entry.physical < before:
+            if entry.physical >= self._log.min_offset:
                 # if it should point elsewhere, an entry is missing there
-                self._add(place, "orphan_entry", f"points to {place.physical}, where no record begins")
+                self._add(entry, "orphan_entry", f"points to {entry.physical}, where no record begins")
             self._next = next(self._walk, None)
 
     def _entries_at(self, physical_offset: int) -> Iterator[_Entry]:
         self._orphans(physical_offset)
-        while (place := self._next) is not None and place.physical == physical_offset:
-            yield place
+        while (entry := self._next) is not None and entry.physical == physical_offset:
+            yield entry
             self._next = next(self._walk, None)
 
     def _in_order(self) -> Iterator[_Entry]:
         """Every entry except those that point beyond their neighbours, which would hide all after them."""
         held, last = None, 0
-        for place in self._all():
+        for entry in self._all():
             if held is not None:
-                if last <= held.physical and not last <= place.physical < held.physical:
+                if last <= held.physical and not last <= entry.physical < held.physical:
                     last = held.physical
                     yield held
                 else:
-                    self._add(held, "orphan_entry", stray_entry_text(held.physical, last, place.physical))
-            held = place
+                    self._add(held, "orphan_entry", stray_entry_text(held.physical, last, entry.physical))
+            held = entry
         if held is not None:
             yield held
 
@@ -149,21 +149,21 @@ class IndexCheck:
         for file, header in self._files:
             newest: dict[int, int] = {}
             head = self._head_of(file, header)
-            for one in head_findings(file.name, header, head, in_use=self._in_use):
-                self._found.add(*one[1:])
+            for item in head_findings(file.name, header, head, in_use=self._in_use):
+                self._found.add(*item[1:])
             if head.begin_ms is not None:
                 header = header._replace(begin_ms=head.begin_ms)  # times count from there
-            for number, entry in file.all_entries(header.index_count):
-                place = _Entry(file, header, number, entry)
-                slot = entry.hash % file.slots
-                if entry.previous != newest.get(slot, 0):
-                    self._add(place, "broken_chain", chain_text(slot, newest.get(slot, 0), entry.previous))
+            for number, stored in file.all_entries(header.index_count):
+                entry = _Entry(file, header, number, stored)
+                slot = stored.hash % file.slots
+                if stored.previous != newest.get(slot, 0):
+                    self._add(entry, "broken_chain", chain_text(slot, newest.get(slot, 0), stored.previous))
                 newest[slot] = number
-                yield place
+                yield entry
             self._check_slots(file, header, newest)
 
     def _head_of(self, file: IndexFileReader, header: IndexHeader) -> Head:
-        """By the header, unless a valid entry differs."""
+        """Return the expected head: that of the header, unless a valid entry differs."""
         first, last = file.entry(1), file.entry(header.index_count - 1)
         begin, end = header.begin_physical, header.end_physical
         if first is not None and self._leads_home(first):
@@ -190,12 +190,12 @@ class IndexCheck:
         for slot, number in newest.items():
             self._found.add("wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES, slot_text(slot, 0, number))
 
-    def _check_time(self, place: _Entry, message: StoredMessage) -> None:
-        if place.number == 1:
+    def _check_time(self, entry: _Entry, message: StoredMessage) -> None:
+        if entry.number == 1:
             return  # the first entry counts from the begin preset by the file before, which may be deleted
-        expected = min(max(0, (message.store_ms - place.header.begin_ms) // 1000), MAX_SECONDS)
-        if place.entry.time_diff_s != expected:
-            self._add(place, "wrong_time", seconds_text(place.entry.time_diff_s, expected))
+        expected = min(max(0, (message.store_ms - entry.header.begin_ms) // 1000), MAX_SECONDS)
+        if entry.entry.time_diff_s != expected:
+            self._add(entry, "wrong_time", seconds_text(entry.entry.time_diff_s, expected))
 
     def _report_missing(self, message: StoredMessage, key: str) -> None:
         at = message.physical_offset
@@ -215,9 +215,9 @@ class IndexCheck:
             self._said_none = True
             self._found.add("no_index", "index", 0, "messages have keys, but there is no index file")
 
-    def _add(self, place: _Entry, code: str, text: str) -> None:
+    def _add(self, entry: _Entry, code: str, text: str) -> None:
         self._found.add(
-            code, f"index/{place.file.name}", place.file.entry_position(place.number), f"entry {place.number}: {text}"
+            code, f"index/{entry.file.name}", entry.file.entry_position(entry.number), f"entry {entry.number}: {text}"
         )
 
 

@@ -77,8 +77,8 @@ class MessageWriter:
         queue_offset = self.next_offset.get(key, 0) if counted else 0
         try:
             physical, now_ms = self._log.append(m, size, part, queue_offset)
-        except StoreFull as why:
-            log.warning("cannot append: %s", why)
+        except StoreFull as error:
+            log.warning("cannot append: %s", error)
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
         if counted:
             self.next_offset[key] = queue_offset + 1
@@ -106,8 +106,8 @@ class MessageWriter:
         queue_offset = self.next_offset.get(key, 0)
         try:
             physicals, now_ms = self._log.append_batch(batch, sizes, part, queue_offset)
-        except StoreFull as why:
-            log.warning("cannot append a batch: %s", why)
+        except StoreFull as error:
+            log.warning("cannot append a batch: %s", error)
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
         self.next_offset[key] = queue_offset + len(sizes)
         self._reput.add_batch(key, queue_offset, sys_flag, now_ms, physicals, sizes, texts)

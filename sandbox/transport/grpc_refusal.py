@@ -1,4 +1,4 @@
-"""What a gRPC client reads at its own end when it calls a port of the remoting protocol: our sentence.
+"""An answer to gRPC clients that call a port of the remoting protocol: an error with our sentence.
 
 HTTP/2 as far as that needs it (RFC 9113, RFC 7541): each call is answered by trailers alone, with UNIMPLEMENTED.
 """
@@ -28,7 +28,7 @@ class GrpcRefusal:
         self._answered: set[int] = set()
 
     def answer(self, data: bytes) -> bytes:
-        """What is sent for these bytes, which begin with the preface."""
+        """Return the bytes to send in answer to these, which begin with the preface."""
         self._buffer += data
         self._read_bytes += len(data)
         out = b""

@@ -79,17 +79,17 @@ class TcpChannel:
                 self._pending.pop(command.opaque, None)
             try:
                 frame = encode(command)
-            except ProtocolViolation as why:
-                self._send_failure(command, why)
+            except ProtocolViolation as error:
+                self._send_failure(command, error)
                 return
         else:
             frame = encode(command)
         self._say(command, frame)
 
-    def close(self, why: str = "closed") -> None:
-        if self.is_open and why != "closed":
-            self.why_closed = why
-            if why == EXPIRED:
+    def close(self, reason: str = "closed") -> None:
+        if self.is_open and reason != "closed":
+            self.why_closed = reason
+            if reason == EXPIRED:
                 self._end(tcp_guard.IDLE, "silent for too long", self._last_code)
         self._stream.close()
 
@@ -106,7 +106,7 @@ class TcpChannel:
         raw: list[bytes] | None = None if tap is None else []
         try:
             commands = self._decoder.feed(data, raw)
-        except ProtocolViolation as why:
+        except ProtocolViolation as error:
             first = data if self._last_code is None else b""
             if first.startswith(HTTP_2) and self._guard is not None:
                 self.why_closed = tcp_guard.PROTOCOL
@@ -120,7 +120,7 @@ class TcpChannel:
                 if first.startswith(TLS_RECORD)
                 else ProtocolViolation(NO_GRPC)
                 if first.startswith(HTTP_2)
-                else why
+                else error
             )
             return
         if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:
@@ -243,16 +243,16 @@ class TcpChannel:
         if refusal.is_over:
             self.close()
 
-    def _violated(self, why: ProtocolViolation) -> None:
+    def _violated(self, error: ProtocolViolation) -> None:
         self.why_closed = tcp_guard.PROTOCOL
         reason = (
             tcp_guard.TOO_LARGE
-            if isinstance(why, FrameTooLarge)
+            if isinstance(error, FrameTooLarge)
             else tcp_guard.TLS
-            if str(why) == NO_TLS
+            if str(error) == NO_TLS
             else tcp_guard.PROTOCOL
         )
-        self._end(reason, str(why), why.request_code)
+        self._end(reason, str(error), error.request_code)
         self.close()
 
     def _end(self, reason: str, remark: str, request_code: int | None = None) -> None:
@@ -261,15 +261,15 @@ class TcpChannel:
         else:
             log.warning("%s: %s", self, remark)
 
-    def _send_failure(self, command: RemotingCommand, why: ProtocolViolation) -> None:
-        self._end(tcp_guard.TOO_LARGE, f"an answer cannot be sent: {why}"[:200], self._last_code)
+    def _send_failure(self, command: RemotingCommand, error: ProtocolViolation) -> None:
+        self._end(tcp_guard.TOO_LARGE, f"an answer cannot be sent: {error}"[:200], self._last_code)
         try:
             self._say(
                 RemotingCommand(
                     ResponseCode.SYSTEM_ERROR,
                     flag=FLAG_RESPONSE,
                     opaque=command.opaque,
-                    remark=str(why)[:1_000],
+                    remark=str(error)[:1_000],
                     serialize_type=command.serialize_type,
                 )
             )

@@ -102,26 +102,26 @@ class TcpConnector:
                     local_addr=None if self._local_ip is None else (self._local_ip, 0),
                     **secure,
                 )
-        except BaseException as why:
+        except BaseException as error:
             for channel in made:
                 channel.close()
-            if isinstance(why, TimeoutError):
-                raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from why
-            if isinstance(why, OSError | ValueError | OverflowError):
-                raise ConnectFailed(f"nobody listens at {address}{_reason(why)}") from why
+            if isinstance(error, TimeoutError):
+                raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from error
+            if isinstance(error, OSError | ValueError | OverflowError):
+                raise ConnectFailed(f"nobody listens at {address}{_reason(error)}") from error
             raise
         if not made:
             raise ConnectFailed(f"{address} is not wanted any more")
         return made[0]
 
     def _later(self, dial: Callable[[], Awaitable[Any]], opened: Callable[[Any], None]) -> None:
-        """For code that does not wait."""
+        """Dial in a task, then call `opened` with the channel or None; callers do not wait."""
 
         async def connect() -> None:
             try:
                 channel = await dial()
-            except ConnectFailed as why:
-                log.info("%s", why)
+            except ConnectFailed as error:
+                log.info("%s", error)
                 channel = None
             opened(channel)
 
@@ -130,10 +130,10 @@ class TcpConnector:
         task.add_done_callback(self._opening.discard)
 
 
-def _reason(why: Exception) -> str:
+def _reason(error: Exception) -> str:
     """The error text of the operating system, empty for a refused connection."""
-    if isinstance(why, ConnectionRefusedError):
+    if isinstance(error, ConnectionRefusedError):
         return ""
-    if isinstance(why, OSError) and not isinstance(why, ssl.SSLError) and (why.errno or 0) > 0:
-        return f": {os.strerror(why.errno or 0).lower()}"
-    return f": {why}"
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:
+        return f": {os.strerror(error.errno or 0).lower()}"
+    return f": {error}"

@@ -67,7 +67,7 @@ class TcpGuard:
         self._readers: dict[Reader, int] = {}  # bytes left unread at the last count
 
     def admit(self, address: str) -> bool:
-        """Whether one more connection may stay.  An admitted one must `leave`."""
+        """Return whether one more connection may stay.  An admitted one must `leave`."""
         if self.connections >= self.limits.connections:
             self.refuse(address, CONNECTIONS, f"{self.connections} connections are open")
             return False

@@ -9,7 +9,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class TcpLimits:
-    """Of all listening ports of one sandbox together; `pending_requests` and `unread_bytes` of one connection.
+    """Limits of all ports of one sandbox together; `pending_requests` and `unread_bytes` are per connection.
 
     The timeout of 120 s without a command is the broker's own (`broker.connections`), on any transport.
     """

@@ -112,8 +112,8 @@ class TcpServer:
                 arrived, name = opened.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError as why:
-                log.error("accepting at %s failed: %s", self.address, why)
+            except OSError as error:
+                log.error("accepting at %s failed: %s", self.address, error)
                 asyncio.get_running_loop().remove_reader(opened)
                 self._accept_timer = self._guard.clock.call_later(ACCEPT_AGAIN_S, self._accept_on)
                 return
@@ -158,9 +158,9 @@ class TcpServer:
                 await loop.connect_accepted_socket(lambda: stream, arrived, **secure)
             except TimeoutError:
                 self._guard.refuse(remote, IDLE, "it connected, and has not said a word")
-            except OSError as why:  # SSLError, an aborted handshake, or one that takes too long
+            except OSError as error:  # SSLError, an aborted handshake, or one that takes too long
                 if secure:
-                    self._guard.refuse(remote, TLS, str(why) or type(why).__name__)
+                    self._guard.refuse(remote, TLS, str(error) or type(error).__name__)
 
     async def _first_byte(self, arrived: socket.socket) -> bytes:
         """Peeks, does not read."""

@@ -45,8 +45,8 @@ class AclAdminProcessor:
         account = _merged(known or Account(access_key, secret), c)._replace(secret_key=secret)
         try:
             access.put(account)
-        except AclError as why:
-            raise BrokerRefused(refused, str(why)) from None
+        except AclError as error:
+            raise BrokerRefused(refused, str(error)) from None
         return c.reply(ResponseCode.SUCCESS)
 
     def delete(self, c: RemotingCommand, _: Channel) -> Answer:
@@ -67,8 +67,8 @@ class AclAdminProcessor:
             raise BrokerRefused(refused, f"The globalWhiteAddresses[{rows}] has been updated failed.")
         try:
             access.set_white_addresses(_split(rows))
-        except AclError as why:
-            raise BrokerRefused(refused, str(why)) from None
+        except AclError as error:
+            raise BrokerRefused(refused, str(error)) from None
         return c.reply(ResponseCode.SUCCESS)
 
     def version(self, c: RemotingCommand, _: Channel) -> Answer:

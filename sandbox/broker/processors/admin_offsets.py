@@ -43,8 +43,8 @@ class OffsetAdminProcessor:
 
     def earliest(self, c: RemotingCommand, _: Channel) -> Answer:
         header = QueueHeader.from_ext(c.ext)
-        found = self._store.earliest_store_time(header.topic, header.queue_id)
-        return c.reply(ResponseCode.SUCCESS, {"timestamp": str(-1 if found is None else found)})
+        stored_ms = self._store.earliest_store_time(header.topic, header.queue_id)
+        return c.reply(ResponseCode.SUCCESS, {"timestamp": str(-1 if stored_ms is None else stored_ms)})
 
     def all_consumer_offsets(self, c: RemotingCommand, _: Channel) -> Answer:
         return c.reply(ResponseCode.SUCCESS, body=dumps(self._parts.consumer_offsets.to_json()))

@@ -70,14 +70,14 @@ class StatisticsProcessor:
         lag = 0
         topics = self._parts.consumer_offsets.topics_by_group()
         for group in sorted(self._parts.subscription_groups.table):
-            found: list[ConsumeStats] = []
+            stats: list[ConsumeStats] = []
             for topic in self._consumed(group, topics.get(group, ())):
                 if header.order and not topic.order:
                     continue
                 rows = dict(self._offsets(group, topic.topic, topic.write_queues))
                 lag += sum(row.broker_offset - row.consumer_offset for row in rows.values())
-                found.append(ConsumeStats(rows, self._parts.stats.items.group_tps(group, topic.topic)))
-            groups.append((group, tuple(found)))
+                stats.append(ConsumeStats(rows, self._parts.stats.items.group_tps(group, topic.topic)))
+            groups.append((group, tuple(stats)))
         body = ConsumeStatsList(self._parts.config.address, tuple(groups), lag)
         return c.reply(ResponseCode.SUCCESS, body=body.encode())
 
@@ -177,5 +177,5 @@ class StatisticsProcessor:
         )
 
     def _time(self, topic: str, queue_id: int, offset: int) -> int:
-        found = self._store.store_time(topic, queue_id, offset) if offset >= 0 else None
-        return NO_TIME_MS if found is None else found
+        stored_ms = self._store.store_time(topic, queue_id, offset) if offset >= 0 else None
+        return NO_TIME_MS if stored_ms is None else stored_ms

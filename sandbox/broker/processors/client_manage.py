@@ -79,8 +79,8 @@ class ClientManageProcessor:
             return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=f"nobody compiles {kind}")
         try:
             compiled(asked.sub_string)
-        except BadExpression as why:
-            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=str(why))
+        except BadExpression as error:
+            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=str(error))
         return c.reply(ResponseCode.SUCCESS)
 
 

@@ -40,12 +40,12 @@ class ThroughClientsProcessor:
     def consume_directly(self, c: RemotingCommand, channel: Channel) -> Answer:
         """The client gets the record itself and consumes it from any queue."""
         try:
-            place = msg_id.decode(text(c.ext, "msgId")).physical_offset
-        except ValueError as why:
-            raise Malformed(str(why)) from None
-        record = self._parts.store.read(place)
+            physical_offset = msg_id.decode(text(c.ext, "msgId")).physical_offset
+        except ValueError as error:
+            raise Malformed(str(error)) from None
+        record = self._parts.store.read(physical_offset)
         if record is None:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {place}")
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {physical_offset}")
         return self._call(c, channel, {**(c.ext or {}), "brokerName": self._parts.config.name}, record)
 
     def status(self, c: RemotingCommand, channel: Channel) -> Answer:
@@ -61,16 +61,16 @@ class ThroughClientsProcessor:
             raise BrokerRefused(
                 ResponseCode.SYSTEM_ERROR, f"No Any Consumer online in the consumer group: [{header.group}]"
             )
-        found: dict[str, dict[Queue, int]] = {}
+        offsets: dict[str, dict[Queue, int]] = {}
         missing = len(members)
 
         def heard(info: MemberInfo, answer: RemotingCommand | None) -> None:
             nonlocal missing
             missing -= 1
             if answer is not None and answer.code == ResponseCode.SUCCESS:
-                found[info.client_id] = _queues_of(answer)
+                offsets[info.client_id] = _queues_of(answer)
             if missing == 0:
-                body = ConsumerStatusBody({}, found).encode()
+                body = ConsumerStatusBody({}, offsets).encode()
                 self._parts.connections.send(channel, c.reply(ResponseCode.SUCCESS, body=body, remark=remarks.NOT_SET))
 
         ext = TopicGroupHeader(header.topic, header.group).to_ext()

@@ -66,6 +66,6 @@ class ConsumerManageProcessor:
     def unlock(self, c: RemotingCommand, _: Channel) -> Answer:
         """Clients unlock single queues one-way during a rebalance, and all of them with an answer when they stop."""
         body = LockBatchBody.decode(c.body)
-        why = "rebalance" if c.flag & FLAG_ONEWAY else "shutdown"
-        self._parts.locks.unlock_batch(body.group, body.client_id, map(MessageQueue._make, body.queues), why=why)
+        reason = "rebalance" if c.flag & FLAG_ONEWAY else "shutdown"
+        self._parts.locks.unlock_batch(body.group, body.client_id, map(MessageQueue._make, body.queues), why=reason)
         return c.reply(ResponseCode.SUCCESS)

@@ -26,17 +26,17 @@ class DetailsProcessor:
 
     def topic(self, c: RemotingCommand, _: Channel) -> Answer:
         name = TopicHeader.from_ext(c.ext).topic
-        found = self._parts.topics.get(name)
-        if found is None:
+        config = self._parts.topics.get(name)
+        if config is None:
             return c.reply(ResponseCode.TOPIC_NOT_EXIST, remark=f"No topic in this broker. topic: {name}")
-        return c.reply(ResponseCode.SUCCESS, body=dumps(found.to_json()))
+        return c.reply(ResponseCode.SUCCESS, body=dumps(config.to_json()))
 
     def group(self, c: RemotingCommand, _: Channel) -> Answer:
         """The request creates a group where groups are created automatically, as in RocketMQ."""
-        found = self._parts.subscription_groups.find(text(c.ext, "group"))
-        if found is None:
+        config = self._parts.subscription_groups.find(text(c.ext, "group"))
+        if config is None:
             return c.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark="No group in this broker")
-        return c.reply(ResponseCode.SUCCESS, body=dumps(found.to_json()))
+        return c.reply(ResponseCode.SUCCESS, body=dumps(config.to_json()))
 
     def topics_of_group(self, c: RemotingCommand, _: Channel) -> Answer:
         """Topics the group has committed in."""

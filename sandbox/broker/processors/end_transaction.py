@@ -99,8 +99,10 @@ class EndTransactionProcessor:
         """Raises BrokerRefused (1) without a destination in its properties."""
         try:
             return committed(half)
-        except ValueError as why:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"the prepared message has no destination: {why}") from None
+        except ValueError as error:
+            raise BrokerRefused(
+                ResponseCode.SYSTEM_ERROR, f"the prepared message has no destination: {error}"
+            ) from None
 
     def _store(self, message: InboundMessage) -> int:
         """Store the message in its topic; returns its end in the log.

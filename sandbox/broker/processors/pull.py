@@ -59,13 +59,13 @@ class PullProcessor:
         try:
             header = PullHeader.from_ext(c.ext)
             group, topic, queue_id = header.group, header.topic, header.queue_id
-            config, wanted = self._checks.wanted(header, channel)
+            config, message_filter = self._checks.wanted(header, channel)
         except BrokerRefused as no:
             return c.reply(no.code, {}, remark=no.remark)
         parts = self._parts
         client_id = parts.consumers.client_id(group, channel)
         count = max(1, min(header.max_messages, MAX_MESSAGES))
-        result = parts.store.get_message(topic, queue_id, header.queue_offset, count, wanted)
+        result = parts.store.get_message(topic, queue_id, header.queue_offset, count, message_filter)
         parts.stats.get(group, topic, result.count, len(result.records))
         code = self._code(header, result)
         next_offset = result.next_offset
@@ -79,7 +79,7 @@ class PullProcessor:
             code == ResponseCode.PULL_NOT_FOUND
             and header.sys_flag & FLAG_SUSPEND
             and held is None
-            and self._suspend(c, channel, header, mq, client_id, wanted)
+            and self._suspend(c, channel, header, mq, client_id, message_filter)
         ):
             return None
         self._note(header, channel, mq, client_id, result, code, next_offset, held)
@@ -108,7 +108,7 @@ class PullProcessor:
         header: PullHeader,
         mq: MessageQueue,
         client_id: str,
-        wanted: MessageFilter,
+        message_filter: MessageFilter,
     ) -> bool:
         """Hold it; False: there are too many, it is answered like one that does not wait."""
         parts = self._parts
@@ -126,7 +126,7 @@ class PullProcessor:
             mq=mq,
             client_id=client_id,
             offset=header.queue_offset,
-            wanted=wanted,
+            wanted=message_filter,
             channel=channel,
             since_ms=now_ms,
             due_ms=now_ms + patience_ms,

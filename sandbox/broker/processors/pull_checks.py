@@ -53,7 +53,10 @@ class PullChecks:
         return group, self._registered(header, group)
 
     def _asked(self, header: PullHeader) -> MessageFilter:
-        """By the expression in the pull.  RocketMQ delivers everything for one that does not compile; we refuse."""
+        """Return the filter of the expression in the pull.
+
+        RocketMQ delivers everything for one that does not compile; we refuse it.
+        """
         kind, text = header.expression_type or TAG, header.subscription or ""
         parse_failed = BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
         if kind != TAG and not text:
@@ -71,7 +74,7 @@ class PullChecks:
             raise parse_failed from None
 
     def _registered(self, header: PullHeader, config: SubscriptionGroupConfig) -> MessageFilter:
-        """By the group's last heartbeats."""
+        """Return the filter of the group's last heartbeats."""
         members = self._parts.consumers.groups.get(header.group)
         if members is None:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remarks.GROUP_INFO_MISSING)

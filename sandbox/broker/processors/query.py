@@ -20,11 +20,11 @@ class QueryProcessor:
     def query(self, c: RemotingCommand, _: Channel) -> Answer:
         header = QueryMessageHeader.from_ext(c.ext)
         count = self._parts.config.query_max_messages if header.unique else header.max_count
-        found = self._parts.store.query(header.topic, header.key, count, header.begin_ms, header.end_ms)
-        ext = QueryMessageResponseHeader(found.last_update_ms, found.last_update_physical).to_ext()
-        if not found.records:
+        result = self._parts.store.query(header.topic, header.key, count, header.begin_ms, header.end_ms)
+        ext = QueryMessageResponseHeader(result.last_update_ms, result.last_update_physical).to_ext()
+        if not result.records:
             return c.reply(ResponseCode.QUERY_NOT_FOUND, ext, remark=remarks.NO_SUCH_MESSAGE)
-        return c.reply(ResponseCode.SUCCESS, ext, b"".join(found.records))
+        return c.reply(ResponseCode.SUCCESS, ext, b"".join(result.records))
 
     def view(self, c: RemotingCommand, _: Channel) -> Answer:
         """One record by its log offset; an offset without a record is a miss."""

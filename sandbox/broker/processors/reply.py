@@ -40,25 +40,25 @@ class ReplyProcessor:
         """Checked like a send; answered once the requester has answered, or after ten seconds."""
         header = SendHeader.from_ext(c.ext)
         queue_id = self._checks.queue_for(header, channel)
-        found = props.decode(header.properties)
-        asker_id = found.get(props.REPLY_TO_CLIENT)
+        properties = props.decode(header.properties)
+        asker_id = properties.get(props.REPLY_TO_CLIENT)
         if asker_id is None:
-            why = f"reply message properties[{props.REPLY_TO_CLIENT}] is null"
-            return self._finish(c, channel, header, queue_id, why)
+            reason = f"reply message properties[{props.REPLY_TO_CLIENT}] is null"
+            return self._finish(c, channel, header, queue_id, reason)
         asker = self._parts.producers.channel_of(asker_id)
         if asker is None:
-            why = f"push reply message fail, channel of <{asker_id}> not found."
-            return self._finish(c, channel, header, queue_id, why)
+            reason = f"push reply message fail, channel of <{asker_id}> not found."
+            return self._finish(c, channel, header, queue_id, reason)
         now_ms = self._parts.clock.now_ms()
-        text = props.encode({**found, props.PUSH_REPLY_TIME: str(now_ms)})
+        text = props.encode({**properties, props.PUSH_REPLY_TIME: str(now_ms)})
         push = PushReplyHeader.of(
             header, text, born_host=channel.remote, store_host=self._parts.config.stored_address, store_ms=now_ms
         )
 
         def heard(answer: RemotingCommand | None) -> None:
             done = answer is not None and answer.code == ResponseCode.SUCCESS
-            why = None if done else f"push reply message to {asker_id}fail."  # no blank there in RocketMQ either
-            late = self._finish(c, channel, header, queue_id, why)
+            reason = None if done else f"push reply message to {asker_id}fail."  # no blank there in RocketMQ either
+            late = self._finish(c, channel, header, queue_id, reason)
             self._parts.store.dispatch()
             self._parts.stats.settle()
             if late is not None and not c.flag & FLAG_ONEWAY:
@@ -89,8 +89,8 @@ class ReplyProcessor:
             log.debug("a reply to %s is not stored: %s", header.topic, result.status.value)
             return c.reply(code, ext, remark=why_not)
         self._parts.stats.put(header.topic, result.count, result.store_bytes)
-        place = msg_id.encode(self._store_host, result.physical_offset)
-        ext.update(SendResponseHeader(place, queue_id, result.queue_offset).to_ext())
+        message_id = msg_id.encode(self._store_host, result.physical_offset)
+        ext.update(SendResponseHeader(message_id, queue_id, result.queue_offset).to_ext())
         answer = c.reply(code, ext, remark=why_not)
         safety = self._parts.store.safety
         if not (message.wait_store_ok and safety.waits):

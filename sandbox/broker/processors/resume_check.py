@@ -30,13 +30,13 @@ class ResumeCheckProcessor:
     def resume(self, c: RemotingCommand, _: Channel) -> Answer:
         """Put the message to the half queue with no checks counted."""
         stored = self._named(text(c.ext, "msgId"))
-        found = {**stored.properties, names.TRANSACTION_CHECK_TIMES: "0"}
+        properties = {**stored.properties, names.TRANSACTION_CHECK_TIMES: "0"}
         result = self._parts.store.put_quietly(
             InboundMessage(
                 topics.HALF_TOPIC,
                 HALF_QUEUE_ID,
                 stored.body,
-                names.encode(found).encode(),
+                names.encode(properties).encode(),
                 0,
                 stored.sys_flag,
                 stored.flag,
@@ -50,7 +50,7 @@ class ResumeCheckProcessor:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, FAILED)
         self._parts.transactions.prepared(
             HalfMessage.of_properties(
-                found,
+                properties,
                 result.queue_offset,
                 result.physical_offset,
                 stored.born_ms,

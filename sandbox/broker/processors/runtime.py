@@ -164,6 +164,6 @@ def _human(size: int) -> str:
 
 
 def _sums(left: str, right: str) -> str:
-    """Of two rows of averages; a missing value counts as 0, as in RocketMQ."""
+    """Add two rows of averages; a missing value counts as 0, as in RocketMQ."""
     pairs = zip(left.split(" "), right.split(" "), strict=True)
-    return " ".join(str(float(one or 0) + float(other or 0)) for one, other in pairs)
+    return " ".join(str(float(first or 0) + float(other or 0)) for first, other in pairs)

@@ -155,25 +155,25 @@ class SendProcessor:
         self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int, host: bytes
     ) -> InboundMessage:
         """Retries, delays and transactions: stored in another topic than the requested one."""
-        found, topic = props.decode(header.properties), header.topic
+        properties, topic = props.decode(header.properties), header.topic
         if topic.startswith(names.RETRY_PREFIX):
-            topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, found)
-        found[props.CLUSTER] = self._cluster
-        wait = found.get(props.WAIT, "true").lower() == "true"
-        if self._checks.is_transaction(header, found):
-            sys_flag = prepare(found, topic, queue_id, sys_flag)
+            topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, properties)
+        properties[props.CLUSTER] = self._cluster
+        wait = properties.get(props.WAIT, "true").lower() == "true"
+        if self._checks.is_transaction(header, properties):
+            sys_flag = prepare(properties, topic, queue_id, sys_flag)
             topic, queue_id = names.HALF_TOPIC, HALF_QUEUE_ID
-        level = delay_level(found)
+        level = delay_level(properties)
         if level > 0:  # also of a half message, which has no effect when it is due
-            level = postpone(found, topic, queue_id, level, self._parts.delay.max_level)
+            level = postpone(properties, topic, queue_id, level, self._parts.delay.max_level)
             topic, queue_id = names.SCHEDULE_TOPIC, level - 1
         elif topic[0] != "%" and topic is not names.HALF_TOPIC:
-            found.pop(props.WAIT, None)
+            properties.pop(props.WAIT, None)
         return InboundMessage(
             topic,
             queue_id,
             c.body or b"",
-            props.encode(found).encode(),
+            props.encode(properties).encode(),
             0,
             sys_flag,
             header.flag,
@@ -186,10 +186,10 @@ class SendProcessor:
 
     def _prepared(self, message: InboundMessage, result: PutResult) -> None:
         """Register the half message as open."""
-        found = props.decode(message.properties.decode())
+        properties = props.decode(message.properties.decode())
         self._parts.transactions.prepared(
             HalfMessage.of_properties(
-                found,
+                properties,
                 result.queue_offset,
                 result.physical_offset,
                 message.born_ms,
@@ -203,8 +203,8 @@ class SendProcessor:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
         try:
             items = batch.decode(c.body or b"", MAX_BATCH_MESSAGES)
-        except CorruptRecord as why:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(why)) from None
+        except CorruptRecord as error:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(error)) from None
         if not items:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
         if len(items) > MAX_BATCH_MESSAGES:

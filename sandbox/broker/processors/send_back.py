@@ -61,25 +61,25 @@ class SendBackProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def _put(self, header: SendBackHeader, stored: StoredMessage, *, dead: bool, queue_id: int) -> None:
-        parts, found = self._parts, dict(stored.properties)
-        found.setdefault(props.RETRY_TOPIC, stored.topic)
-        found[props.WAIT] = "false"
+        parts, properties = self._parts, dict(stored.properties)
+        properties.setdefault(props.RETRY_TOPIC, stored.topic)
+        properties[props.WAIT] = "false"
         level = 0 if dead else header.delay_level or FIRST_RETRY_LEVEL + stored.reconsume_times
-        found[props.DELAY] = str(level)
+        properties[props.DELAY] = str(level)
         own_id = msg_id.encode(host_of(stored.store_host), stored.physical_offset)
-        found.setdefault(props.ORIGIN_MESSAGE_ID, own_id)
+        properties.setdefault(props.ORIGIN_MESSAGE_ID, own_id)
         if dead:
             topic, queue_id = names.dead_letter_topic(header.group), 0
             parts.topics.create_for_group(topic, DEAD_LETTER_QUEUES, "dead_letter")
         else:
-            level = postpone(found, names.retry_topic(header.group), queue_id, level, parts.delay.max_level)
+            level = postpone(properties, names.retry_topic(header.group), queue_id, level, parts.delay.max_level)
             topic, queue_id = names.SCHEDULE_TOPIC, level - 1
         result = parts.store.put_message(
             InboundMessage(
                 topic,
                 queue_id,
                 stored.body,
-                props.encode(found).encode(),
+                props.encode(properties).encode(),
                 0,
                 stored.sys_flag,
                 stored.flag,
@@ -92,7 +92,7 @@ class SendBackProcessor:
         )
         if result.status is not PutMessageStatus.PUT_OK:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, result.status.name)  # not the codes of a send
-        parts.stats.sent_back(header.group, found[props.RETRY_TOPIC], level, result.store_bytes)
+        parts.stats.sent_back(header.group, properties[props.RETRY_TOPIC], level, result.store_bytes)
         self._report(header, stored, level, dead=dead)
 
     def _report(self, header: SendBackHeader, stored: StoredMessage, level: int, *, dead: bool) -> None:

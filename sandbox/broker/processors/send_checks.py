@@ -61,7 +61,7 @@ class SendChecks:
         self._in_second += more
 
     def retry_or_dead_letter(
-        self, c: RemotingCommand, header: SendHeader, queue_id: int, found: dict[str, str]
+        self, c: RemotingCommand, header: SendHeader, queue_id: int, properties: dict[str, str]
     ) -> tuple[str, int]:
         """Destination of a message for a retry topic: that topic, or the dead letters after too many retries."""
         group = header.topic[len(names.RETRY_PREFIX) :]
@@ -74,15 +74,17 @@ class SendChecks:
         if header.reconsume_times < allowed:
             return header.topic, queue_id
         topic = self._parts.topics.create_for_group(names.dead_letter_topic(group), DEAD_LETTER_QUEUES, "dead_letter")
-        found[props.DELAY] = "0"
+        properties[props.DELAY] = "0"
         return topic.topic, 0
 
-    def is_transaction(self, header: SendHeader, found: dict[str, str]) -> bool:
-        """Whether this is a half message.  Raises BrokerRefused (16) where the configuration forbids transactions.
+    def is_transaction(self, header: SendHeader, properties: dict[str, str]) -> bool:
+        """Return whether this is a half message.  Raises BrokerRefused (16) if the configuration forbids transactions.
 
-        A delayed retry is none, whatever its flag: clients before 4.6.1 left the flag set in retries.
+        A delayed retry is not one, whatever its flag: clients before 4.6.1 left the flag set in retries.
         """
-        if found.get(props.TRAN_MSG, "").lower() != "true" or (header.reconsume_times > 0 and delay_level(found) > 0):
+        if properties.get(props.TRAN_MSG, "").lower() != "true" or (
+            header.reconsume_times > 0 and delay_level(properties) > 0
+        ):
             return False
         if self._config.reject_transaction:
             raise BrokerRefused(
@@ -145,13 +147,13 @@ class SendChecks:
 
     def say_delay_is_ignored(self, topic: str, properties: str, remote: str) -> None:
         """A broker of 4.9 stores these properties and does not read them."""
-        found = props.decode(properties)
-        name = next((name for name in props.DELAYS_BY_TIME if name in found), None)
+        decoded = props.decode(properties)
+        name = next((name for name in props.DELAYS_BY_TIME if name in decoded), None)
         second = self._parts.clock.now_ms() // 1000
         if name is None or second == self._said_delay:
             return
         self._said_delay = second
-        self._parts.journal.write(DelayIgnored(topic, self._parts.config.node, name, found[name][:40], remote))
+        self._parts.journal.write(DelayIgnored(topic, self._parts.config.node, name, decoded[name][:40], remote))
 
 
 def describe(topic: TopicConfig) -> str:

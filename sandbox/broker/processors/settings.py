@@ -27,19 +27,19 @@ class SettingsProcessor:
         return {RequestCode.UPDATE_BROKER_CONFIG: self.update, RequestCode.GET_BROKER_CONFIG: self.read}
 
     def read(self, c: RemotingCommand, _: Channel) -> Answer:
-        found = settings.as_settings(self._parts.config, self._parts.store.config)
+        values = settings.as_settings(self._parts.config, self._parts.store.config)
         if self._parts.name_servers:
-            found["namesrvAddr"] = ";".join(self._parts.name_servers)
+            values["namesrvAddr"] = ";".join(self._parts.name_servers)
         ext = {"version": dumps(self._version.to_json()).decode()}
-        return c.reply(ResponseCode.SUCCESS, ext, Settings(found).encode())
+        return c.reply(ResponseCode.SUCCESS, ext, Settings(values).encode())
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
         """All of it or, when one name is refused, nothing."""
         config, store = self._parts.config, self._parts.store
-        wanted = settings.changes(config, store.config, Settings.decode(c.body).values)
-        settings.settle(config, store, wanted)
+        changes = settings.changes(config, store.config, Settings.decode(c.body).values)
+        settings.settle(config, store, changes)
         self._version = self._version.next(self._parts.clock.now_ms())
-        if wanted:
-            self._changed(set(wanted))
-            self._parts.journal.write(BrokerConfigChanged(config.name, config.broker_id, wanted))
+        if changes:
+            self._changed(set(changes))
+            self._parts.journal.write(BrokerConfigChanged(config.name, config.broker_id, changes))
         return c.reply(ResponseCode.SUCCESS)

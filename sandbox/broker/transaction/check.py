@@ -42,7 +42,7 @@ ABOUT_NOW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERF
 
 
 class Next(Enum):
-    """How a run continues after one half message."""
+    """The next step of a run after one half message."""
 
     ONE_ON = "one on"
     ELSEWHERE = "elsewhere"  # the position was changed already
@@ -152,85 +152,85 @@ class TransactionCheckService:
             return Next.ELSEWHERE
         try:
             half = record.decode(read.records)
-        except CorruptRecord as why:
-            log.warning("half message %d cannot be read: %s", walk.offset, why)
+        except CorruptRecord as error:
+            log.warning("half message %d cannot be read: %s", walk.offset, error)
             return Next.ONE_ON
         now_ms = self._clock.now_ms()
         checks = whole(half.properties.get(names.TRANSACTION_CHECK_TIMES, "0"))
         if checks >= self._config.transaction_check_max:
             self._give_up(half, half.properties)
             return Next.ONE_ON
-        found = {**half.properties, names.TRANSACTION_CHECK_TIMES: str(checks + 1)}
+        properties = {**half.properties, names.TRANSACTION_CHECK_TIMES: str(checks + 1)}
         age_ms = now_ms - half.born_ms
         if age_ms > self._store.config.file_reserved_hours * HOUR_MS:
-            self._give_up(half, found)
+            self._give_up(half, properties)
             return Next.ONE_ON
         if half.store_ms >= walk.begun_ms:
             return Next.OVER
-        immune_ms = self._immunity_ms(found)
+        immune_ms = self._immunity_ms(properties)
         if age_ms < immune_ms:
-            if names.CHECK_IMMUNITY_TIME_IN_SECONDS in found:
-                return self._leave_alone(walk, half, found)
+            if names.CHECK_IMMUNITY_TIME_IN_SECONDS in properties:
+                return self._leave_alone(walk, half, properties)
             if age_ms >= 0:
                 return Next.OVER
         if walk.ended.read_on_needed(walk.begun_ms, self._config.transaction_timeout_ms) and age_ms >= 0:
             walk.ended.read_on()
             return Next.ELSEWHERE
-        return Next.ONE_ON if self._ask(half, found) else Next.OVER
+        return Next.ONE_ON if self._ask(half, properties) else Next.OVER
 
-    def _immunity_ms(self, found: dict[str, str]) -> int:
+    def _immunity_ms(self, properties: dict[str, str]) -> int:
         """Minimum age in ms of a half message before its producer is asked."""
-        own = whole(found.get(names.CHECK_IMMUNITY_TIME_IN_SECONDS, "-1"))
+        own = whole(properties.get(names.CHECK_IMMUNITY_TIME_IN_SECONDS, "-1"))
         return self._config.transaction_timeout_ms if own == -1 else own * 1000
 
-    def _leave_alone(self, walk: "_Walk", half: StoredMessage, found: dict[str, str]) -> Next:
+    def _leave_alone(self, walk: "_Walk", half: StoredMessage, properties: dict[str, str]) -> Next:
         """Still within the time its producer set: put it at the end, unless its first copy was ended.
 
         The put counts as a check, and an end that was stored before this run is not seen any more: both as in 4.9.8.
         """
-        first = found.get(names.TRAN_PREPARED_QUEUE_OFFSET)
+        first = properties.get(names.TRAN_PREPARED_QUEUE_OFFSET)
         if first is not None and walk.ended.take(whole(first)):
             self._transactions.forget(HalfMessage.of(half))
             return Next.ONE_ON
-        done = self._store.put_quietly(put_aside(half, found))
+        done = self._store.put_quietly(put_aside(half, properties))
         if done.status is not PutMessageStatus.PUT_OK:
             return Next.OVER
-        self._transactions.moved(self._moved(half, found, done))
+        self._transactions.moved(self._moved(half, properties, done))
         return Next.ONE_ON
 
-    def _ask(self, half: StoredMessage, found: dict[str, str]) -> bool:
+    def _ask(self, half: StoredMessage, properties: dict[str, str]) -> bool:
         """Put it at the end of its queue and ask one producer of its group; False: the store takes nothing."""
-        done = self._store.put_quietly(put_again(half, found))
+        done = self._store.put_quietly(put_again(half, properties))
         if done.status is not PutMessageStatus.PUT_OK:
             log.warning("half message %d not put again: %s", half.queue_offset, done.status.value)
             return False
-        moved = self._moved(half, found, done)
+        moved = self._moved(half, properties, done)
         self._transactions.moved(moved)
         info = self._producers.available(moved.producer_group)
         if info is not None:
             try:
-                body = asked_about(half, found, done.queue_offset, done.physical_offset)
-            except ValueError as why:
-                log.warning("half message %d cannot be asked about: %s", half.queue_offset, why)
+                body = asked_about(half, properties, done.queue_offset, done.physical_offset)
+            except ValueError as error:
+                log.warning("half message %d cannot be asked about: %s", half.queue_offset, error)
                 return True
-            key = found.get(names.UNIQ_KEY)
+            key = properties.get(names.UNIQ_KEY)
             new_id = msg_id.encode(host_of(half.store_host), done.physical_offset)
             header = CheckTransactionHeader(done.queue_offset, done.physical_offset, key, key, new_id)
             self._broker_to_client.check_transaction(info.channel, header, body)
         self._transactions.checked(moved, info.client_id if info is not None else None)
         return True
 
-    def _give_up(self, half: StoredMessage, found: dict[str, str]) -> None:
+    def _give_up(self, half: StoredMessage, properties: dict[str, str]) -> None:
         """Checked too often, or too old: keep it in a separate topic, and continue."""
         self._topics.create_for_group(topics.CHECK_MAX_TIME_TOPIC, 1, "automatic")
-        done = self._store.put_quietly(given_up(half, found))
+        done = self._store.put_quietly(given_up(half, properties))
         if done.status is not PutMessageStatus.PUT_OK:
             log.error("half message %d lost: %s", half.queue_offset, done.status.value)
         self._transactions.ended(HalfMessage.of(half), "discarded", "check")
 
-    def _moved(self, half: StoredMessage, found: dict[str, str], done: PutResult) -> HalfMessage:
+    def _moved(self, half: StoredMessage, properties: dict[str, str], done: PutResult) -> HalfMessage:
         return HalfMessage.of_properties(
-            found, done.queue_offset, done.physical_offset, half.born_ms, host_of(half.store_host)
+            properties, done.queue_offset, done.physical_offset, half.born_ms, host_of(half.store_host)
         )
 
     def _commit(self, topic: str, offset: int) -> None:

@@ -37,29 +37,29 @@ class HalfMessage(NamedTuple):
 
     @classmethod
     def of_properties(
-        cls, found: dict[str, str], half_offset: int, physical_offset: int, born_ms: int, store_host: bytes
+        cls, properties: dict[str, str], half_offset: int, physical_offset: int, born_ms: int, store_host: bytes
     ) -> "HalfMessage":
         """From its properties and its position."""
-        transaction_id = found.get(names.UNIQ_KEY) or msg_id.encode(store_host, physical_offset)
+        transaction_id = properties.get(names.UNIQ_KEY) or msg_id.encode(store_host, physical_offset)
         return cls(
             transaction_id,
-            found.get(names.PGROUP, ""),
-            found.get(names.REAL_TOPIC, ""),
-            whole(found.get(names.REAL_QID, "")),
+            properties.get(names.PGROUP, ""),
+            properties.get(names.REAL_TOPIC, ""),
+            whole(properties.get(names.REAL_QID, "")),
             half_offset,
             physical_offset,
-            checks_of(found),
+            checks_of(properties),
             born_ms,
         )
 
 
-def prepare(found: dict[str, str], topic: str, queue_id: int, sys_flag: int) -> int:
-    """Store the destination for a commit in `found`; returns the sys flag of the half message.
+def prepare(properties: dict[str, str], topic: str, queue_id: int, sys_flag: int) -> int:
+    """Store the destination for a commit in `properties`; returns the sys flag of the half message.
 
     Its transaction bits are removed, so it takes an offset of the half queue and can be found by key.
     """
-    found[names.REAL_TOPIC] = topic
-    found[names.REAL_QID] = str(queue_id)
+    properties[names.REAL_TOPIC] = topic
+    properties[names.REAL_QID] = str(queue_id)
     return sys_flag & ~TRANSACTION_MASK
 
 
@@ -68,15 +68,15 @@ def committed(half: StoredMessage) -> InboundMessage:
 
     Raises ValueError when the half message has no destination.
     """
-    found = half.properties
-    if not found.get(names.REAL_TOPIC):
+    properties = half.properties
+    if not properties.get(names.REAL_TOPIC):
         raise ValueError("the message has no REAL_TOPIC")
-    wait = found.get(names.WAIT, "true").lower() == "true"
+    wait = properties.get(names.WAIT, "true").lower() == "true"
     return InboundMessage(
-        found[names.REAL_TOPIC],
-        int(found.get(names.REAL_QID, "")),
+        properties[names.REAL_TOPIC],
+        int(properties.get(names.REAL_QID, "")),
         half.body,
-        names.encode(found).encode(),
+        names.encode(properties).encode(),
         0,
         half.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT,
         half.flag,
@@ -105,8 +105,8 @@ def op_message(half: StoredMessage, now_ms: int, store_host: bytes) -> InboundMe
     )
 
 
-def put_again(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
-    """The half message for the end of its queue; `found` are its properties with additions.
+def put_again(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
+    """The half message for the end of its queue; `properties` are its properties with additions.
 
     RocketMQ: `renewHalfMessageInner`.  The text keeps its WAIT (recorded so), but this put does not wait.
     """
@@ -114,7 +114,7 @@ def put_again(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
         half.topic,
         half.queue_id,
         half.body,
-        names.encode(found).encode(),
+        names.encode(properties).encode(),
         0,
         half.sys_flag,
         0,
@@ -124,22 +124,22 @@ def put_again(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
     )
 
 
-def put_aside(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
+def put_aside(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
     """A half message still immune, for the end of its queue with its first offset stored; with WAIT=false.
 
     RocketMQ: `renewImmunityHalfMessageInner`.
     """
-    first = found.get(names.TRAN_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
-    return put_again(half, {**found, names.WAIT: "false", names.TRAN_PREPARED_QUEUE_OFFSET: first})
+    first = properties.get(names.TRAN_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
+    return put_again(half, {**properties, names.WAIT: "false", names.TRAN_PREPARED_QUEUE_OFFSET: first})
 
 
-def given_up(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
+def given_up(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
     """A discarded half message, for TRANS_CHECK_MAX_TIME_TOPIC."""
     return InboundMessage(
         topics.CHECK_MAX_TIME_TOPIC,
         0,
         half.body,
-        names.encode(found).encode(),
+        names.encode(properties).encode(),
         0,
         half.sys_flag,
         half.flag,
@@ -150,16 +150,16 @@ def given_up(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
     )
 
 
-def asked_about(half: StoredMessage, found: dict[str, str], queue_offset: int, physical_offset: int) -> bytes:
+def asked_about(half: StoredMessage, properties: dict[str, str], queue_offset: int, physical_offset: int) -> bytes:
     """The body of request 39: the record with its real destination, at its new position, and WAIT=false.
 
     Raises ValueError when the half message has no destination.
     """
     m = InboundMessage(
-        found.get(names.REAL_TOPIC, ""),
-        int(found.get(names.REAL_QID, "")),
+        properties.get(names.REAL_TOPIC, ""),
+        int(properties.get(names.REAL_QID, "")),
         half.body,
-        names.encode({**found, names.WAIT: "false"}).encode(),
+        names.encode({**properties, names.WAIT: "false"}).encode(),
         0,
         half.sys_flag,
         half.flag,
@@ -171,9 +171,9 @@ def asked_about(half: StoredMessage, found: dict[str, str], queue_offset: int, p
     return record.encode(m, queue_offset, physical_offset, half.store_ms, host_of(half.store_host))
 
 
-def checks_of(found: dict[str, str]) -> int:
+def checks_of(properties: dict[str, str]) -> int:
     """Number of checks so far."""
-    return max(0, whole(found.get(names.TRANSACTION_CHECK_TIMES, "0")))
+    return max(0, whole(properties.get(names.TRANSACTION_CHECK_TIMES, "0")))
 
 
 def whole(text: str) -> int:

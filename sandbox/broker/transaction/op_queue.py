@@ -59,18 +59,18 @@ class EndedHalves:
         self._next = read.next_offset
 
     def read_on_needed(self, begun_ms: int, timeout_ms: int) -> bool:
-        """Whether unread op messages may contain an end: not when there are none, or only much newer ones."""
+        """Return whether unread op messages may contain an end: not when there are none, or only much newer ones."""
         return self._last_born_ms is not None and self._last_born_ms - begun_ms <= timeout_ms
 
     def take(self, half_offset: int) -> bool:
-        """Whether it has ended; then its op message is done."""
+        """Return whether the half message has ended; if it has, its op message is done."""
         op_offset = self._ended.pop(half_offset, None)
         if op_offset is not None:
             self._done.add(op_offset)
         return op_offset is not None
 
     def progress(self) -> int | None:
-        """Where the next pass begins to read; None: where this one did."""
+        """Return the offset from which the next pass begins to read; None: the same as for this pass."""
         offset = self._first
         while offset in self._done:
             offset += 1

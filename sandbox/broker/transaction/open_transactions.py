@@ -25,7 +25,7 @@ ALL_TIME_MS = 2**62
 
 
 class OpenTransactions:
-    """By transaction id, in the order they were prepared; writes the three facts of a transaction."""
+    """Open transactions by id, in the order they were prepared; writes the three facts of a transaction."""
 
     def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, journal: Journal) -> None:
         self._store = store
@@ -68,9 +68,9 @@ class OpenTransactions:
             del self.table[half.transaction_id]
 
     def was_here(self, transaction_id: str) -> bool:
-        """Whether the half queue has, or had, such a transaction."""
-        found = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
-        return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in found.records)
+        """Return whether the half queue has, or had, such a transaction."""
+        result = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
+        return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in result.records)
 
     def _note(self, half: HalfMessage) -> None:
         self.table[half.transaction_id] = half
@@ -85,6 +85,6 @@ class OpenTransactions:
                 return
             try:
                 yield from record.decode_all(read.records)
-            except CorruptRecord as why:  # an unreadable record does not stop a broker from starting
-                log.warning("messages of %s from %d on cannot be read: %s", topic, offset, why)
+            except CorruptRecord as error:  # an unreadable record does not stop a broker from starting
+                log.warning("messages of %s from %d on cannot be read: %s", topic, offset, error)
             offset = read.next_offset

@@ -1,7 +1,8 @@
-"""What `mqadmin` can ask, as values: of our brokers and name servers and of Apache's, 4.9 and 5.x (spec remoting 2.2).
+"""The requests of `mqadmin`, answered as values: by our brokers and name servers and by Apache's, 4.9 and 5.x.
 
-`Admin` holds one part for each kind of question.  All of them raise RemotingError when the other end cannot be reached,
-BrokerRefused with its code and remark when it refuses, and NotKnownThere when its release does not know the question.
+`Admin` holds one part for each kind of request (spec remoting 2.2).  All of them raise RemotingError when the other end
+cannot be reached, BrokerRefused with its code and remark when it refuses, and NotKnownThere when its release does not
+know the request.
 """
 
 from sandbox.client.admin.admin import Admin

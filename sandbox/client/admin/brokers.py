@@ -52,8 +52,8 @@ class BrokerRuntime(NamedTuple):
     @property
     def earliest_store_ms(self) -> int | None:
         """Store time of the oldest message; None when there is none, and of 4.9 while its log is under 8 MiB."""
-        found = _whole(self.texts.get("earliestMessageTimeStamp"))
-        return None if found is None or found < 0 else found
+        stored_ms = _whole(self.texts.get("earliestMessageTimeStamp"))
+        return None if stored_ms is None or stored_ms < 0 else stored_ms
 
     @property
     def disk_used(self) -> float | None:
@@ -62,7 +62,7 @@ class BrokerRuntime(NamedTuple):
 
     @property
     def behind_bytes(self) -> int | None:
-        """Of the log that no consume queue points to yet."""
+        """The bytes of the log that no consume queue points to yet; None when not reported."""
         return _whole(self.texts.get("dispatchBehindBytes"))
 
 

@@ -34,18 +34,18 @@ class GroupQuestions:
         self._requests = requests
 
     async def stats(self, address: str, group: str, topic: str | None = None) -> dict[MessageQueue, GroupOffset]:
-        """Where the group stands in every queue of a topic, or of all (208).
+        """Return the group's offsets in every queue of a topic, or of all topics (208).
 
         A topic the group has not subscribed to while online is left out; so is its own retry topic when `topic` is
         another.  A queue without a committed offset counts as 0.
         """
-        found = await self._requests.read(
+        stats = await self._requests.read(
             address,
             RequestCode.GET_CONSUME_STATS,
             ConsumeStatsHeader(group, topic),
             lambda c: ConsumeStats.decode(c.body),
         )
-        return {MessageQueue(*queue): row for queue, row in found.queues.items()}
+        return {MessageQueue(*queue): row for queue, row in stats.queues.items()}
 
     async def members(self, address: str, group: str) -> ConsumerConnection:
         """Members and what they want (203).  BrokerRefused with code 206 when no member is online."""
@@ -66,7 +66,7 @@ class GroupQuestions:
         )
 
     async def producers(self, address: str, group: str) -> tuple[Connection, ...]:
-        """Who produces in the name of that group (204).  BrokerRefused with code 1 when no one does."""
+        """Return the producers of that group (204).  Raises BrokerRefused with code 1 when there are none."""
         return await self._requests.read(
             address,
             RequestCode.GET_PRODUCER_CONNECTION_LIST,
@@ -75,9 +75,9 @@ class GroupQuestions:
         )
 
     async def running_info(self, address: str, group: str, client_id: str, *, stacks: bool = False) -> RunningInfo:
-        """What the member's memory holds (307), by way of the broker.
+        """Return a member's state in memory (307); the broker forwards the request to it.
 
-        BrokerRefused with code 207 when the member does not answer, with 1 when it is not connected here.
+        Raises BrokerRefused with code 207 when the member does not answer, with 1 when it is not connected here.
         """
         return await self._requests.read(
             address,
@@ -88,17 +88,17 @@ class GroupQuestions:
 
     async def queues_in_memory(self, address: str, group: str, client_id: str) -> dict[MessageQueue, QueueRunningInfo]:
         """The queue table of `running_info`: locked, cached, last pulled."""
-        found = await self.running_info(address, group, client_id)
-        return {MessageQueue(*queue): row for queue, row in found.queues.items()}
+        info = await self.running_info(address, group, client_id)
+        return {MessageQueue(*queue): row for queue, row in info.queues.items()}
 
     async def offsets_in_memory(
         self, address: str, group: str, topic: str, *, client_id: str | None = None
     ) -> dict[str, dict[MessageQueue, int]]:
-        """What members would commit now, by client id (223, which asks each with 221).
+        """Return the offsets members would commit now, by client id (223; the broker asks each member with 221).
 
-        BrokerRefused with code 1 when no member is online, or one of them is no Java client.
+        Raises BrokerRefused with code 1 when no member is online, or one of them is not a Java client.
         """
-        found = await self._requests.read(
+        body = await self._requests.read(
             address,
             RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
             TopicGroupHeader(topic, group, client_id or ""),
@@ -106,11 +106,11 @@ class GroupQuestions:
         )
         return {
             member: {MessageQueue(*queue): offset for queue, offset in offsets.items()}
-            for member, offsets in found.clients.items()
+            for member, offsets in body.clients.items()
         }
 
     async def time_spans(self, address: str, group: str, topic: str) -> tuple[QueueTimeSpan, ...]:
-        """How old the messages are the group has reached, queue by queue (303)."""
+        """Return the age of the messages the group has reached, queue by queue (303)."""
         return await self._requests.read(
             address,
             RequestCode.QUERY_CONSUME_TIME_SPAN,
@@ -119,7 +119,7 @@ class GroupQuestions:
         )
 
     async def topics(self, address: str, group: str) -> tuple[str, ...]:
-        """Where the group has committed (343): 5.x, and ours; NotKnownThere from 4.9."""
+        """List the topics in which the group has committed (343): 5.x, and ours; NotKnownThere from 4.9."""
         return await self._requests.read(
             address,
             RequestCode.QUERY_TOPICS_BY_CONSUMER,
@@ -128,9 +128,10 @@ class GroupQuestions:
         )
 
     async def config(self, address: str, group: str) -> SubscriptionGroupConfig:
-        """What the broker allows it (352): 5.x, and ours; NotKnownThere from 4.9.
+        """Return the group's configuration in the broker (352): 5.x, and ours; NotKnownThere from 4.9.
 
-        Asking makes a group that may make itself: look into `brokers.subscription_groups` first.
+        The request creates a missing group where groups are created automatically.  To avoid that, look into
+        `brokers.subscription_groups` first.
         """
         return await self._requests.read(
             address,

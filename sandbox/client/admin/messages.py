@@ -65,10 +65,10 @@ class MessageQuestions:
         Raises ClientError for a text that is no such id, BrokerRefused with code 1 when nothing begins there.
         """
         try:
-            place = msg_id.decode(message_id)
-        except ValueError as why:
-            raise ClientError(f"{message_id} is no offset message id: {why}") from why
-        return await self.at_place(address or msg_id.host_text(place.host), place.physical_offset, topic=topic)
+            position = msg_id.decode(message_id)
+        except ValueError as error:
+            raise ClientError(f"{message_id} is no offset message id: {error}") from error
+        return await self.at_place(address or msg_id.host_text(position.host), position.physical_offset, topic=topic)
 
     async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
         """A message by its place in the broker's log (33)."""
@@ -89,9 +89,11 @@ class MessageQuestions:
     ) -> tuple[StoredMessage, ...]:
         """Messages with that key among theirs, stored in that time (12); the newest `most` of them, in the broker's
         order.  The index keeps hashes, so what only collides is left out here."""
-        found = await self._query(address, QueryMessageHeader(topic, key, most, begin_ms, end_ms))
+        messages = await self._query(address, QueryMessageHeader(topic, key, most, begin_ms, end_ms))
         return tuple(
-            m for m in found if m.topic == topic and key in m.properties.get(properties.KEYS, "").split(KEY_SEPARATOR)
+            m
+            for m in messages
+            if m.topic == topic and key in m.properties.get(properties.KEYS, "").split(KEY_SEPARATOR)
         )
 
     async def by_unique_key(
@@ -101,8 +103,8 @@ class MessageQuestions:
 
         There is more than one when a producer has tried again, or the message was to be consumed again.
         """
-        found = await self._query(address, QueryMessageHeader(topic, key, MAX_FOUND, begin_ms, end_ms, unique=True))
-        return tuple(m for m in found if m.properties.get(properties.UNIQ_KEY) == key)
+        messages = await self._query(address, QueryMessageHeader(topic, key, MAX_FOUND, begin_ms, end_ms, unique=True))
+        return tuple(m for m in messages if m.properties.get(properties.UNIQ_KEY) == key)
 
     async def pull(
         self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
@@ -117,8 +119,8 @@ class MessageQuestions:
                 answer.max_offset,
                 tuple(record.decode_all(answer.body)),
             )
-        except CorruptRecord as why:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+        except CorruptRecord as error:
+            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
 
     async def pull_bytes(
         self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
@@ -144,8 +146,8 @@ class MessageQuestions:
             raise refusal(answer)
         try:
             ends = PullResponseHeader.from_ext(answer.ext)
-        except Malformed as why:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+        except Malformed as error:
+            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
         body = answer.body or b"" if answer.code == ResponseCode.SUCCESS else b""
         return PulledBytes(
             int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset, body

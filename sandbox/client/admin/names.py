@@ -49,7 +49,7 @@ class NameServerQuestions:
         return (await self._read(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, _topics)).topics
 
     async def route(self, topic: str) -> TopicRouteData:
-        """Where the topic's queues are (105).  Raises BrokerRefused with code 17 for an unknown one."""
+        """Return the brokers and queues of a topic (105).  Raises BrokerRefused with code 17 for an unknown one."""
         return await self._read(
             RequestCode.GET_ROUTEINFO_BY_TOPIC,
             lambda c: TopicRouteData.decode(c.body),
@@ -76,8 +76,8 @@ class NameServerQuestions:
                 return await self.requests.read(self.addresses[self._at], code, header, of)
             except UnreadableAnswer:
                 raise
-            except RemotingError as why:
-                failures.append(why)
+            except RemotingError as error:
+                failures.append(error)
                 self._at = (self._at + 1) % len(self.addresses)
         if len(failures) == 1:
             raise failures[0]

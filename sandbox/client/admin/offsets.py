@@ -44,18 +44,19 @@ class OffsetQuestions:
 
     async def earliest_store_ms(self, address: str, mq: MessageQueue) -> int | None:
         """When the queue's first message was stored (32); None when it has none."""
-        found = await self._requests.read(
+        answer = await self._requests.read(
             address,
             RequestCode.GET_EARLIEST_MSG_STORETIME,
             QueueHeader(mq.topic, mq.queue_id, mq.broker),
             lambda c: TimestampResponseHeader.from_ext(c.ext).timestamp_ms,
         )
-        return None if found < 0 else found
+        return None if answer < 0 else answer
 
     async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
-        """What the group has committed (14).
+        """Return the group's committed offset (14).
 
-        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 when it never committed.
+        None: it has committed none, and the queue no longer begins at 0.  While the queue begins at 0, brokers answer
+        0.
         """
         try:
             return await self._offset(
@@ -101,10 +102,10 @@ class OffsetQuestions:
         )
 
     async def _reset(self, address: str, header: ResetOffsetHeader) -> dict[MessageQueue, int]:
-        found = await self._requests.read(
+        answer = await self._requests.read(
             address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header, lambda c: ResetOffsetBody.decode(c.body)
         )
-        return {MessageQueue(*queue): offset for queue, offset in found.offsets.items()}
+        return {MessageQueue(*queue): offset for queue, offset in answer.offsets.items()}
 
     async def _offset(self, address: str, code: RequestCode, header: RequestHeader) -> int:
         return await self._requests.read(address, code, header, lambda c: OffsetResponseHeader.from_ext(c.ext).offset)

@@ -16,10 +16,10 @@ class TopicQuestions:
 
     async def stats(self, address: str, topic: str) -> dict[MessageQueue, TopicOffset]:
         """Both ends of every queue, and when the last message came (202): 0 or -1 when none is there."""
-        found = await self._requests.read(
+        stats = await self._requests.read(
             address, RequestCode.GET_TOPIC_STATS_INFO, TopicHeader(topic), lambda c: TopicStats.decode(c.body)
         )
-        return {MessageQueue(*queue): row for queue, row in found.queues.items()}
+        return {MessageQueue(*queue): row for queue, row in stats.queues.items()}
 
     async def config(self, address: str, topic: str) -> TopicConfig:
         """Queues and permission (351): 5.x, and ours; NotKnownThere from 4.9."""
@@ -28,10 +28,10 @@ class TopicQuestions:
         )
 
     async def groups(self, address: str, topic: str) -> tuple[str, ...]:
-        """Who has subscribed to the topic while online, or committed in it (300).
+        """List the groups that have subscribed to the topic while online, or committed in it (300).
 
-        5.3.3 keeps the topic's name where the subscriber's belongs: of a group that has not committed it knows nothing,
-        and the topic is among its own groups.
+        5.3.3 stores the topic's name instead of the subscriber's.  It misses a group that has not committed, and lists
+        the topic among its own groups.
         """
         return await self._requests.read(
             address,

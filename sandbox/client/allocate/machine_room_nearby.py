@@ -55,7 +55,7 @@ class AllocateMachineRoomNearby:
         return mine
 
 
-def _named(room: str, who: str) -> str:
+def _named(room: str, client_id: str) -> str:
     if not room:
-        raise ClientError(f"the machine room of {who} is not known")
+        raise ClientError(f"the machine room of {client_id} is not known")
     return room

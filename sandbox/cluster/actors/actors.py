@@ -63,7 +63,7 @@ class Actors:
     # Lookup.
 
     def consumers(self, group: str | None = None) -> list[ConsumerActor]:
-        """In order of their labels."""
+        """List the consumers in order of their labels."""
         return [
             actor
             for _, actor in sorted(self.by_label.items())
@@ -78,7 +78,7 @@ class Actors:
         return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ProducerActor)]
 
     def get(self, label: str) -> Actor:
-        """By label, by the client id of its process, or by the key of its row.  Raises ActionRefused (404, 409)."""
+        """Return the actor with this label, client id or row key.  Raises ActionRefused (404, 409)."""
         actor = self.find(label)
         if actor is None and self.is_wire_client(label):
             raise ActionRefused(
@@ -95,7 +95,7 @@ class Actors:
         return actor
 
     def find(self, name: str) -> Actor | None:
-        """By label, by client id (of several processes with it the first one), or by `<client id> <label>`."""
+        """Find by label, by client id (the first of several processes with it), or by `<client id> <label>`."""
         actors = self.by_label.values()
         return (
             self.by_label.get(name)
@@ -191,8 +191,8 @@ class Actors:
                 table = await self._context.environment.run_long(lambda is_over: prepare_flights(self._home, is_over))
             except FeedInterrupted:
                 return  # it runs again when the sandbox wakes
-            except (OSError, SandboxError) as why:
-                actor.refuse(f"its feed cannot be read: {why}")
+            except (OSError, SandboxError) as error:
+                actor.refuse(f"its feed cannot be read: {error}")
                 return
         await actor.run(table)
 
@@ -396,5 +396,5 @@ def start_or_refuse(actors: Actors, actor: Actor) -> None:
         actors.start(actor)
     except ActionRefused:
         raise
-    except SandboxError as why:
-        raise ActionRefused(422, "{actor} cannot start: {why}.", actor=actor.label, why=str(why)) from why
+    except SandboxError as error:
+        raise ActionRefused(422, "{actor} cannot start: {why}.", actor=actor.label, why=str(error)) from error

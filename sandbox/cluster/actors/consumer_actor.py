@@ -60,7 +60,7 @@ class ConsumerActor:
 
     @property
     def is_copy(self) -> bool:
-        """Whether it takes the client id of another member."""
+        """True if it takes the client id of another member."""
         return self.settings.client_id_of is not None
 
     @property
@@ -81,7 +81,7 @@ class ConsumerActor:
 
     @property
     def lives(self) -> bool:
-        """Whether it has a process, answering or not."""
+        """True if it has a process, answering or not."""
         return self.state in ("starting", "running", "hung", "stopping")
 
     def begin(
@@ -124,8 +124,8 @@ class ConsumerActor:
             if isinstance(consumer, LitePullConsumer):
                 await _subscribe(consumer, self.settings.subscriptions)
             await consumer.start()
-        except (ClientError, BrokerRefused) as why:  # the broker refuses a filter it cannot evaluate
-            self.refused = str(why)
+        except (ClientError, BrokerRefused) as error:  # the broker refuses a filter it cannot evaluate
+            self.refused = str(error)
             return
         if self.loop is not None:
             self._running = consumer.instance.tasks.spawn(self.loop.run(), f"loop of {self.label}")
@@ -161,7 +161,7 @@ class ConsumerActor:
         return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
-        """How many messages at or above `beginning`, where the next owner starts, its listener got: finished, begun.
+        """Count the messages its listener got at or above `beginning`, the next owner's start offset: finished, begun.
 
         `beginning` None: start at the offset this member committed.
         """
@@ -236,10 +236,10 @@ class ConsumerActor:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ConsumerActor":
-        given = record["settings"]
-        given["subscriptions"] = tuple(Subscription(*sub) for sub in given["subscriptions"])
-        given["work_ms"] = tuple(given["work_ms"])
-        actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**given))
+        settings = record["settings"]
+        settings["subscriptions"] = tuple(Subscription(*sub) for sub in settings["subscriptions"])
+        settings["work_ms"] = tuple(settings["work_ms"])
+        actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**settings))
         actor.client_id, actor.handler = record["client_id"], record["handler"]
         slow = record["slow"]  # a list in records of older versions
         actor.slow = None if not slow else Slow(**slow) if isinstance(slow, dict) else Slow(*slow)

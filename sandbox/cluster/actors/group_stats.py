@@ -1,6 +1,6 @@
-"""What the in-process listeners of a group did: rates, delays, repeated deliveries.
+"""Statistics of a group's in-process listeners: rates, delays, repeated deliveries.
 
-Counted by the engine beside the journal, so that it stays exact when flow events are skipped.
+The engine counts them beside the journal, so they stay exact when flow events are skipped.
 """
 
 from collections import Counter, deque
@@ -50,16 +50,16 @@ class GroupStats:
         account each: `member` is a label then.
         """
         offset = offset_of(message)
-        place = member, mq
-        if place not in self._seen:
-            self._seen[place] = OffsetRuns()
-        if place not in self._histories:
-            self._histories[place] = OwnershipHistory()
-        history = self._histories[place]
-        if not self._seen[place].add(offset):
-            why, process = history.why_again(offset, ownership)
-            self.again_by_cause[why] += 1
-            if why == CRASH:
+        key = member, mq
+        if key not in self._seen:
+            self._seen[key] = OffsetRuns()
+        if key not in self._histories:
+            self._histories[key] = OwnershipHistory()
+        history = self._histories[key]
+        if not self._seen[key].add(offset):
+            reason, process = history.why_again(offset, ownership)
+            self.again_by_cause[reason] += 1
+            if reason == CRASH:
                 self._after_crash(process, mq, offset)
         elif message.reconsume_times > 0:
             self.again_by_cause[RETRY] += 1
@@ -80,8 +80,8 @@ class GroupStats:
 
     def given(self, mq: MessageQueue, member: str = "") -> tuple[Run, ...]:
         """The offsets of a queue that listeners got, as runs."""
-        seen = self._seen.get((member, mq))
-        return () if seen is None else seen.runs()
+        previous = self._seen.get((member, mq))
+        return () if previous is None else previous.runs()
 
     def done(self, message: Message) -> None:
         """A listener has consumed it with success."""
@@ -109,8 +109,8 @@ class GroupStats:
         return {
             "again": dict(sorted(self.again_by_cause.items())),
             "seen": [
-                [member, mq.key, [list(run) for run in seen.runs()[-RUNS_SAVED:]]]
-                for (member, mq), seen in sorted(self._seen.items())
+                [member, mq.key, [list(run) for run in offsets.runs()[-RUNS_SAVED:]]]
+                for (member, mq), offsets in sorted(self._seen.items())
             ],
         }
 
@@ -122,6 +122,6 @@ class GroupStats:
             for member, key, runs in record["seen"]
         }
         self._histories = {
-            place: OwnershipHistory.before_sleep(OffsetRuns(seen.runs()), crashed=crashed)
-            for place, seen in self._seen.items()
+            key: OwnershipHistory.before_sleep(OffsetRuns(offsets.runs()), crashed=crashed)
+            for key, offsets in self._seen.items()
         }

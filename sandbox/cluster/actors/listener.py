@@ -41,17 +41,17 @@ class Slow:
     met: bool = False
 
     def is_met(self, message: Message, mq: MessageQueue) -> bool:
-        """Whether the message is slow; notes that it has come."""
+        """Return whether the message is slow; note that it was received."""
         if not self.queue:
-            found = message.keys == self.key
+            matches = message.keys == self.key
         elif self.met:
-            found = message.unique_key == self.unique_key
+            matches = message.unique_key == self.unique_key
         else:
-            found = f"{mq.broker}:{mq.queue_id}" == self.queue and not mq.topic.startswith(RETRY_PREFIX)
-            if found:
+            matches = f"{mq.broker}:{mq.queue_id}" == self.queue and not mq.topic.startswith(RETRY_PREFIX)
+            if matches:
                 self.key, self.unique_key = message.keys, message.unique_key or ""
-        self.met = self.met or found
-        return found
+        self.met = self.met or matches
+        return matches
 
 
 class ActorListener:

@@ -93,8 +93,8 @@ class ProducerActor:
         assert self.sender is not None
         try:
             await self.producer.start()
-        except SandboxError as why:
-            self.refuse(str(why))
+        except SandboxError as error:
+            self.refuse(str(error))
             return
         clock = self.instance.clock
         if table is not None:
@@ -104,10 +104,10 @@ class ProducerActor:
         self._state = "running"
         await self._source.run(self.sender)
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, reason: str) -> None:
         """Its start failed; a restart tries again."""
-        log.error("starting %s failed: %s", self.label, why)
-        self._state, self.refused = "stopped", why
+        log.error("starting %s failed: %s", self.label, reason)
+        self._state, self.refused = "stopped", reason
 
     async def stop(self) -> None:
         if self.producer is not None and self.lives:
@@ -153,9 +153,9 @@ class ProducerActor:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ProducerActor":
-        given = record["settings"]
-        given["keys"] = tuple(given["keys"])
-        actor = cls(record["label"], record["slot"], StartProducer(**given))
+        settings = record["settings"]
+        settings["keys"] = tuple(settings["keys"])
+        actor = cls(record["label"], record["slot"], StartProducer(**settings))
         actor.client_id, actor._position = record["client_id"], record["position"]
         actor._sent_before, actor._failed_before = record["sent"], record["failed"]
         actor.fail_percent, actor.handler = record.get("fail_percent", 0.0), record.get("handler", "")

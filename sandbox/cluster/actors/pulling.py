@@ -64,13 +64,13 @@ class PullLoop:
 
     async def run(self) -> None:
         while self._consumer.state in ("running", "hung"):
-            found = False
+            pulled = False
             for mq, pq in sorted(self._consumer.process_queues.items(), key=lambda item: item[0]):
                 try:
-                    found = await self._visit(mq, pq) or found
-                except SandboxError as why:
-                    log.info("pull of %s by hand failed: %s", mq.key, why)
-            if not found:
+                    pulled = await self._visit(mq, pq) or pulled
+                except SandboxError as error:
+                    log.info("pull of %s by hand failed: %s", mq.key, error)
+            if not pulled:
                 await self._clock.sleep(NOTHING_NEW_PAUSE_S)
 
     async def _visit(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
@@ -79,9 +79,13 @@ class PullLoop:
         if pq.dropped or not await self._has_begun(mq, pq):
             return False
         pq.last_pull_ms = self._clock.now_ms()
-        wanted = self._wanted(mq.topic)
+        subscription = self._wanted(mq.topic)
         result = await consumer.pull(
-            mq, pq.next_offset, expression=wanted.expression, expression_type=wanted.kind, max_messages=PULL_AT_MOST
+            mq,
+            pq.next_offset,
+            expression=subscription.expression,
+            expression_type=subscription.kind,
+            max_messages=PULL_AT_MOST,
         )
         if pq.dropped:
             return False

@@ -45,11 +45,11 @@ class OwnershipHistory:
         self._periods: deque[_Period] = deque(maxlen=PERIODS_KEPT)
 
     @classmethod
-    def before_sleep(cls, seen: OffsetRuns, *, crashed: bool) -> "OwnershipHistory":
+    def before_sleep(cls, offsets: OffsetRuns, *, crashed: bool) -> "OwnershipHistory":
         """After sleep only the delivered offsets and how all owners ended together are known."""
         made = cls()
         made._periods.append(_Period(Ownership("", 0)))
-        made._periods[0].seen, made._periods[0].crashed = seen, crashed
+        made._periods[0].seen, made._periods[0].crashed = offsets, crashed
         return made
 
     def why_again(self, offset: int, ownership: Ownership) -> tuple[str, str]:

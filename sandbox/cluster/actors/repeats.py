@@ -37,10 +37,10 @@ class Repeats:
         self._account_of = account_of
         self._crashes: list[_Crash] = []
 
-    def crashed(self, group: str, account: str, client_id: str, given: dict[MessageQueue, tuple[Run, ...]]) -> None:
-        """A process crashes; `given`: the offsets that listeners got of each queue it had."""
+    def crashed(self, group: str, account: str, client_id: str, delivered: dict[MessageQueue, tuple[Run, ...]]) -> None:
+        """A process crashes; `delivered`: the offsets that listeners got of each queue it had."""
         crash = _Crash(group, account, client_id, self._journal.cause)
-        crash.given = {mq: OffsetRuns(runs) for mq, runs in given.items() if runs}
+        crash.given = {mq: OffsetRuns(runs) for mq, runs in delivered.items() if runs}
         if crash.given:
             self._crashes.append(crash)
         if len(self._crashes) > CRASHES_KEPT:

@@ -19,7 +19,7 @@ class SendRateLimit:
         self._sends = Throttle(per_s, per_s)
         self._reports = Throttle(1)
 
-    def wait_s(self, who: str) -> float:
+    def wait_s(self, client: str) -> float:
         """Reserve one send; returns the machine's seconds to wait before it, 0 for none.
 
         The messages of one second may go at once, so bursts are possible.
@@ -27,5 +27,5 @@ class SendRateLimit:
         now_s = self._wall.monotonic()
         wait_s = self._sends.wait_s(now_s)
         if wait_s and self._reports.take(now_s):
-            self._journal.write(LimitReached("stored_messages_per_s", self._per_s + 1, self._per_s, who))
+            self._journal.write(LimitReached("stored_messages_per_s", self._per_s + 1, self._per_s, client))
         return wait_s

@@ -1,4 +1,4 @@
-"""How in-process producers send: generated messages at a rate, given rows, or rows of a feed."""
+"""Message sources of in-process producers: generated messages at a rate, given rows, or rows of a feed."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
@@ -119,8 +119,8 @@ class FeedSource:
 
 def changed(settings: StartProducer, change: ChangeActor) -> StartProducer:
     """The settings with the fields that a `ChangeActor` may change of a producer."""
-    given = {name: getattr(change, name) for name in ("rate_per_s", "speed") if getattr(change, name) is not None}
-    return replace(settings, **given)
+    values = {name: getattr(change, name) for name in ("rate_per_s", "speed") if getattr(change, name) is not None}
+    return replace(settings, **values)
 
 
 def messages_of(action: SendMessages) -> Iterator[Message]:

@@ -41,8 +41,8 @@ def count_lines(path: Path) -> int:
     try:
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip())
-    except OSError as why:
-        raise _unreadable(path, why) from why
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 class _Record(NamedTuple):
@@ -60,10 +60,10 @@ def _rows(path: Path, columns: Columns, records: Callable[[Path], Iterator[_Reco
             before_s = at_s if at_s is not None else before_s
             key, tag = (_text(path, record, column) for column in (columns.key, columns.tag))
             yield FeedRow(0, gap_s, key, tag, record.body)
-    except OSError as why:
-        raise _unreadable(path, why) from why
-    except UnicodeDecodeError as why:
-        raise FeedUnreadable(f"{path} is not UTF-8 text: {why.reason} at byte {why.start}") from why
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise FeedUnreadable(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _csv_records(path: Path) -> Iterator[_Record]:
@@ -72,8 +72,8 @@ def _csv_records(path: Path) -> Iterator[_Record]:
         try:
             for row in lines:
                 yield _Record(lines.line_num, row, orjson.dumps(row))
-        except csv.Error as why:
-            raise FeedUnreadable(f"{path}, line {lines.line_num}: {why}") from why
+        except csv.Error as error:
+            raise FeedUnreadable(f"{path}, line {lines.line_num}: {error}") from error
 
 
 def _ndjson_records(path: Path) -> Iterator[_Record]:
@@ -83,8 +83,8 @@ def _ndjson_records(path: Path) -> Iterator[_Record]:
                 continue
             try:
                 value = orjson.loads(line)
-            except orjson.JSONDecodeError as why:
-                raise FeedUnreadable(f"{path}, line {number}: {why}") from why
+            except orjson.JSONDecodeError as error:
+                raise FeedUnreadable(f"{path}, line {number}: {error}") from error
             if not isinstance(value, dict):
                 raise FeedUnreadable(f"{path}, line {number}: not a JSON object")
             yield _Record(number, value, line.strip())
@@ -125,5 +125,5 @@ def _seconds(path: Path, record: _Record, column: str | None) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _unreadable(path: Path, why: OSError) -> FeedUnreadable:
-    return FeedUnreadable(f"{path} cannot be read: {(why.strerror or str(why)).lower()}")
+def _unreadable(path: Path, error: OSError) -> FeedUnreadable:
+    return FeedUnreadable(f"{path} cannot be read: {(error.strerror or str(error)).lower()}")

@@ -1,4 +1,4 @@
-"""How the local transactions of a transactional producer end."""
+"""Outcomes of a transactional producer's local transactions."""
 
 from sandbox.client.transaction_producer import LocalTransactionState
 from sandbox.kernel.chance import Chance

@@ -23,12 +23,12 @@ from sandbox.kernel.errors import ActionRefused
 BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in Action.__subclasses__()}
 
 
-def parse_action(given: Mapping[str, Any]) -> Action:
+def parse_action(document: Mapping[str, Any]) -> Action:
     """`{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
 
     Raises ActionRefused(422): unknown action, unknown field, missing field, bad value.
     """
-    name = given.get("action")
+    name = document.get("action")
     kind = BY_NAME.get(name) if isinstance(name, str) else None
     if kind is None:
         raise ActionRefused(
@@ -39,7 +39,7 @@ def parse_action(given: Mapping[str, Any]) -> Action:
             action=repr(name)[:60],
             known=", ".join(BY_NAME),
         )
-    return fields.build(kind, {key: value for key, value in given.items() if key != "action"})
+    return fields.build(kind, {key: value for key, value in document.items() if key != "action"})
 
 
 def name_of(action: Action) -> str:

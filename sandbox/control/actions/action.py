@@ -1,4 +1,4 @@
-"""What every action declares beside its fields."""
+"""The base of all actions, with the declarations that each adds to its fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

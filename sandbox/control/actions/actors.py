@@ -1,4 +1,4 @@
-"""In-process producers and consumers: add, change, stop, crash."""
+"""Actions on in-process producers and consumers: add, change, stop, crash."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""What an event declares beside its fields: its kind and its sentences."""
+"""Declarations of an event beside its fields: its kind and its sentences."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar

@@ -10,8 +10,9 @@ from sandbox.kernel.sentences import Plural
 @said("ok", "lab", "lab {lab} begins, attempt {attempt}", "act")
 @said("ok", "exam", "lab {lab} begins as an exam", "act", when="exam=true")
 class LabStarted(NamedTuple):
-    """With `seed` and `attempt` the lab's names and numbers can be drawn again; `exam`: without hints, and graded by
-    right predictions
+    """The start of a lab; `seed` and `attempt` reproduce its names and numbers.
+
+    `exam`: without hints, and graded by right predictions.
     """
 
     lab: str

@@ -73,7 +73,7 @@ class SubscriptionChanged(NamedTuple):
     "move",
 )
 class QueuesAssigned(NamedTuple):
-    """What one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
+    """The queues one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
 
     group: str
     client_id: str

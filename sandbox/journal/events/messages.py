@@ -38,7 +38,7 @@ class SendFailed(NamedTuple):
     "warn",
 )
 class DelayIgnored(NamedTuple):
-    """Of a client of RocketMQ 5.  At most one per broker and second."""
+    """An ignored delay by time, set by a client of RocketMQ 5.  At most one per broker and second."""
 
     topic: str
     broker: str

@@ -26,7 +26,10 @@ class NodeAnswered(NamedTuple):
 @said("warn", "lag", "{group} is {lag} behind, over the mark of {mark}", "warn", when="state=over")
 @said("ok", "lag", "{group} is {lag} behind, under half the mark of {mark}")
 class LagMarked(NamedTuple):
-    """Of all its topics, with retry topics.  `queues`: number of queues, out of `of`, with a known lag."""
+    """A crossing of a group's lag mark, over all its topics, with retry topics.
+
+    `queues`: number of queues, out of `of`, with a known lag.
+    """
 
     group: str
     state: str  # over, under

@@ -62,5 +62,5 @@ LABS: dict[str, Lab] = {
 
 
 def named(name: str) -> Lab | None:
-    """By its slug or number."""
+    """Return the lab with this slug or number."""
     return LABS.get(name) or next((lab for lab in LABS.values() if lab.number.lower() == name.lower()), None)

@@ -54,8 +54,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    found = sends(evidence)
-    return found[-1] if found else None
+    sent = sends(evidence)
+    return sent[-1] if sent else None
 
 
 def _count(burst: Seen[ActionTaken]) -> int:
@@ -64,15 +64,15 @@ def _count(burst: Seen[ActionTaken]) -> int:
 
 
 def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Delivery]:
-    """What a group, or one actor of it, has finished of the burst."""
+    """List the messages of the burst that a group, or one actor of it, has finished."""
     burst = _burst(evidence)
     if burst is None:
         return []
     clients = None if label is None else evidence.clients(label)
     sent = {
-        (queue_of(seen.event), seen.event.first_offset + number)
-        for seen in stored_by(evidence, burst)
-        for number in range(seen.event.count)
+        (queue_of(entry.event), entry.event.first_offset + number)
+        for entry in stored_by(evidence, burst)
+        for number in range(entry.event.count)
     }
     return [
         row
@@ -117,25 +117,25 @@ def _share(evidence: Evidence) -> Truth:
 
 
 def _file(evidence: Evidence) -> Truth:
-    """Who writes the offsets of the broadcasting group, as the journal says."""
+    """Return the writer of the broadcasting group's offsets, as the journal records it."""
     mine = [
-        seen.seq for seen in evidence.of(OffsetsPersisted, since=0) if seen.event.owner in evidence.clients(SCREENS[0])
+        row.seq for row in evidence.of(OffsetsPersisted, since=0) if row.event.owner in evidence.clients(SCREENS[0])
     ]
     return Truth("own", tuple(mine[-1:])) if mine else Truth("broker")
 
 
 def _crashes(evidence: Evidence, label: str) -> list[Seen[ActionTaken]]:
-    return [seen for seen in evidence.actions("CrashActor") if seen.event.fields["actor"] == label]
+    return [act for act in evidence.actions("CrashActor") if act.event.fields["actor"] == label]
 
 
 def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen[QueueTaken] | None:
     """The first queue that its new process has taken since the burst."""
-    back = [seen for seen in evidence.actions("RestartActor", since=burst.seq) if seen.event.fields["actor"] == label]
+    back = [act for act in evidence.actions("RestartActor", since=burst.seq) if act.event.fields["actor"] == label]
     taken = (
         [
-            seen
-            for seen in evidence.of(QueueTaken, since=back[-1].seq)
-            if seen.event.client_id == evidence.clients(label)[-1] and seen.event.topic == evidence.numbers["topic"]
+            entry
+            for entry in evidence.of(QueueTaken, since=back[-1].seq)
+            if entry.event.client_id == evidence.clients(label)[-1] and entry.event.topic == evidence.numbers["topic"]
         ]
         if back
         else []
@@ -188,25 +188,25 @@ def _reached(evidence: Evidence) -> Truth:
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The start of another broadcasting member."""
-    found = [
-        seen for seen in evidence.actions("StartConsumer") if seen.event.fields["group"] == evidence.numbers["second"]
+    starts = [
+        act for act in evidence.actions("StartConsumer") if act.event.fields["group"] == evidence.numbers["second"]
     ]
-    return found[-1] if found else None
+    return starts[-1] if starts else None
 
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
-    """Where the new member began, queue by queue."""
+    """List the new member's start offsets, queue by queue."""
     joined, n = _joined(evidence), evidence.numbers
     return (
         []
         if joined is None
         else sorted(
             (
-                seen
-                for seen in evidence.of(QueueTaken, since=joined.seq)
-                if (seen.event.group, seen.event.topic) == (n["second"], n["topic"])
+                entry
+                for entry in evidence.of(QueueTaken, since=joined.seq)
+                if (entry.event.group, entry.event.topic) == (n["second"], n["topic"])
             ),
-            key=lambda seen: seen.event.queue_id,
+            key=lambda entry: entry.event.queue_id,
         )
     )
 
@@ -240,9 +240,9 @@ def _is_new(evidence: Evidence) -> Verdict:
 def _old(evidence: Evidence) -> Truth:
     """Messages from before its start that the new member was given."""
     began = _began(evidence)
-    clients = {seen.event.client_id for seen in began}
+    clients = {entry.event.client_id for entry in began}
     rows = [row for row in evidence.deliveries_of(evidence.numbers["second"]) if row.client_id in clients]
-    return Truth(float(len(rows)), (*_seqs(rows), *(seen.seq for seen in began)))
+    return Truth(float(len(rows)), (*_seqs(rows), *(entry.seq for entry in began)))
 
 
 def _begin_of_q0(evidence: Evidence) -> Truth:
@@ -262,7 +262,7 @@ def _broadcast(hands: Hands) -> None:
 
 
 def _counted(hands: Hands, group: str, label: str) -> int:
-    """What the card of a member has counted."""
+    """Return the count on a member's card."""
     return len(_got(hands.evidence, group, label))
 
 
@@ -395,7 +395,7 @@ BROADCASTING = Lab(
                 kind=Number(_("messages")),
                 right=_share,
                 again=_("You wrote {given}; count on the card of {one} again."),
-                misreadings=(Misreading(EVERY, lambda e, given: given == e.numbers["burst"]),),
+                misreadings=(Misreading(EVERY, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
                 text=_("Where are the offsets of {second} kept?"),
@@ -429,7 +429,7 @@ BROADCASTING = Lab(
                 kind=Number(_("messages")),
                 right=_reached,
                 again=_('You wrote {given}; look at the card of screen, and at "took" in the journal.'),
-                misreadings=(Misreading(MISSED, lambda e, given: given == 0.0),),
+                misreadings=(Misreading(MISSED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
                 text=_("How did screen know where to go on?"),

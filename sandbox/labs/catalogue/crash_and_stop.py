@@ -54,7 +54,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
     bursts = [
-        seen for seen in evidence.actions("SendMessages") if seen.event.fields["topic"] == evidence.numbers["topic"]
+        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
     ]
     return bursts[0] if bursts else None
 
@@ -66,7 +66,7 @@ def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | N
         None
         if burst is None
         else next(
-            (seen for seen in evidence.actions(action, since=burst.seq) if seen.event.fields["actor"] == actor), None
+            (entry for entry in evidence.actions(action, since=burst.seq) if entry.event.fields["actor"] == actor), None
         )
     )
 
@@ -127,8 +127,8 @@ def _crashed(evidence: Evidence) -> Verdict:
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
     of_other = evidence.clients(evidence.numbers["other"])
-    found = [seen for seen in evidence.of(CrashRepeated) if seen.event.client_id in of_other]
-    return found[0] if found else None
+    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other]
+    return repeats[0] if repeats else None
 
 
 def _count(evidence: Evidence) -> Truth:
@@ -142,13 +142,13 @@ def _cause(evidence: Evidence) -> Truth:
     crash = _taken(evidence, "CrashActor", n["other"])
     if crash is None:
         return Truth(())
-    states = [seen.seq for seen in evidence.of(MemberStateChanged) if seen.cause == crash.seq]
+    states = [entry.seq for entry in evidence.of(MemberStateChanged) if entry.cause == crash.seq]
     return Truth(tuple(map(str, (crash.seq, *states))), (crash.seq,))
 
 
-def _is_hand_over(evidence: Evidence, given: Answer) -> bool:
-    seqs = {seen.seq for seen in evidence.of(QueuesAssigned)} | {seen.seq for seen in evidence.of(QueueTaken)}
-    return given in {str(seq) for seq in seqs}
+def _is_hand_over(evidence: Evidence, answer: Answer) -> bool:
+    seqs = {entry.seq for entry in evidence.of(QueuesAssigned)} | {entry.seq for entry in evidence.of(QueueTaken)}
+    return answer in {str(seq) for seq in seqs}
 
 
 def _send(hands: Hands) -> None:
@@ -291,7 +291,7 @@ CRASH_AND_STOP = Lab(
                 kind=Number(_("messages")),
                 right=_count,
                 again=_('You wrote {given}; read the line "came twice" of the journal again.'),
-                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),),
+                misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
                 text=_("Click the event that made them come again."),

@@ -54,14 +54,14 @@ def _tries(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
 
 
 def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
-    return [seen for seen in evidence.of(MessageRetried, since=0) if seen.event.group == evidence.numbers["group"]]
+    return [entry for entry in evidence.of(MessageRetried, since=0) if entry.event.group == evidence.numbers["group"]]
 
 
 def _dead(evidence: Evidence) -> Seen[MessageDeadLettered] | None:
-    found = [
-        seen for seen in evidence.of(MessageDeadLettered, since=0) if seen.event.group == evidence.numbers["group"]
+    dead_letters = [
+        entry for entry in evidence.of(MessageDeadLettered, since=0) if entry.event.group == evidence.numbers["group"]
     ]
-    return found[0] if found else None
+    return dead_letters[0] if dead_letters else None
 
 
 def _succeeded(evidence: Evidence, since: int | None = 0) -> Delivery | None:
@@ -93,8 +93,8 @@ def _is_retried(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{count} retries so far."), count=len(retries))
     return Verdict.met(
         _("The first retries were at levels {levels}."),
-        levels=", ".join(str(seen.event.delay_level) for seen in retries[:RETRIES_SEEN]),
-        rests_on=[seen.seq for seen in retries[:RETRIES_SEEN]],
+        levels=", ".join(str(entry.event.delay_level) for entry in retries[:RETRIES_SEEN]),
+        rests_on=[entry.seq for entry in retries[:RETRIES_SEEN]],
     )
 
 
@@ -121,7 +121,7 @@ def _is_dead(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("After {tries} tries it went to the dead letters."),
         tries=len(_tries(evidence)),
-        rests_on=[*(seen.seq for seen in _retries(evidence)), dead.seq],
+        rests_on=[*(entry.seq for entry in _retries(evidence)), dead.seq],
     )
 
 
@@ -271,7 +271,7 @@ DEAD_LETTER = Lab(
                 kind=Number(_("times")),
                 right=_count,
                 again=_("You wrote {given}; count its deliveries in the life of the message again."),
-                misreadings=(Misreading(RETRIES, lambda e, given: given == RETRIES_MOST),),
+                misreadings=(Misreading(RETRIES, lambda e, answer: answer == RETRIES_MOST),),
             ),
             why=Question(
                 text=_("What will happen to it now?"),

@@ -58,18 +58,18 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest send of the key, with a delay."""
-    found = [
-        seen
-        for seen in sends(evidence)
-        if evidence.numbers["key"] in keys_of(seen) and seen.event.fields["delay_level"]
+    delayed = [
+        entry
+        for entry in sends(evidence)
+        if evidence.numbers["key"] in keys_of(entry) and entry.event.fields["delay_level"]
     ]
-    return found[-1] if found else None
+    return delayed[-1] if delayed else None
 
 
 def _is_due(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _delayed(evidence)
     if sent is None:
-        plain = [seen for seen in sends(evidence) if n["key"] in keys_of(seen)]
+        plain = [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]
         if plain:
             return Verdict.wrong(NOT_DELAYED, key=n["key"], level=n["level"], rests_on=[plain[-1].seq])
         return Verdict.not_yet(_("{key} is not sent yet."), key=n["key"])
@@ -82,7 +82,7 @@ def _is_due(evidence: Evidence) -> Verdict:
             level=n["level"],
             rests_on=[sent.seq],
         )
-    due = [seen for seen in evidence.of(DelayedMessageDue, since=sent.seq) if seen.event.delay_level == level]
+    due = [entry for entry in evidence.of(DelayedMessageDue, since=sent.seq) if entry.event.delay_level == level]
     records = records_of(evidence, n["key"], sent.seq)
     if not due or not records:
         return Verdict.not_yet(_("{key} waits."), key=n["key"])
@@ -95,18 +95,18 @@ def _is_due(evidence: Evidence) -> Verdict:
 
 
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
-    """Where the delayed message was put at first."""
+    """Return the first place where the delayed message was stored."""
     sent = _delayed(evidence)
-    found = (
+    entries = (
         []
         if sent is None
         else [
-            seen
-            for seen in evidence.of(MessagesStored, since=sent.seq)
-            if seen.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
+            entry
+            for entry in evidence.of(MessagesStored, since=sent.seq)
+            if entry.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
         ]
     )
-    return found[0] if found else None
+    return entries[0] if entries else None
 
 
 def _where(evidence: Evidence) -> Truth:
@@ -126,7 +126,7 @@ def _prepared(evidence: Evidence, *, since: int | None = None) -> list[Seen[Tran
 
 
 def _ended(evidence: Evidence, outcome: str, *, since: int | None = None) -> list[Seen[TransactionEnded]]:
-    return [seen for seen in evidence.of(TransactionEnded, since=since) if seen.event.outcome == outcome]
+    return [entry for entry in evidence.of(TransactionEnded, since=since) if entry.event.outcome == outcome]
 
 
 def _are_checked(evidence: Evidence) -> Verdict:
@@ -141,8 +141,8 @@ def _are_checked(evidence: Evidence) -> Verdict:
         return Verdict.wrong(WOULD_ANSWER, till=TILL)
     if _set_last(evidence, "rate_per_s"):
         return Verdict.not_yet(_("{till} still prepares messages: set its rate to 0."), till=TILL)
-    checks = {seen.event.transaction_id: seen.seq for seen in evidence.of(TransactionChecked)}
-    missing = [seen for seen in prepared if seen.event.transaction_id not in checks]
+    checks = {entry.event.transaction_id: entry.seq for entry in evidence.of(TransactionChecked)}
+    missing = [entry for entry in prepared if entry.event.transaction_id not in checks]
     if missing:
         return Verdict.not_yet(
             _("The broker has not asked about {count} of them: it does so every 60 s."), count=len(missing)
@@ -151,31 +151,31 @@ def _are_checked(evidence: Evidence) -> Verdict:
         _("{count} half messages are stored, and {group} was given none, although the broker has asked about each."),
         count=len(prepared),
         group=n["group"],
-        rests_on=[*(seen.seq for seen in prepared), *checks.values()],
+        rests_on=[*(entry.seq for entry in prepared), *checks.values()],
     )
 
 
 def _set_last(evidence: Evidence, field: str) -> Any:
-    """By the student, of the transactional producer."""
-    given = [
-        seen.event.fields[field]
-        for seen in evidence.actions("ChangeActor", since=0)
-        if seen.event.fields["actor"] == TILL and seen.event.fields[field] is not None
+    """Return the value of a field that the student last set for the transactional producer."""
+    changes = [
+        entry.event.fields[field]
+        for entry in evidence.actions("ChangeActor", since=0)
+        if entry.event.fields["actor"] == TILL and entry.event.fields[field] is not None
     ]
-    return given[-1] if given else None
+    return changes[-1] if changes else None
 
 
 def _in_topic(evidence: Evidence) -> Truth:
     """Messages of the step in the topic itself."""
     n = evidence.numbers
-    stored = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == n["topic"]]
-    return Truth(float(sum(seen.event.count for seen in stored)), tuple(seen.seq for seen in stored))
+    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == n["topic"]]
+    return Truth(float(sum(entry.event.count for entry in stored)), tuple(entry.seq for entry in stored))
 
 
 def _open(evidence: Evidence) -> Truth:
-    ended = {seen.event.transaction_id for seen in evidence.of(TransactionEnded, since=0)}
-    waiting = [seen for seen in _prepared(evidence, since=0) if seen.event.transaction_id not in ended]
-    return Truth(float(len(waiting)), tuple(seen.seq for seen in waiting))
+    ended = {entry.event.transaction_id for entry in evidence.of(TransactionEnded, since=0)}
+    waiting = [entry for entry in _prepared(evidence, since=0) if entry.event.transaction_id not in ended]
+    return Truth(float(len(waiting)), tuple(entry.seq for entry in waiting))
 
 
 def _are_ended(evidence: Evidence) -> Verdict:
@@ -183,7 +183,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
     if not committed and not rolled_back:
         return Verdict.not_yet(_("No transaction was ended yet."))
     if len(committed) > 1 and not rolled_back:
-        return Verdict.wrong(ONLY_COMMITS, rests_on=[seen.seq for seen in committed])
+        return Verdict.wrong(ONLY_COMMITS, rests_on=[entry.seq for entry in committed])
     if not committed or not rolled_back:
         return Verdict.not_yet(_("One is ended: end another one in the other way."))
     stored = _in_topic(evidence)
@@ -193,7 +193,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
         _("{committed} committed and {rolled_back} rolled back: q0 has {committed} more."),
         committed=len(committed),
         rolled_back=len(rolled_back),
-        rests_on=[*(seen.seq for seen in (*committed, *rolled_back)), *stored.rests_on],
+        rests_on=[*(entry.seq for entry in (*committed, *rolled_back)), *stored.rests_on],
     )
 
 
@@ -210,7 +210,7 @@ def _send(hands: Hands, level: int) -> None:
 
 def _first(hands: Hands) -> None:
     _send(hands, hands.numbers["level"])
-    stored = next(seen for seen in hands.evidence.of(MessagesStored) if seen.event.topic == SCHEDULE_TOPIC)
+    stored = next(entry for entry in hands.evidence.of(MessagesStored) if entry.event.topic == SCHEDULE_TOPIC)
     hands.say(stored.event.queue_id)
     hands.why("copied")
     hands.predict(0)
@@ -233,7 +233,7 @@ def _second(hands: Hands) -> None:
 
 
 def _finish(hands: Hands, *outcomes: str) -> None:
-    prepared = [seen.event.transaction_id for seen in _prepared(hands.evidence, since=0)]
+    prepared = [entry.event.transaction_id for entry in _prepared(hands.evidence, since=0)]
     for transaction_id, outcome in zip(prepared, outcomes, strict=False):
         hands.act(
             EndTransaction(transaction_id=transaction_id, outcome="commit" if outcome == "commit" else "rollback")
@@ -326,7 +326,7 @@ DELAY_AND_HALF = Lab(
                 kind=Number(),
                 right=_waits_in,
                 again=_("You wrote {given}; each level has one queue of that topic, and the page Store shows which."),
-                misreadings=(Misreading(LEVEL, lambda e, given: given == e.numbers["level"]),),
+                misreadings=(Misreading(LEVEL, lambda e, answer: answer == e.numbers["level"]),),
             ),
             why=Question(
                 text=_("How did it come into q0?"),

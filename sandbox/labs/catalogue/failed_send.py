@@ -49,25 +49,25 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
-    return [seen for seen in sends(evidence) if key in keys_of(seen)]
+    return [entry for entry in sends(evidence) if key in keys_of(entry)]
 
 
 def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
     """The first failed send after an event."""
-    found = [seen for seen in evidence.of(SendFailed, since=since) if seen.event.topic == evidence.numbers["topic"]]
-    return found[0] if found else None
+    failures = [row for row in evidence.of(SendFailed, since=since) if row.event.topic == evidence.numbers["topic"]]
+    return failures[0] if failures else None
 
 
-def _passed_s(evidence: Evidence, seen: Seen[ActionTaken]) -> float:
-    return (evidence.now_ms - seen.at_ms) / 1000
+def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
+    return (evidence.now_ms - entry.at_ms) / 1000
 
 
 def _answer_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    found = _sends(evidence, n["paid"])
-    if not found:
+    sent = _sends(evidence, n["paid"])
+    if not sent:
         return Verdict.not_yet(NOT_SENT, key=n["paid"])
-    send = found[-1]
+    send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
     if failure is None:
         if _passed_s(evidence, send) > PATIENCE_S:
@@ -96,10 +96,10 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    found = _sends(evidence, n["lost"])
-    if not found:
+    sent = _sends(evidence, n["lost"])
+    if not sent:
         return Verdict.not_yet(NOT_SENT, key=n["lost"])
-    send = found[-1]
+    send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
         return Verdict.wrong(
@@ -128,14 +128,14 @@ def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
 def _sent_again(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
-    done = [seen for found in again.values() for seen in found]
+    done = [entry for entries in again.values() for entry in entries]
     if not done:
         return Verdict.not_yet(_("Neither {paid} nor {lost} was sent again yet."), paid=n["paid"], lost=n["lost"])
-    newest = max(done, key=lambda seen: seen.seq)
+    newest = max(done, key=lambda entry: entry.seq)
     failure = _failure(evidence, newest.seq)
     if failure is not None:
         return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest.seq, failure.seq])
-    missing = [key for key, found in again.items() if not found]
+    missing = [key for key, entries in again.items() if not entries]
     if missing:
         if _passed_s(evidence, newest) > PATIENCE_S:
             return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
@@ -149,12 +149,12 @@ def _sent_again(evidence: Evidence) -> Verdict:
         lost=n["lost"],
         paid_times=len(records[n["paid"]]),
         lost_times=len(records[n["lost"]]),
-        rests_on=[seen.seq for seen in done] + [row.seq for rows in records.values() for row in rows.values()],
+        rests_on=[entry.seq for entry in done] + [row.seq for rows in records.values() for row in rows.values()],
     )
 
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
-    """How many messages with these keys are stored."""
+    """Count the stored messages with these keys."""
     rows = [row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()]
     return Truth(float(len(rows)), tuple(row.seq for row in rows))
 
@@ -325,7 +325,7 @@ FAILED_SEND = Lab(
                 kind=Number(_("messages")),
                 right=lambda e: Truth(_end(e)),
                 again=_("You wrote {given}; read the number at the right end of q0 again."),
-                misreadings=(Misreading(OLD_END, lambda e, given: given == _end(e) - 1),),
+                misreadings=(Misreading(OLD_END, lambda e, answer: answer == _end(e) - 1),),
             ),
             why=Question(
                 text=_("What was lost?"),

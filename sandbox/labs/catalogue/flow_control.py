@@ -45,21 +45,21 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _changes(evidence: Evidence) -> list[Seen[FlowControlChanged]]:
     n = evidence.numbers
     return [
-        seen
-        for seen in evidence.of(FlowControlChanged)
-        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+        entry
+        for entry in evidence.of(FlowControlChanged)
+        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
     ]
 
 
 def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
-    return next((seen for seen in _changes(evidence) if seen.event.limit == limit), None)
+    return next((entry for entry in _changes(evidence) if entry.event.limit == limit), None)
 
 
 def _sent(evidence: Evidence) -> int:
     return sum(
-        seen.event.fields["count"] or 1
-        for seen in evidence.actions("SendMessages")
-        if seen.event.fields["topic"] == evidence.numbers["topic"]
+        entry.event.fields["count"] or 1
+        for entry in evidence.actions("SendMessages")
+        if entry.event.fields["topic"] == evidence.numbers["topic"]
     )
 
 
@@ -113,14 +113,14 @@ def _work_ms(evidence: Evidence) -> int:
 
 def _is_held_by_span(evidence: Evidence) -> Verdict:
     held = _held(evidence, "span")
-    slow = [seen for seen in evidence.actions("ChangeActor") if seen.event.fields["slow_ms"]]
+    slow = [entry for entry in evidence.actions("ChangeActor") if entry.event.fields["slow_ms"]]
     if held is not None:
         return Verdict.met(
             _("{reader} held back with a span of {value}: {span_most} are allowed."),
             reader=READER,
             value=held.event.value,
             span_most=SPAN_MOST,
-            rests_on=[*(seen.seq for seen in slow[:1]), held.seq],
+            rests_on=[*(entry.seq for entry in slow[:1]), held.seq],
         )
     sent = _sent(evidence)
     if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:

@@ -58,9 +58,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _setting(evidence: Evidence, key: str, before: int) -> str:
     """As it was set last before an event."""
     values = [
-        seen.event.changes[key]
-        for seen in evidence.of(BrokerConfigChanged, since=0)
-        if seen.seq < before and key in seen.event.changes
+        entry.event.changes[key]
+        for entry in evidence.of(BrokerConfigChanged, since=0)
+        if entry.seq < before and key in entry.event.changes
     ]
     return str(values[-1]) if values else SETTINGS[key]
 
@@ -68,16 +68,16 @@ def _setting(evidence: Evidence, key: str, before: int) -> str:
 def _slave_runs(evidence: Evidence, before: int) -> bool:
     moves: list[Seen[Any]] = [*evidence.of(BrokerStarted, since=0), *evidence.of(BrokerStopped, since=0)]
     mine = [
-        seen
-        for seen in sorted(moves)
-        if seen.event.broker == BROKER and seen.event.broker_id == SLAVE and seen.seq < before
+        entry
+        for entry in sorted(moves)
+        if entry.event.broker == BROKER and entry.event.broker_id == SLAVE and entry.seq < before
     ]
     return bool(mine) and isinstance(mine[-1].event, BrokerStarted)
 
 
 def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[MessagesStored]]:
-    """What it has stored since a send; the topic may be new to it, or known to the other master too."""
-    return [seen for seen in stored_by(evidence, sent) if seen.event.broker == BROKER]
+    """List the messages the master has stored since a send.  The topic may be new to it, or known to both masters."""
+    return [entry for entry in stored_by(evidence, sent) if entry.event.broker == BROKER]
 
 
 def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | Verdict:
@@ -86,11 +86,11 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
     if not sent:
         return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
     killed = [
-        seen
-        for seen in evidence.of(BrokerStopped, since=sent[-1].seq)
-        if (seen.event.broker, seen.event.broker_id) == (BROKER, 0) and seen.event.how != "power_cut"
+        entry
+        for entry in evidence.of(BrokerStopped, since=sent[-1].seq)
+        if (entry.event.broker, entry.event.broker_id) == (BROKER, 0) and entry.event.how != "power_cut"
     ]
-    lost = [seen for seen in evidence.of(UnflushedLost, since=sent[-1].seq) if seen.event.broker == BROKER]
+    lost = [entry for entry in evidence.of(UnflushedLost, since=sent[-1].seq) if entry.event.broker == BROKER]
     if killed and not lost:
         return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0].seq])
     if not lost:
@@ -105,10 +105,10 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
 
 
 def _some_are_lost(evidence: Evidence) -> Verdict:
-    found = _cut(evidence)
-    if isinstance(found, Verdict):
-        return found
-    sent, lost = found
+    cut = _cut(evidence)
+    if isinstance(cut, Verdict):
+        return cut
+    sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
         return Verdict.wrong(
             _("{broker} flushes with SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
@@ -124,8 +124,8 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
 
 def _lost(evidence: Evidence) -> Truth:
     """Answered messages that the master no longer has."""
-    found = _cut(evidence)
-    return Truth(0.0) if isinstance(found, Verdict) else Truth(float(found[1].event.answered), (found[1].seq,))
+    cut = _cut(evidence)
+    return Truth(0.0) if isinstance(cut, Verdict) else Truth(float(cut[1].event.answered), (cut[1].seq,))
 
 
 def _any_lost(evidence: Evidence) -> Truth:
@@ -134,16 +134,16 @@ def _any_lost(evidence: Evidence) -> Truth:
 
 
 def _none_is_lost(evidence: Evidence) -> Verdict:
-    found = _cut(evidence)
-    if isinstance(found, Verdict):
-        return found
-    sent, lost = found
+    cut = _cut(evidence)
+    if isinstance(cut, Verdict):
+        return cut
+    sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
         return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
-    stored = [seen for seen in _on_master(evidence, sent) if seen.seq < lost.seq]
+    stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
     return Verdict.met(
         _("{stored} messages were stored; of those with an OK {answered} are gone."),
-        stored=sum(seen.event.count for seen in stored),
+        stored=sum(entry.event.count for entry in stored),
         answered=lost.event.answered,
         rests_on=[sent.seq, lost.seq],
     )
@@ -152,32 +152,32 @@ def _none_is_lost(evidence: Evidence) -> Verdict:
 def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]) -> set[tuple[str, int]]:
     """Queue and offset of what the master lost with its power, answered or not."""
     return {
-        (queue_of(seen.event), seen.event.first_offset + number)
-        for seen in _on_master(evidence, sent)
-        if seen.seq < lost.seq and seen.event.physical_offset >= lost.event.from_offset
-        for number in range(seen.event.count)
+        (queue_of(entry.event), entry.event.first_offset + number)
+        for entry in _on_master(evidence, sent)
+        if entry.seq < lost.seq and entry.event.physical_offset >= lost.event.from_offset
+        for number in range(entry.event.count)
     }
 
 
 def _kept(evidence: Evidence) -> Truth:
     """Lost ones that came to the new group all the same."""
-    found = _cut(evidence)
-    if isinstance(found, Verdict):
+    cut = _cut(evidence)
+    if isinstance(cut, Verdict):
         return Truth(0.0)
-    gone = _gone(evidence, *found)
+    gone = _gone(evidence, *cut)
     rows = {
         (row.queue, row.offset): row.seq
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=found[1].seq)
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=cut[1].seq)
         if (row.queue, row.offset) in gone
     }
     return Truth(float(len(rows)), tuple(rows.values()))
 
 
 def _slave_has_them(evidence: Evidence) -> Verdict:
-    n, found = evidence.numbers, _cut(evidence)
-    if isinstance(found, Verdict):
-        return found
-    sent, lost = found
+    n, cut = evidence.numbers, _cut(evidence)
+    if isinstance(cut, Verdict):
+        return cut
+    sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
         _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
     ):
@@ -193,9 +193,9 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
     promoted = evidence.actions("PromoteSlave", since=lost.seq)
     if not promoted:
         back = [
-            seen
-            for seen in evidence.of(BrokerStarted, since=lost.seq)
-            if (seen.event.broker, seen.event.broker_id) == (BROKER, 0)
+            entry
+            for entry in evidence.of(BrokerStarted, since=lost.seq)
+            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
         ]
         if back:
             return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost.seq, back[0].seq])

@@ -41,7 +41,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _keys(n: Numbers) -> tuple[str, ...]:
-    """Of ten messages, so many are the big customer's."""
+    """Return the keys of ten messages, `of_ten` of which are the big customer's."""
     return (*(n["big"] for _number in range(n["of_ten"])), *(f"shop-{number}" for number in range(10 - n["of_ten"])))
 
 
@@ -62,9 +62,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _shares(evidence: Evidence, from_ms: int) -> Counter[str]:
     """Messages stored in each queue from that moment on."""
     counted: Counter[str] = Counter()
-    for seen in evidence.of(MessagesStored):
-        if seen.event.topic == evidence.numbers["topic"] and seen.at_ms >= from_ms:
-            counted[queue_of(seen.event)] += seen.event.count
+    for entry in evidence.of(MessagesStored):
+        if entry.event.topic == evidence.numbers["topic"] and entry.at_ms >= from_ms:
+            counted[queue_of(entry.event)] += entry.event.count
     return counted
 
 
@@ -76,9 +76,9 @@ def _hottest_percent(evidence: Evidence, from_ms: int) -> float:
 def _sending_from(evidence: Evidence) -> int | None:
     """When shop was made to send."""
     changes = [
-        seen
-        for seen in evidence.actions("ChangeActor")
-        if seen.event.fields["actor"] == "shop" and seen.event.fields["rate_per_s"]
+        entry
+        for entry in evidence.actions("ChangeActor")
+        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"]
     ]
     return changes[0].at_ms if changes else None
 
@@ -93,7 +93,7 @@ def _is_hot(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("The hottest queue gets {percent} % of the messages."),
         percent=round(_hottest_percent(evidence, from_ms)),
-        rests_on=[seen.seq for seen in evidence.of(MessagesStored)[:1]],
+        rests_on=[entry.seq for entry in evidence.of(MessagesStored)[:1]],
     )
 
 
@@ -111,24 +111,24 @@ def _hottest(evidence: Evidence) -> Truth:
 def _all_have_one(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     assigned = evidence.assigned(n["group"], n["topic"])
-    if len(assigned) < n["more"] or any(len(seen.event.queues) != 1 for seen in assigned.values()):
+    if len(assigned) < n["more"] or any(len(entry.event.queues) != 1 for entry in assigned.values()):
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(assigned), members=n["more"])
-    since_ms = max(seen.at_ms for seen in assigned.values() if seen.event.added or seen.event.dropped)
+    since_ms = max(entry.at_ms for entry in assigned.values() if entry.event.added or entry.event.dropped)
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
     return Verdict.met(
         _("Every queue has a member of its own, and the lag grows on: {lag}."),
         lag=evidence.lag(n["group"], n["topic"]),
-        rests_on=[seen.seq for seen in assigned.values()],
+        rests_on=[entry.seq for entry in assigned.values()],
     )
 
 
 def _is_silent(evidence: Evidence) -> bool:
     rates = [
-        seen.event.fields["rate_per_s"]
-        for seen in evidence.actions("ChangeActor")
-        if seen.event.fields["actor"] == "shop"
+        entry.event.fields["rate_per_s"]
+        for entry in evidence.actions("ChangeActor")
+        if entry.event.fields["actor"] == "shop"
     ]
     return bool(rates) and rates[-1] == 0
 

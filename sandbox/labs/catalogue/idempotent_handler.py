@@ -51,7 +51,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
     bursts = [
-        seen for seen in evidence.actions("SendMessages") if seen.event.fields["topic"] == evidence.numbers["topic"]
+        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
     ]
     return bursts[0] if bursts else None
 
@@ -71,12 +71,12 @@ def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    found = [seen for seen in evidence.of(CrashRepeated) if seen.event.group == evidence.numbers["group"]]
-    return found[-1] if found else None
+    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
+    return repeats[-1] if repeats else None
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:
-    """What is still missing of burst, crash and repetition; None: nothing."""
+    """Return the part of burst, crash and repetition that is still missing; None: nothing is missing."""
     n = evidence.numbers
     if _burst(evidence) is None:
         return Verdict.not_yet(_("No burst was sent yet."))
@@ -112,9 +112,9 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
     n, burst = evidence.numbers, _burst(evidence)
     if burst is not None:
         handlers = {
-            seen.event.fields["actor"]: seen.event.fields["handler"]
-            for seen in evidence.actions("ChangeActor")
-            if seen.event.fields["handler"] and seen.seq < burst.seq
+            entry.event.fields["actor"]: entry.event.fields["handler"]
+            for entry in evidence.actions("ChangeActor")
+            if entry.event.fields["handler"] and entry.seq < burst.seq
         }
         still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
         if len(still) == 2:
@@ -136,7 +136,7 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
 
 def _seqs(evidence: Evidence) -> list[int]:
     crash, repeated = _crash(evidence), _repeated(evidence)
-    return [seen.seq for seen in (crash, repeated) if seen is not None]
+    return [entry.seq for entry in (crash, repeated) if entry is not None]
 
 
 def _count(evidence: Evidence) -> Truth:
@@ -241,7 +241,7 @@ IDEMPOTENT_HANDLER = Lab(
                 kind=Number(_("messages")),
                 right=_count,
                 again=_('You wrote {given}; read the line "came twice" of the journal again.'),
-                misreadings=(Misreading(BURST, lambda e, given: given == e.numbers["burst"]),),
+                misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
                 text=_("Why are there too many rows?"),

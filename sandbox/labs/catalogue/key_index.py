@@ -43,14 +43,14 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _with_key(evidence: Evidence, name: str) -> list[Seen[ActionTaken]]:
-    """What was sent in the step under that key alone."""
-    return [seen for seen in sends(evidence) if set(keys_of(seen)) == {evidence.numbers[name]}]
+    """List the step's sends with that key alone."""
+    return [entry for entry in sends(evidence) if set(keys_of(entry)) == {evidence.numbers[name]}]
 
 
 def _times(evidence: Evidence, name: str, *, since: int | None = None) -> tuple[float, tuple[int, ...]]:
-    """How often the key is stored, and the events that say so."""
-    found = records_of(evidence, evidence.numbers[name], since)
-    return float(len(found)), tuple(row.seq for row in found.values())
+    """Count the stored messages with the key; return also the events that record them."""
+    records = records_of(evidence, evidence.numbers[name], since)
+    return float(len(records)), tuple(row.seq for row in records.values())
 
 
 def _missing(evidence: Evidence, name: str) -> Verdict:
@@ -58,10 +58,10 @@ def _missing(evidence: Evidence, name: str) -> Verdict:
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
         return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
-    given = keys_of(sent[-1])[0]
-    if name == "twin" and given == n["key"]:
+    key = keys_of(sent[-1])[0]
+    if name == "twin" and key == n["key"]:
         return Verdict.wrong(SAME_KEY, key=n["key"], twin=n["twin"], rests_on=[sent[-1].seq])
-    return Verdict.wrong(OTHER_KEY, given=given or "-", key=n[name], rests_on=[sent[-1].seq])
+    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1].seq])
 
 
 def _is_indexed(evidence: Evidence) -> Verdict:
@@ -114,7 +114,7 @@ def _found(evidence: Evidence) -> Truth:
 
 
 def _found_before(evidence: Evidence) -> Truth:
-    """Of the messages from before the step: one that was sent with the same key by mistake is not asked for."""
+    """Count the messages from before the step; one sent later with the same key by mistake is not counted."""
     records = records_of(evidence, evidence.numbers["key"], 0).values()
     seqs = tuple(row.seq for row in records if row.seq < evidence.began)
     return Truth(float(len(seqs)), seqs)
@@ -159,8 +159,8 @@ def _send(hands: Hands, name: str, count: int = 1) -> None:
 
 def _walked(hands: Hands) -> dict[str, object]:
     """The newest file of the walk that the page Index shows."""
-    found = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
-    return dict(found["files"][0])
+    walk = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
+    return dict(walk["files"][0])
 
 
 def _chain(hands: Hands) -> list[dict[str, object]]:
@@ -273,7 +273,7 @@ KEY_INDEX = Lab(
                 misreadings=(
                     Misreading(
                         HEADER,
-                        lambda e, given: given in (_slot(e).value, float(e.numbers["hash"] % SLOTS * SLOT_BYTES)),
+                        lambda e, answer: answer in (_slot(e).value, float(e.numbers["hash"] % SLOTS * SLOT_BYTES)),
                     ),
                 ),
             ),
@@ -310,7 +310,7 @@ KEY_INDEX = Lab(
                 kind=Number(_("bytes")),
                 right=_newest_physical,
                 again=_("You wrote {given}; read the place in the log of the first entry with a match."),
-                misreadings=(Misreading(OFFSET, lambda e, given: given == _newest_offset(e)),),
+                misreadings=(Misreading(OFFSET, lambda e, answer: answer == _newest_offset(e)),),
             ),
             why=Question(
                 text=_("How does the search get to the older ones?"),
@@ -342,7 +342,7 @@ KEY_INDEX = Lab(
                 kind=Number(_("entries")),
                 right=_rejected,
                 again=_("You wrote {given}; walk to {key} once more and count the entries that end at another key."),
-                misreadings=(Misreading(NONE_REJECTED, lambda e, given: given == 0.0),),
+                misreadings=(Misreading(NONE_REJECTED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
                 text=_("Where is it found out that {twin} is not {key}?"),

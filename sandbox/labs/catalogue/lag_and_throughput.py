@@ -51,9 +51,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest change of the producer's rate in this step."""
     changes = [
-        seen
-        for seen in evidence.actions("ChangeActor")
-        if seen.event.fields["actor"] == "shop" and seen.event.fields["rate_per_s"] is not None
+        entry
+        for entry in evidence.actions("ChangeActor")
+        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"] is not None
     ]
     return changes[-1] if changes else None
 
@@ -98,7 +98,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     newest = evidence.assigned(n["group"], n["topic"])
     if len(newest) != n["beyond"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["beyond"])
-    since_ms = max(seen.at_ms for seen in newest.values() if seen.event.added or not seen.event.queues)
+    since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < HELD_S:
         return Verdict.not_yet(
@@ -108,7 +108,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
         _("{members} members finish {out} messages a second."),
         members=n["beyond"],
         out=round(_out(evidence), 1),
-        rests_on=[seen.seq for seen in newest.values()],
+        rests_on=[entry.seq for entry in newest.values()],
     )
 
 
@@ -143,11 +143,11 @@ def _drained_s(evidence: Evidence) -> float:
 
 
 def _drain_s(evidence: Evidence) -> float:
-    """Of the lag that was there at the prediction: shop may have sent on until its rate was 0."""
+    """Return the drain time of the lag at the prediction, in s: shop may have sent on until its rate was 0."""
     change = _rate_set(evidence)
-    given = evidence.of(PredictionGiven, since=0)
+    predictions = evidence.of(PredictionGiven, since=0)
     before = 0 if change is None else _lag_at(evidence, change.at_ms)
-    return _drained_s(evidence) * _lag_at(evidence, given[-1].at_ms) / before if before and given else 0.0
+    return _drained_s(evidence) * _lag_at(evidence, predictions[-1].at_ms) / before if before and predictions else 0.0
 
 
 def _first(hands: Hands) -> None:
@@ -255,7 +255,7 @@ LAG_AND_THROUGHPUT = Lab(
                 kind=Number(_("messages"), share=0.1, within=10),
                 right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"])), tuple(_newest(e))),
                 again=_("You wrote {given}; read the number under Lag again."),
-                misreadings=(Misreading(SENT, lambda e, given: given == e.numbers["sent"]),),
+                misreadings=(Misreading(SENT, lambda e, answer: answer == e.numbers["sent"]),),
             ),
             why=Question(
                 text=_("Why does it grow?"),
@@ -298,9 +298,9 @@ LAG_AND_THROUGHPUT = Lab(
                 misreadings=(
                     Misreading(
                         ALL,
-                        lambda e, given: (
-                            isinstance(given, float)
-                            and abs(given - e.numbers["beyond"] * 1000 / e.numbers["work_ms"]) < 0.1
+                        lambda e, answer: (
+                            isinstance(answer, float)
+                            and abs(answer - e.numbers["beyond"] * 1000 / e.numbers["work_ms"]) < 0.1
                         ),
                     ),
                 ),

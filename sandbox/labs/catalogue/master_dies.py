@@ -58,23 +58,23 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """Of the master, the newest one of the attempt."""
+    """Return the newest kill of the master in the attempt."""
     return done_to(evidence, BROKER, "KillBroker", since=0)
 
 
 def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
     """The master's start after that kill."""
     kill = _kill(evidence)
-    found = (
+    starts = (
         []
         if kill is None
         else [
-            seen
-            for seen in evidence.of(BrokerStarted, since=kill.seq)
-            if (seen.event.broker, seen.event.broker_id) == (BROKER, 0)
+            entry
+            for entry in evidence.of(BrokerStarted, since=kill.seq)
+            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
         ]
     )
-    return found[0] if found else None
+    return starts[0] if starts else None
 
 
 def _queues(evidence: Evidence) -> list[str]:
@@ -82,7 +82,7 @@ def _queues(evidence: Evidence) -> list[str]:
 
 
 def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
-    """What a group finished of the lab's topic."""
+    """List the messages of the lab's topic that a group finished."""
     queues = set(_queues(evidence))
     return [
         row
@@ -94,19 +94,19 @@ def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
 def _lapsed(evidence: Evidence, kill: Seen[ActionTaken]) -> dict[str, Seen[LockLapsed]]:
     n = evidence.numbers
     return {
-        queue_of(seen.event): seen
-        for seen in evidence.of(LockLapsed, since=kill.seq)
-        if (seen.event.group, seen.event.topic) == (n["fifo"], n["topic"])
+        queue_of(entry.event): entry
+        for entry in evidence.of(LockLapsed, since=kill.seq)
+        if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"])
     }
 
 
 def _locked(evidence: Evidence, since: int) -> dict[str, Seen[QueueLocked]]:
     """The first lock of each queue since an event."""
-    n, found = evidence.numbers, dict[str, Seen[QueueLocked]]()
-    for seen in evidence.of(QueueLocked, since=since):
-        if (seen.event.group, seen.event.topic) == (n["fifo"], n["topic"]):
-            found.setdefault(queue_of(seen.event), seen)
-    return found
+    n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
+    for entry in evidence.of(QueueLocked, since=since):
+        if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"]):
+            locks.setdefault(queue_of(entry.event), entry)
+    return locks
 
 
 def _order_stands(evidence: Evidence) -> Verdict:
@@ -116,7 +116,7 @@ def _order_stands(evidence: Evidence) -> Verdict:
             return Verdict.wrong(SLAVE_KILLED, broker=BROKER, fifo=n["fifo"], rests_on=[killed.seq])
         return Verdict.not_yet(_("The master of {broker} runs still."), broker=BROKER)
     queues, lapsed, back = _queues(evidence), _lapsed(evidence, kill), _back(evidence)
-    last = max((seen.seq for seen in lapsed.values()), default=kill.seq)
+    last = max((entry.seq for entry in lapsed.values()), default=kill.seq)
     goes_on, quiet_s = _rows(evidence, "group", last), (evidence.now_ms - _last_ms(evidence, "fifo", kill)) / 1000
     if not unfinished(evidence, n["fifo"], queues) or not (goes_on or unfinished(evidence, n["group"], queues)):
         return Verdict.wrong(
@@ -148,8 +148,8 @@ def _order_stands(evidence: Evidence) -> Verdict:
         group=n["group"],
         rests_on=[
             kill.seq,
-            *(seen.seq for seen in _lost(evidence, kill)),
-            *(seen.seq for seen in lapsed.values()),
+            *(entry.seq for entry in _lost(evidence, kill)),
+            *(entry.seq for entry in lapsed.values()),
             goes_on[-1].seq,
         ],
     )
@@ -161,7 +161,7 @@ def _last_ms(evidence: Evidence, group: str, kill: Seen[ActionTaken]) -> int:
 
 
 def _lost(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[LocksLost]]:
-    return [seen for seen in evidence.of(LocksLost, since=kill.seq) if seen.event.broker == BROKER][:1]
+    return [entry for entry in evidence.of(LocksLost, since=kill.seq) if entry.event.broker == BROKER][:1]
 
 
 def _works_for_s(evidence: Evidence) -> Truth:
@@ -176,7 +176,7 @@ def _locks(evidence: Evidence) -> Truth:
     """Locks that ended with the master's memory."""
     kill = _kill(evidence)
     lost = [] if kill is None else _lost(evidence, kill)
-    return Truth(float(sum(seen.event.count for seen in lost)), tuple(seen.seq for seen in lost))
+    return Truth(float(sum(entry.event.count for entry in lost)), tuple(entry.seq for entry in lost))
 
 
 def _from_slave(evidence: Evidence) -> Verdict:
@@ -202,10 +202,10 @@ def _from_slave(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{group} has finished everything, {pulled} messages of it from the slave; {fifo} has {left} messages left."),
         group=n["group"],
-        pulled=sum(seen.event.count for seen in pulled),
+        pulled=sum(entry.event.count for entry in pulled),
         fifo=n["fifo"],
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
-        rests_on=[kill.seq, *(seen.seq for seen in pulled)],
+        rests_on=[kill.seq, *(entry.seq for entry in pulled)],
     )
 
 
@@ -213,30 +213,30 @@ def _pulled(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[PullAnswer
     """Pulls of the concurrent group that were answered with messages while the master was down."""
     n, back = evidence.numbers, _back(evidence)
     return [
-        seen
-        for seen in evidence.of(PullAnswered, since=kill.seq)
-        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
-        and seen.event.count
-        and (back is None or seen.seq < back.seq)
+        entry
+        for entry in evidence.of(PullAnswered, since=kill.seq)
+        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
+        and entry.event.count
+        and (back is None or entry.seq < back.seq)
     ]
 
 
 def _node(evidence: Evidence) -> Truth:
-    """Who gave them: with the master down, what has the broker's name is its slave."""
+    """Return the node that sent the messages: with the master down, only its slave has the broker's name."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
-    seqs = tuple(seen.seq for seen in pulled)
+    seqs = tuple(entry.seq for entry in pulled)
     if not pulled:
         return Truth("memory")
-    return Truth("slave" if all(seen.event.broker == BROKER for seen in pulled) else "other", seqs)
+    return Truth("slave" if all(entry.event.broker == BROKER for entry in pulled) else "other", seqs)
 
 
 def _share(evidence: Evidence) -> Truth:
-    """How much the concurrent group got while the master was down."""
+    """Return the share of messages the concurrent group got while the master was down."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
     left = unfinished(evidence, evidence.numbers["group"], _queues(evidence))
-    return Truth("all" if pulled and not left else "memory", tuple(seen.seq for seen in pulled))
+    return Truth("all" if pulled and not left else "memory", tuple(entry.seq for entry in pulled))
 
 
 def _goes_on(evidence: Evidence) -> Verdict:
@@ -263,7 +263,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
         fifo=n["fifo"],
         after_s=round(float(str(_pause_s(evidence).value))),
         breaks=f"{_broken(evidence).value:g}",
-        rests_on=[kill.seq, back.seq, *(seen.seq for seen in locked.values())],
+        rests_on=[kill.seq, back.seq, *(entry.seq for entry in locked.values())],
     )
 
 
@@ -283,14 +283,14 @@ def _broken(evidence: Evidence) -> Truth:
 
 def _new_locks(evidence: Evidence) -> Truth:
     back = _back(evidence)
-    seqs = () if back is None else tuple(seen.seq for seen in _locked(evidence, back.seq).values())
+    seqs = () if back is None else tuple(entry.seq for entry in _locked(evidence, back.seq).values())
     return Truth(tuple(map(str, seqs)), seqs)
 
 
-def _is_start(evidence: Evidence, given: Answer) -> bool:
+def _is_start(evidence: Evidence, answer: Answer) -> bool:
     back = _back(evidence)
     start = done_to(evidence, BROKER, "StartBroker")
-    return given in {str(seen.seq) for seen in (back, start) if seen is not None}
+    return answer in {str(entry.seq) for entry in (back, start) if entry is not None}
 
 
 def _send(hands: Hands) -> None:
@@ -420,7 +420,7 @@ MASTER_DIES = Lab(
                 kind=Number(_("locks")),
                 right=_locks,
                 again=_('You wrote {given}; read "locks" in the journal again.'),
-                misreadings=(Misreading(RETRY_QUEUE, lambda e, given: bool(given == e.numbers["queues"])),),
+                misreadings=(Misreading(RETRY_QUEUE, lambda e, answer: bool(answer == e.numbers["queues"])),),
             ),
             why=Question(
                 text=_("{fifo} has messages in memory. Why does it not go on?"),

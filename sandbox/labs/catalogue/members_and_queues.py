@@ -39,7 +39,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _idle(evidence: Evidence) -> list[str]:
     n = evidence.numbers
-    return [client for client, seen in evidence.assigned(n["group"], n["topic"]).items() if not seen.event.queues]
+    return [client for client, entry in evidence.assigned(n["group"], n["topic"]).items() if not entry.event.queues]
 
 
 def _newest(evidence: Evidence) -> tuple[int, ...]:
@@ -52,7 +52,7 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     newest = evidence.assigned(n["group"], n["topic"])
     if len(newest) != n["members"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["members"])
-    since_ms = max(seen.at_ms for seen in newest.values() if seen.event.added or not seen.event.queues)
+    since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < IDLE_S:
         return Verdict.not_yet(
@@ -82,7 +82,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
             rests_on=[changed.seq],
         )
     assigned = evidence.assigned(n["group"], n["topic"])
-    if any(seen.seq < changed.seq for seen in assigned.values()) or _idle(evidence):
+    if any(entry.seq < changed.seq for entry in assigned.values()) or _idle(evidence):
         return Verdict.not_yet(_("{idle} members have no queue yet."), idle=len(_idle(evidence)))
     return Verdict.met(
         _("Every member has a queue, {after_s} s after the change."),
@@ -98,9 +98,9 @@ def _after(evidence: Evidence) -> float:
     if changed is None:
         return 0.0
     first: dict[str, int] = {}
-    for seen in evidence.of(QueuesAssigned, since=changed.seq):
-        if seen.event.topic == n["topic"] and seen.event.queues:
-            first.setdefault(seen.event.client_id, seen.at_ms)
+    for entry in evidence.of(QueuesAssigned, since=changed.seq):
+        if entry.event.topic == n["topic"] and entry.event.queues:
+            first.setdefault(entry.event.client_id, entry.at_ms)
     return (max(first.values(), default=changed.at_ms) - changed.at_ms) / 1000
 
 
@@ -200,8 +200,8 @@ MEMBERS_AND_QUEUES = Lab(
                 right=lambda e: Truth(float(len(_idle(e))), _newest(e)),
                 again=_("You wrote {given}; count the cards without a lane again."),
                 misreadings=(
-                    Misreading(SHARED, lambda e, given: given == 0),
-                    Misreading(BUSY, lambda e, given: given == e.numbers["queues"]),
+                    Misreading(SHARED, lambda e, answer: answer == 0),
+                    Misreading(BUSY, lambda e, answer: answer == e.numbers["queues"]),
                 ),
             ),
             why=Question(

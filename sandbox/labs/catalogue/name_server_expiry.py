@@ -56,51 +56,51 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     )
 
 
-def _changed(evidence: Evidence, why: str, since: int) -> Seen[RouteChanged] | None:
+def _changed(evidence: Evidence, reason: str, since: int) -> Seen[RouteChanged] | None:
     """The name server's first change of this kind to the broker's routes."""
-    found = [
-        seen for seen in evidence.of(RouteChanged, since=since) if (seen.event.broker, seen.event.why) == (BROKER, why)
+    changes = [
+        row for row in evidence.of(RouteChanged, since=since) if (row.event.broker, row.event.why) == (BROKER, reason)
     ]
-    return found[0] if found else None
+    return changes[0] if changes else None
 
 
 def _producers(evidence: Evidence) -> list[str]:
     """Client ids of the producer: it starts in a later turn than its action, so its group names it."""
     return [
-        seen.event.client_id
-        for seen in evidence.of(MemberStateChanged, since=0)
-        if (seen.event.group, seen.event.state) == (f"PG_{SHOP}", "starting")
+        row.event.client_id
+        for row in evidence.of(MemberStateChanged, since=0)
+        if (row.event.group, row.event.state) == (f"PG_{SHOP}", "starting")
     ]
 
 
 def _clients(evidence: Evidence) -> dict[str, str]:
     """Label → client id of the newest process."""
     ids = {SHOP: _producers(evidence), **{label: evidence.clients(label) for label in MEMBERS}}
-    return {label: found[-1] for label, found in ids.items() if found}
+    return {label: client_ids[-1] for label, client_ids in ids.items() if client_ids}
 
 
 def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
     """Label → when it was given the route that has changed."""
-    found: dict[str, Seen[RouteLearned]] = {}
-    for seen in evidence.of(RouteLearned, since=since):
+    learned: dict[str, Seen[RouteLearned]] = {}
+    for entry in evidence.of(RouteLearned, since=since):
         for label, client_id in _clients(evidence).items():
-            if (seen.event.client_id, seen.event.topic) == (client_id, evidence.numbers["topic"]):
-                found.setdefault(label, seen)
-    return found
+            if (entry.event.client_id, entry.event.topic) == (client_id, evidence.numbers["topic"]):
+                learned.setdefault(label, entry)
+    return learned
 
 
 def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[SendFailed]]:
     """Attempts of the producer that failed, and were the last ones of their message or not."""
     return [
-        seen
-        for seen in evidence.of(SendFailed, since=since)
-        if seen.event.client_id in _producers(evidence) and seen.event.retried is retried
+        entry
+        for entry in evidence.of(SendFailed, since=since)
+        if entry.event.client_id in _producers(evidence) and entry.event.retried is retried
     ]
 
 
 def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
     """Seconds until the first and the last client had the new route."""
-    after = sorted(round((seen.at_ms - change.at_ms) / 1000) for seen in _learned(evidence, change.seq).values())
+    after = sorted(round((entry.at_ms - change.at_ms) / 1000) for entry in _learned(evidence, change.seq).values())
     return after[0], after[-1]
 
 
@@ -115,7 +115,7 @@ def _waiting(evidence: Evidence, change: Seen[RouteChanged]) -> Verdict | None:
 
 
 def _facts(evidence: Evidence, action: Seen[ActionTaken], change: Seen[RouteChanged]) -> list[int]:
-    return [action.seq, change.seq, *(seen.seq for seen in _learned(evidence, change.seq).values())]
+    return [action.seq, change.seq, *(entry.seq for entry in _learned(evidence, change.seq).values())]
 
 
 def _is_forgotten(evidence: Evidence) -> Verdict:
@@ -160,12 +160,12 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
 
 def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
     """The last registration before the hang; the valve may have left it out."""
-    found = [
-        seen
-        for seen in evidence.of(BrokerRegistered, since=0)
-        if seen.seq < hang.seq and (seen.event.broker, seen.event.broker_id) == (BROKER, 0)
+    entries = [
+        entry
+        for entry in evidence.of(BrokerRegistered, since=0)
+        if entry.seq < hang.seq and (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
     ]
-    return found[-1] if found else hang
+    return entries[-1] if entries else hang
 
 
 def _dropped_s(evidence: Evidence) -> Truth:
@@ -176,17 +176,17 @@ def _closed_s(evidence: Evidence) -> Truth:
     return _removed_s(evidence, "KillBroker", "closed")
 
 
-def _removed_s(evidence: Evidence, name: str, why: str) -> Truth:
+def _removed_s(evidence: Evidence, name: str, reason: str) -> Truth:
     """Seconds from an action on the broker to its removal from the routes."""
     action = done_to(evidence, BROKER, name)
-    removed = None if action is None else _changed(evidence, why, action.seq)
+    removed = None if action is None else _changed(evidence, reason, action.seq)
     if action is None or removed is None:
         return Truth(0.0)
     return Truth((removed.at_ms - action.at_ms) / 1000, (action.seq, removed.seq))
 
 
-def _is_the_rule(evidence: Evidence, given: Answer) -> bool:
-    return isinstance(given, float) and abs(given - EXPIRY_S) <= CLOSE_S
+def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:
+    return isinstance(answer, float) and abs(answer - EXPIRY_S) <= CLOSE_S
 
 
 def _is_back(evidence: Evidence) -> Verdict:
@@ -213,8 +213,8 @@ def _last_to_learn(evidence: Evidence) -> Truth:
     registered = None if resumed is None else _changed(evidence, "registered", resumed.seq)
     if registered is None:
         return Truth("")
-    label, seen = max(_learned(evidence, registered.seq).items(), key=lambda item: item[1].seq)
-    return Truth(label, (registered.seq, seen.seq))
+    label, entry = max(_learned(evidence, registered.seq).items(), key=lambda item: item[1].seq)
+    return Truth(label, (registered.seq, entry.seq))
 
 
 def _is_closed(evidence: Evidence) -> Verdict:
@@ -241,13 +241,13 @@ def _lost(evidence: Evidence) -> Truth:
     """Messages that the producer could not send at all."""
     kill = done_to(evidence, BROKER, "KillBroker")
     rows = [] if kill is None else _failures(evidence, kill.seq, retried=False)
-    return Truth(float(len(rows)), tuple(seen.seq for seen in rows))
+    return Truth(float(len(rows)), tuple(entry.seq for entry in rows))
 
 
-def _is_retries(evidence: Evidence, given: Answer) -> bool:
+def _is_retries(evidence: Evidence, answer: Answer) -> bool:
     """Attempts that were followed by another one."""
     kill = done_to(evidence, BROKER, "KillBroker")
-    return kill is not None and given == len(_failures(evidence, kill.seq, retried=True))
+    return kill is not None and answer == len(_failures(evidence, kill.seq, retried=True))
 
 
 def _begin(hands: Hands) -> None:
@@ -287,7 +287,7 @@ def _kill(hands: Hands) -> None:
     hands.predict(0)
     evidence = hands.evidence
     asked_ms = max(
-        seen.at_ms for seen in evidence.of(RouteLearned, since=0) if seen.event.client_id in _producers(evidence)
+        entry.at_ms for entry in evidence.of(RouteLearned, since=0) if entry.event.client_id in _producers(evidence)
     )
     asked_s = (evidence.now_ms - asked_ms) / 1000 % POLL_S
     hands.wait(1 if asked_s < POLL_S - 12 else POLL_S + 2 - asked_s)

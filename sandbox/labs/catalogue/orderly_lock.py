@@ -52,27 +52,27 @@ def _of_one(evidence: Evidence, client_id: str) -> bool:
 
 
 def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
-    """What the broker had locked for the first member before an event: queue → the newest lock or renewal."""
-    n, found = evidence.numbers, dict[str, Seen[QueueLocked]]()
-    for seen in evidence.of(QueueLocked, since=0):
-        if seen.seq < before and (seen.event.group, seen.event.topic) == (n["group"], n["topic"]):
-            found[queue_of(seen.event)] = seen
-    return {queue: seen for queue, seen in found.items() if _of_one(evidence, seen.event.client_id)}
+    """Return the first member's locks in the broker before an event: queue → the newest lock or renewal."""
+    n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
+    for entry in evidence.of(QueueLocked, since=0):
+        if entry.seq < before and (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
+            locks[queue_of(entry.event)] = entry
+    return {queue: entry for queue, entry in locks.items() if _of_one(evidence, entry.event.client_id)}
 
 
 def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | None:
-    found = [
-        seen
-        for seen in evidence.actions("CrashActor", since=since)
-        if seen.event.fields["actor"] == evidence.numbers["one"]
+    crashes = [
+        entry
+        for entry in evidence.actions("CrashActor", since=since)
+        if entry.event.fields["actor"] == evidence.numbers["one"]
     ]
-    return found[-1] if found else None
+    return crashes[-1] if crashes else None
 
 
 def _is_denied(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence)
     if crash is None:
-        stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
+        stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
         if stops:
             return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1].seq])
         return Verdict.not_yet(_("{one} still runs."), one=n["one"])
@@ -82,14 +82,14 @@ def _is_denied(evidence: Evidence) -> Verdict:
             one=n["one"],
             rests_on=[crash.seq],
         )
-    denied = [seen for seen in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, seen.event.holder)]
+    denied = [entry for entry in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, entry.event.holder)]
     if len(denied) < 2:
         return Verdict.not_yet(_("{other} was refused {count} times so far."), other=n["other"], count=len(denied))
     return Verdict.met(
         _("{other} owns the queues of {one}, and the broker refused it their locks."),
         other=n["other"],
         one=n["one"],
-        rests_on=[crash.seq, *(seen.seq for seen in denied[:4])],
+        rests_on=[crash.seq, *(entry.seq for entry in denied[:4])],
     )
 
 
@@ -99,44 +99,44 @@ def _left_s(evidence: Evidence) -> Truth:
     locks = {} if crash is None else _locks(evidence, crash.seq)
     if not locks:
         return Truth(0.0)
-    newest = max(locks.values(), key=lambda seen: seen.event.expires_at_ms)
+    newest = max(locks.values(), key=lambda entry: entry.event.expires_at_ms)
     return Truth(max(0.0, (newest.event.expires_at_ms - evidence.now_ms) / 1000), (newest.seq,))
 
 
-def _is_inner_ring(evidence: Evidence, given: Answer) -> bool:
-    """What the client itself would still trust, or the full 30 s."""
+def _is_inner_ring(evidence: Evidence, answer: Answer) -> bool:
+    """Return whether the answer is the time the client itself still trusts the lock, or its full 30 s."""
     left_s = _left_s(evidence).value
     assert isinstance(left_s, float)
-    return isinstance(given, float) and (abs(given - TRUST_S) < 1 or abs(given - max(0.0, left_s - TRUST_S)) < 4)
+    return isinstance(answer, float) and (abs(answer - TRUST_S) < 1 or abs(answer - max(0.0, left_s - TRUST_S)) < 4)
 
 
 def _taken_over(evidence: Evidence, since: int | None = None) -> list[Seen[QueueLocked]]:
     return [
-        seen
-        for seen in evidence.of(QueueLocked, since=since)
-        if seen.event.how == "taken_over"
-        and seen.event.group == evidence.numbers["group"]
-        and seen.event.topic == evidence.numbers["topic"]
+        entry
+        for entry in evidence.of(QueueLocked, since=since)
+        if entry.event.how == "taken_over"
+        and entry.event.group == evidence.numbers["group"]
+        and entry.event.topic == evidence.numbers["topic"]
     ]
 
 
 def _all_taken_over(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence, since=0)
-    restarts = [seen for seen in evidence.actions("RestartActor") if seen.event.fields["actor"] == n["one"]]
+    restarts = [entry for entry in evidence.actions("RestartActor") if entry.event.fields["actor"] == n["one"]]
     taken = _taken_over(evidence)
-    early = [] if crash is None else [seen for seen in _taken_over(evidence, crash.seq) if seen not in taken]
+    early = [] if crash is None else [entry for entry in _taken_over(evidence, crash.seq) if entry not in taken]
     if early:
-        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=[seen.seq for seen in early])
+        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=[entry.seq for entry in early])
     if restarts and not taken:
         return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1].seq])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
-    if crash is None or len({queue_of(seen.event) for seen in taken}) < len(stuck):
+    if crash is None or len({queue_of(entry.event) for entry in taken}) < len(stuck):
         return Verdict.not_yet(_("{left} queues wait for their locks."), left=len(stuck) - len(taken))
     return Verdict.met(
         _("{after_s} s after the crash {other} got the last lock."),
         other=n["other"],
         after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
-        rests_on=[crash.seq, *(seen.seq for seen in taken)],
+        rests_on=[crash.seq, *(entry.seq for entry in taken)],
     )
 
 
@@ -150,42 +150,42 @@ def _take_over_s(evidence: Evidence) -> Truth:
 def _renewals(evidence: Evidence) -> Truth:
     """The newest lock or renewal of each queue before the crash."""
     crash = _crash(evidence, since=0)
-    seqs = () if crash is None else tuple(seen.seq for seen in _locks(evidence, crash.seq).values())
+    seqs = () if crash is None else tuple(entry.seq for entry in _locks(evidence, crash.seq).values())
     return Truth(tuple(map(str, seqs)), seqs)
 
 
-def _is_crash(evidence: Evidence, given: Answer) -> bool:
+def _is_crash(evidence: Evidence, answer: Answer) -> bool:
     crash = _crash(evidence, since=0)
-    return crash is not None and given in (str(crash.seq), str(crash.seq + 1))
+    return crash is not None and answer in (str(crash.seq), str(crash.seq + 1))
 
 
 def _unlocked(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    crashes = [seen for seen in evidence.actions("CrashActor") if seen.event.fields["actor"] == n["one"]]
+    crashes = [entry for entry in evidence.actions("CrashActor") if entry.event.fields["actor"] == n["one"]]
     if crashes:
         return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1].seq])
-    stops = [seen for seen in evidence.actions("StopActor") if seen.event.fields["actor"] == n["one"]]
+    stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
     if not stops:
         return Verdict.not_yet(_("{one} was not stopped yet."), one=n["one"])
     unlocked = [
-        seen
-        for seen in evidence.of(QueueUnlocked, since=stops[-1].seq)
-        if seen.event.why == "shutdown" and _of_one(evidence, seen.event.client_id)
+        entry
+        for entry in evidence.of(QueueUnlocked, since=stops[-1].seq)
+        if entry.event.why == "shutdown" and _of_one(evidence, entry.event.client_id)
     ]
-    queues = {queue_of(seen.event) for seen in unlocked}
+    queues = {queue_of(entry.event) for entry in unlocked}
     locked = [
-        seen
-        for seen in evidence.of(QueueLocked, since=stops[-1].seq)
-        if queue_of(seen.event) in queues and not _of_one(evidence, seen.event.client_id)
+        entry
+        for entry in evidence.of(QueueLocked, since=stops[-1].seq)
+        if queue_of(entry.event) in queues and not _of_one(evidence, entry.event.client_id)
     ]
-    if not queues or queues - {queue_of(seen.event) for seen in locked}:
+    if not queues or queues - {queue_of(entry.event) for entry in locked}:
         return Verdict.not_yet(_("{other} does not have all locks yet."), other=n["other"])
     return Verdict.met(
         _("{one} gave its locks back, and {other} had them {after_s} s later."),
         one=n["one"],
         other=n["other"],
         after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
-        rests_on=[stops[-1].seq, *(seen.seq for seen in unlocked), locked[-1].seq],
+        rests_on=[stops[-1].seq, *(entry.seq for entry in unlocked), locked[-1].seq],
     )
 
 
@@ -195,9 +195,9 @@ def _hand_over_s(evidence: Evidence) -> Truth:
         []
         if not stops
         else [
-            seen
-            for seen in evidence.of(QueueLocked, since=stops[-1].seq)
-            if seen.event.how != "renewed" and not _of_one(evidence, seen.event.client_id)
+            entry
+            for entry in evidence.of(QueueLocked, since=stops[-1].seq)
+            if entry.event.how != "renewed" and not _of_one(evidence, entry.event.client_id)
         ]
     )
     return Truth((locked[-1].at_ms - stops[-1].at_ms) / 1000 if locked else 0.0)

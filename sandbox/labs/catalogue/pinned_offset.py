@@ -49,12 +49,12 @@ def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | 
     """The first pin of the queue that the step is about."""
     n = evidence.numbers
     queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
-    found = [
-        seen
-        for seen in evidence.of(MessagePinned, since=since)
-        if seen.event.group == n["group"] and queue_of(seen.event) == queue
+    pins = [
+        entry
+        for entry in evidence.of(MessagePinned, since=since)
+        if entry.event.group == n["group"] and queue_of(entry.event) == queue
     ]
-    return found[0] if found else None
+    return pins[0] if pins else None
 
 
 def _is_pinned(evidence: Evidence) -> Verdict:
@@ -74,7 +74,9 @@ def _is_pinned(evidence: Evidence) -> Verdict:
     queue = queue_of(pinned.event)
     held_s = (evidence.now_ms - pinned.at_ms + pinned.event.age_ms) // 1000
     pulled = [
-        seen for seen in evidence.of(PullAnswered) if queue_of(seen.event) == queue and seen.event.group == n["group"]
+        entry
+        for entry in evidence.of(PullAnswered)
+        if queue_of(entry.event) == queue and entry.event.group == n["group"]
     ]
     ahead = 0 if not pulled else pulled[-1].event.next_offset - pinned.event.offset
     if held_s < HELD_S or ahead < AHEAD:
@@ -111,9 +113,9 @@ def _pulled(evidence: Evidence) -> float:
         else float(
             max(
                 (
-                    seen.event.next_offset
-                    for seen in evidence.of(PullAnswered, since=0)
-                    if queue_of(seen.event) == queue_of(pinned.event) and seen.event.group == pinned.event.group
+                    entry.event.next_offset
+                    for entry in evidence.of(PullAnswered, since=0)
+                    if queue_of(entry.event) == queue_of(pinned.event) and entry.event.group == pinned.event.group
                 ),
                 default=0,
             )
@@ -151,8 +153,8 @@ def _came_again(evidence: Evidence) -> Verdict:
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    found = [seen for seen in evidence.of(CrashRepeated) if seen.event.group == evidence.numbers["group"]]
-    return found[0] if found else None
+    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
+    return repeats[0] if repeats else None
 
 
 def _count(evidence: Evidence) -> Truth:
@@ -260,7 +262,7 @@ PINNED_OFFSET = Lab(
                 right=_committed,
                 again=_("You wrote {given}; read the number at the pin of {q} again."),
                 misreadings=(
-                    Misreading(PULLED, lambda e, given: isinstance(given, float) and abs(given - _pulled(e)) <= 5),
+                    Misreading(PULLED, lambda e, answer: isinstance(answer, float) and abs(answer - _pulled(e)) <= 5),
                 ),
             ),
             why=Question(

@@ -52,9 +52,9 @@ def _failed(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
 def _handlers(evidence: Evidence) -> dict[str, str]:
     """The newest handler of each member that was changed."""
     return {
-        seen.event.fields["actor"]: seen.event.fields["handler"]
-        for seen in evidence.actions("ChangeActor", since=0)
-        if seen.event.fields["handler"]
+        entry.event.fields["actor"]: entry.event.fields["handler"]
+        for entry in evidence.actions("ChangeActor", since=0)
+        if entry.event.fields["handler"]
     }
 
 
@@ -131,7 +131,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
 
 
 def _first_after(evidence: Evidence) -> Truth:
-    """Whether the message that was rejected came first, once the handler was mended."""
+    """Return whether the rejected message was first to succeed once the handler was fixed, or the next one was."""
     failed = _failed(evidence)
     rows = [
         row

@@ -45,15 +45,15 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _sent(evidence: Evidence) -> Seen[ActionTaken] | None:
-    found = sends(evidence)
-    return found[-1] if found else None
+    sent = sends(evidence)
+    return sent[-1] if sent else None
 
 
 def _stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """The newest message of the step."""
     sent = _sent(evidence)
-    found = [] if sent is None else stored_by(evidence, sent)
-    return found[-1] if found else None
+    stored = [] if sent is None else stored_by(evidence, sent)
+    return stored[-1] if stored else None
 
 
 def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict | Seen[MessagesStored]:
@@ -89,9 +89,9 @@ def _is_appended(evidence: Evidence) -> Verdict:
 
 
 def _next_position(evidence: Evidence) -> Truth:
-    """Of the first message of the step, whatever tag it has."""
-    found = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == evidence.numbers["topic"]]
-    return Truth(float(found[0].event.first_offset * ENTRY_BYTES), (found[0].seq,)) if found else Truth(0.0)
+    """Return the position in bytes of the queue entry of the step's first message, whatever its tag."""
+    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == evidence.numbers["topic"]]
+    return Truth(float(stored[0].event.first_offset * ENTRY_BYTES), (stored[0].seq,)) if stored else Truth(0.0)
 
 
 def _position(evidence: Evidence) -> Truth:
@@ -110,9 +110,9 @@ def _has_size(evidence: Evidence) -> Verdict:
     if isinstance(stored, Verdict):
         return stored
     assert sent is not None
-    if (given := _body_bytes(sent)) != n["body"]:
+    if (body_bytes := _body_bytes(sent)) != n["body"]:
         return Verdict.wrong(
-            _("Its body has {given} bytes: send one of {body}."), given=given, body=n["body"], rests_on=[sent.seq]
+            _("Its body has {given} bytes: send one of {body}."), given=body_bytes, body=n["body"], rests_on=[sent.seq]
         )
     return Verdict.met(
         _("A body of {body} bytes lies in a record of {size} bytes."),
@@ -138,10 +138,10 @@ def _is_larger(evidence: Evidence) -> Truth:
 
 
 def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
-    found = [
-        seen for seen in evidence.of(MessagesFiltered, since=since) if seen.event.group == evidence.numbers["group"]
+    filtered = [
+        entry for entry in evidence.of(MessagesFiltered, since=since) if entry.event.group == evidence.numbers["group"]
     ]
-    return found[-1] if found else None
+    return filtered[-1] if filtered else None
 
 
 def _is_dropped(evidence: Evidence) -> Verdict:
@@ -285,7 +285,7 @@ QUEUE_ENTRY = Lab(
                     "You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
                     "first of its three numbers."
                 ),
-                misreadings=(Misreading(IN_QUEUE, lambda e, given: given == _position(e).value),),
+                misreadings=(Misreading(IN_QUEUE, lambda e, answer: answer == _position(e).value),),
             ),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),
@@ -323,7 +323,7 @@ QUEUE_ENTRY = Lab(
                 kind=Number(_("bytes")),
                 right=_size,
                 again=_("You wrote {given}; read the second of the three numbers of the newest entry."),
-                misreadings=(Misreading(BODY, lambda e, given: given == e.numbers["body"]),),
+                misreadings=(Misreading(BODY, lambda e, answer: answer == e.numbers["body"]),),
             ),
             why=Question(
                 text=_("What is in the record beside the body?"),

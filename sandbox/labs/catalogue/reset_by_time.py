@@ -45,25 +45,25 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _changes(evidence: Evidence, handler: str) -> list[Seen[ActionTaken]]:
-    return [seen for seen in evidence.actions("ChangeActor", since=0) if seen.event.fields["handler"] == handler]
+    return [entry for entry in evidence.actions("ChangeActor", since=0) if entry.event.fields["handler"] == handler]
 
 
 def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] | None:
     """From the break to the repair."""
     broken = _changes(evidence, BAD)
-    mended = [seen for seen in _changes(evidence, GOOD) if broken and seen.seq > broken[0].seq]
+    mended = [entry for entry in _changes(evidence, GOOD) if broken and entry.seq > broken[0].seq]
     return (broken[0], mended[-1]) if mended else None
 
 
 def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None:
     """The same of the newest break alone: one that was mended too early comes before it."""
-    found: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
-    for seen in sorted([*_changes(evidence, BAD), *_changes(evidence, GOOD)], key=lambda seen: seen.seq):
-        if seen.event.fields["handler"] == BAD:
-            found = found if found is not None and found[1] is None else (seen, None)
-        elif found is not None and found[1] is None:
-            found = found[0], seen
-    return found
+    window: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
+    for entry in sorted([*_changes(evidence, BAD), *_changes(evidence, GOOD)], key=lambda entry: entry.seq):
+        if entry.event.fields["handler"] == BAD:
+            window = window if window is not None and window[1] is None else (entry, None)
+        elif window is not None and window[1] is None:
+            window = window[0], entry
+    return window
 
 
 def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
@@ -96,7 +96,9 @@ def _count(evidence: Evidence) -> Truth:
     window = _newest_window(evidence)
     if window is None:
         return Truth(0.0)
-    return Truth(float(len(_spoiled(evidence, window[0].seq))), tuple(seen.seq for seen in window if seen is not None))
+    return Truth(
+        float(len(_spoiled(evidence, window[0].seq))), tuple(entry.seq for entry in window if entry is not None)
+    )
 
 
 def _lag(evidence: Evidence) -> Truth:
@@ -106,9 +108,9 @@ def _lag(evidence: Evidence) -> Truth:
 def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
     """The newest one with its event."""
     for taken in reversed(evidence.actions("ResetOffsets")):
-        for seen in evidence.of(OffsetsReset, since=taken.seq):
-            if seen.cause == taken.seq:
-                return taken, seen
+        for entry in evidence.of(OffsetsReset, since=taken.seq):
+            if entry.cause == taken.seq:
+                return taken, entry
     return None
 
 
@@ -143,21 +145,24 @@ def _is_repaired(evidence: Evidence) -> Verdict:
 def _before(evidence: Evidence, at_ms: int) -> int:
     """Messages done wrongly that were stored before that moment."""
     stored: dict[tuple[str, int], int] = {}
-    for seen in evidence.of(MessagesStored, since=0):
-        for offset in range(seen.event.first_offset, seen.event.first_offset + seen.event.count):
-            stored[queue_of(seen.event), offset] = seen.at_ms
-    return sum(stored.get(place, at_ms) < at_ms for place in _spoiled(evidence))
+    for entry in evidence.of(MessagesStored, since=0):
+        for offset in range(entry.event.first_offset, entry.event.first_offset + entry.event.count):
+            stored[queue_of(entry.event), offset] = entry.at_ms
+    return sum(stored.get(queue, at_ms) < at_ms for queue in _spoiled(evidence))
 
 
 def _replayed_at_once(evidence: Evidence) -> Truth:
-    """By a reset at the moment of the prediction: after it more comes in, and a wrong reset may come before."""
+    """Count the messages that a reset at the moment of the prediction replays.
+
+    Messages stored after it do not count; an earlier, wrong reset may precede it.
+    """
     reset = _reset(evidence)
     if reset is None:
         return Truth(0.0)
     ends: dict[str, int] = {}
-    for seen in evidence.of(MessagesStored, since=0):
-        if seen.seq < evidence.began:
-            ends[queue_of(seen.event)] = seen.event.first_offset + seen.event.count
+    for entry in evidence.of(MessagesStored, since=0):
+        if entry.seq < evidence.began:
+            ends[queue_of(entry.event)] = entry.event.first_offset + entry.event.count
     return Truth(
         float(sum(max(0, ends.get(queue, 0) - after) for queue, _old, after in reset[1].event.rows)), (reset[1].seq,)
     )

@@ -71,7 +71,7 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
         return Verdict.not_yet(_("No burst was sent yet."))
     if not runs:
         return Verdict.not_yet(_("The deletion was not run yet."))
-    deleted = [seen for seen in evidence.of(FilesDeleted) if seen.event.kind == "commitlog"]
+    deleted = [entry for entry in evidence.of(FilesDeleted) if entry.event.kind == "commitlog"]
     if deleted:
         return deleted[-1]
     if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
@@ -88,8 +88,8 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
 
 
 def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
-    found = [seen for seen in evidence.of(MinOffsetMoved) if seen.event.topic == evidence.numbers["topic"]]
-    return found[-1] if found else None
+    moves = [entry for entry in evidence.of(MinOffsetMoved) if entry.event.topic == evidence.numbers["topic"]]
+    return moves[-1] if moves else None
 
 
 def _deleted_unread(evidence: Evidence) -> Verdict:
@@ -98,7 +98,7 @@ def _deleted_unread(evidence: Evidence) -> Verdict:
     if isinstance(deleted, Verdict):
         return deleted
     stopped = [
-        seen for seen in evidence.of(MemberStateChanged, since=0) if seen.event.client_id in evidence.clients(READER)
+        entry for entry in evidence.of(MemberStateChanged, since=0) if entry.event.client_id in evidence.clients(READER)
     ]
     if stopped and stopped[-1].event.state == "running":
         return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted.seq])
@@ -134,8 +134,8 @@ def _begin(evidence: Evidence) -> Truth:
 
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
     """The broker's answer to a pull below the queue's beginning."""
-    found = [seen for seen in evidence.of(OffsetMoved) if seen.event.group == evidence.numbers["group"]]
-    return found[0] if found else None
+    moves = [entry for entry in evidence.of(OffsetMoved) if entry.event.group == evidence.numbers["group"]]
+    return moves[0] if moves else None
 
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
@@ -146,10 +146,10 @@ def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
         if corrected is None
         else next(
             (
-                seen
-                for seen in evidence.of(OffsetCommitted, since=corrected.seq)
-                if (seen.event.group, seen.event.topic) == (corrected.event.group, corrected.event.topic)
-                and seen.event.offset == corrected.event.given
+                entry
+                for entry in evidence.of(OffsetCommitted, since=corrected.seq)
+                if (entry.event.group, entry.event.topic) == (corrected.event.group, corrected.event.topic)
+                and entry.event.offset == corrected.event.given
             ),
             None,
         )
@@ -161,9 +161,9 @@ def _goes_on(evidence: Evidence) -> Verdict:
     n, corrected, jump = evidence.numbers, _corrected(evidence), _jump(evidence)
     assert corrected is not None
     taken = [
-        seen
-        for seen in evidence.of(QueueTaken, since=corrected.seq)
-        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+        entry
+        for entry in evidence.of(QueueTaken, since=corrected.seq)
+        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
     ]
     if jump is None or not taken:
         return Verdict.not_yet(
@@ -202,14 +202,14 @@ def _lost(evidence: Evidence) -> Truth:
     return Truth(0.0) if jump is None else Truth(float(jump.event.offset - (jump.event.previous or 0)), (jump.seq,))
 
 
-def _is_given(evidence: Evidence, given: object) -> bool:
+def _is_given(evidence: Evidence, answer: object) -> bool:
     corrected = _corrected(evidence)
-    return corrected is not None and given == float(corrected.event.given)
+    return corrected is not None and answer == float(corrected.event.given)
 
 
-def _is_not_pulled(evidence: Evidence, given: object) -> bool:
+def _is_not_pulled(evidence: Evidence, answer: object) -> bool:
     corrected = _corrected(evidence)
-    return corrected is not None and given == float(corrected.event.given - corrected.event.asked)
+    return corrected is not None and answer == float(corrected.event.given - corrected.event.asked)
 
 
 def _is_overtaken(evidence: Evidence) -> Verdict:
@@ -278,9 +278,9 @@ def _second(hands: Hands) -> None:
 
 
 def _jumped(hands: Hands) -> float:
-    """What the newest line with a leap of the committed offset says."""
+    """Return the largest jump of a committed offset in the open step."""
     commits = hands.evidence.of(OffsetCommitted)
-    return float(max(seen.event.offset - (seen.event.previous or 0) for seen in commits))
+    return float(max(entry.event.offset - (entry.event.previous or 0) for entry in commits))
 
 
 def _solve(hands: Hands) -> None:

@@ -102,25 +102,25 @@ def _all_crashed(evidence: Evidence) -> Verdict:
 
 
 def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
-    """By which members divided in the round, and just before it."""
+    """Return the strategies by which members assigned queues in the round, and just before it."""
     n = evidence.numbers
     before: dict[str, str] = {}
     during: set[str] = set()
-    for seen in evidence.of(QueuesAssigned, since=0):
-        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"]):
-            if seen.seq < began:
-                before[seen.event.client_id] = seen.event.strategy
+    for entry in evidence.of(QueuesAssigned, since=0):
+        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
+            if entry.seq < began:
+                before[entry.event.client_id] = entry.event.strategy
             else:
-                during.add(seen.event.strategy)
+                during.add(entry.event.strategy)
     return during | {before[client] for label in MEMBERS if (client := lives.process(label, began)) in before}
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
     n, lives = evidence.numbers, Lives(evidence)
-    found = whole_round(evidence, lives)
-    if isinstance(found, Verdict):
-        return found
-    began = found.began
+    last_round = whole_round(evidence, lives)
+    if isinstance(last_round, Verdict):
+        return last_round
+    began = last_round.began
     moves = moves_since(evidence, lives, began.seq)
     if other := _strategies(evidence, lives, began.seq) - {"AVG"}:
         return Verdict.wrong(
@@ -142,7 +142,7 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
 
 
 def _fewest(evidence: Evidence) -> Verdict:
-    """What was needless is said at once, not after all restarts."""
+    """Check the round; report needless moves at once, not after all restarts."""
     lives = Lives(evidence)
     newest = newest_round(evidence, lives)
     moves = moves_since(evidence, lives, newest.began.seq) if newest.stops else []
@@ -158,17 +158,17 @@ def _fewest(evidence: Evidence) -> Verdict:
                 needless=needless(moves),
                 rests_on=_rests_on(newest.began, moves),
             )
-    found = whole_round(evidence, lives)
-    if isinstance(found, Verdict):
-        return found
+    last_round = whole_round(evidence, lives)
+    if isinstance(last_round, Verdict):
+        return last_round
     return Verdict.met(
         _(
             "{moves} moves, all of them from a member that left or to one that came; {again} messages "
             "were delivered again."
         ),
         moves=len(moves),
-        again=given_again(evidence, found.began.seq),
-        rests_on=_rests_on(found.began, moves),
+        again=given_again(evidence, last_round.began.seq),
+        rests_on=_rests_on(last_round.began, moves),
     )
 
 
@@ -177,7 +177,7 @@ def _rests_on(began: Seen[ActionTaken], moves: list[Move]) -> tuple[int, ...]:
 
 
 def _moves(evidence: Evidence) -> list[Move]:
-    """Of the newest round."""
+    """List the moves of the newest round."""
     lives = Lives(evidence)
     newest = newest_round(evidence, lives)
     return moves_since(evidence, lives, newest.began.seq) if newest.stops else []
@@ -189,7 +189,7 @@ def _number_of_moves(evidence: Evidence) -> Truth:
 
 
 def _times(evidence: Evidence) -> Truth:
-    """How often the followed queue was taken in the newest round."""
+    """Count how often a member acquired the followed queue in the newest round."""
     n = evidence.numbers
     seqs = tuple(move.seq for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}")
     return Truth(float(len(seqs)), seqs)
@@ -205,11 +205,11 @@ def _again_in_all(evidence: Evidence) -> Truth:
 
 
 def _of_crashes(evidence: Evidence) -> int:
-    """What the lines "came twice" of the journal say."""
+    """Return the total of the journal's `CrashRepeated` counts: messages delivered twice after crashes."""
     return sum(
-        seen.event.count
-        for seen in evidence.of(CrashRepeated, since=0)
-        if seen.event.group == evidence.numbers["group"]
+        entry.event.count
+        for entry in evidence.of(CrashRepeated, since=0)
+        if entry.event.group == evidence.numbers["group"]
     )
 
 
@@ -226,8 +226,8 @@ def _times_in_journal(hands: Hands, began: int) -> int:
     """The lines "took" of the followed queue, counted."""
     n = hands.numbers
     return sum(
-        (seen.event.topic, seen.event.queue_id) == (n["topic"], n["number"])
-        for seen in hands.evidence.of(QueueTaken, since=began)
+        (entry.event.topic, entry.event.queue_id) == (n["topic"], n["number"])
+        for entry in hands.evidence.of(QueueTaken, since=began)
     )
 
 
@@ -329,7 +329,7 @@ def _sets_lists(hands: Hands) -> None:
     _second(hands)
     n = hands.numbers
     rows = [f"broker-a:{number}" for number in range(n["queues"])]
-    _set(hands, "CONFIG", {label: rows[place :: len(MEMBERS)] for place, label in enumerate(MEMBERS)})
+    _set(hands, "CONFIG", {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)})
     hands.wait(DIVIDED_WITHIN_S)
     hands.act(StopActor(actor="left"))
     hands.wait(6)
@@ -394,7 +394,7 @@ ROLLING_RESTART = Lab(
                 kind=Number(_("messages")),
                 right=_again_in_all,
                 again=_('You wrote {given}; read "Delivered again" in the head once more.'),
-                misreadings=(Misreading(CRASHES, lambda e, given: given == _of_crashes(e)),),
+                misreadings=(Misreading(CRASHES, lambda e, answer: answer == _of_crashes(e)),),
             ),
             why=Question(
                 text=_("Which messages came again?"),
@@ -435,7 +435,7 @@ ROLLING_RESTART = Lab(
                 kind=Number(_("times")),
                 right=_times,
                 again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
-                misreadings=(Misreading(TWICE, lambda e, given: given == 2),),
+                misreadings=(Misreading(TWICE, lambda e, answer: answer == 2),),
             ),
             why=Question(
                 text=_("No process was crashed. Which messages were delivered again all the same?"),

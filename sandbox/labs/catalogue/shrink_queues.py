@@ -51,12 +51,12 @@ def _upper(n: Numbers) -> list[str]:
 
 
 def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
-    """In the queues that are to go, the oldest first."""
+    """List the messages stored in the queues to be removed, the oldest first."""
     n = evidence.numbers
     return [
-        seen
-        for seen in evidence.of(MessagesStored, since=0)
-        if seen.event.topic == n["topic"] and seen.event.queue_id >= n["low"]
+        entry
+        for entry in evidence.of(MessagesStored, since=0)
+        if entry.event.topic == n["topic"] and entry.event.queue_id >= n["low"]
     ]
 
 
@@ -78,7 +78,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
         return Verdict.wrong(
             _("{write} queues are written to: {low} are wanted."), write=write, low=n["low"], rests_on=[changed.seq]
         )
-    newest_ms = max([seen.at_ms for seen in _stored(evidence)], default=0)
+    newest_ms = max([entry.at_ms for entry in _stored(evidence)], default=0)
     quiet_s = (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000
     if quiet_s < QUIET_S:
         return Verdict.not_yet(
@@ -96,20 +96,20 @@ def _is_drained(evidence: Evidence) -> Verdict:
         _("Queues {low} to {last} are read to their ends, and nothing is stored in them."),
         low=n["low"],
         last=n["last"],
-        rests_on=[changed.seq, *(seen.seq for seen in _stored(evidence)[-1:])],
+        rests_on=[changed.seq, *(entry.seq for entry in _stored(evidence)[-1:])],
     )
 
 
 def _stops(evidence: Evidence) -> Truth:
     """A producer learns the route within 30 s.  Who lowered both numbers first has given it that time."""
     changed = newest_change(evidence, evidence.numbers["topic"])
-    later = [seen.seq for seen in _stored(evidence) if changed is not None and seen.seq > changed.seq]
+    later = [entry.seq for entry in _stored(evidence) if changed is not None and entry.seq > changed.seq]
     return Truth("soon", (later[0], later[-1]) if later else ())
 
 
 def _end_of_last(evidence: Evidence) -> Truth:
     queue = _upper(evidence.numbers)[-1]
-    mine = [seen.seq for seen in _stored(evidence) if seen.event.queue_id == evidence.numbers["last"]]
+    mine = [entry.seq for entry in _stored(evidence) if entry.event.queue_id == evidence.numbers["last"]]
     return Truth(float(evidence.end(queue)), tuple(mine[-1:]))
 
 
@@ -135,7 +135,7 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
             rests_on=[changed.seq],
         )
     assigned = evidence.assigned(n["group"], n["topic"]).values()
-    if any(set(seen.event.queues) & set(_upper(n)) for seen in assigned):
+    if any(set(entry.event.queues) & set(_upper(n)) for entry in assigned):
         return Verdict.not_yet(_("The members have not divided the {low} queues yet."), low=n["low"])
     return Verdict.met(
         _("{low} queues, and every message of the others was finished before."),
@@ -146,7 +146,7 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
 
 def _each(evidence: Evidence) -> Truth:
     n = evidence.numbers
-    most = max((len(seen.event.queues) for seen in evidence.assigned(n["group"], n["topic"]).values()), default=0)
+    most = max((len(entry.event.queues) for entry in evidence.assigned(n["group"], n["topic"]).values()), default=0)
     return Truth(float(most), assignments(evidence, n["group"], n["topic"]))
 
 
@@ -249,7 +249,7 @@ SHRINK_QUEUES = Lab(
                 kind=Number(),
                 right=_end_of_last,
                 again=_("You wrote {given}; look at the row of queue {last} again, at its right end."),
-                misreadings=(Misreading(NONE, lambda e, given: given == 0),),
+                misreadings=(Misreading(NONE, lambda e, answer: answer == 0),),
             ),
             why=Question(
                 text=_("Why can messages still be stored there after the change?"),

@@ -34,21 +34,21 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str, Seen[QueueTaken]]:
-    """Where a group began: queue → the first time a member took it."""
-    found: dict[str, Seen[QueueTaken]] = {}
-    for seen in evidence.of(QueueTaken, since=since):
-        if (seen.event.group, seen.event.topic) == (group, evidence.numbers["topic"]):
-            found.setdefault(queue_of(seen.event), seen)
-    return found
+    """Return where a group began: queue → the first time a member acquired it."""
+    taken: dict[str, Seen[QueueTaken]] = {}
+    for entry in evidence.of(QueueTaken, since=since):
+        if (entry.event.group, entry.event.topic) == (group, evidence.numbers["topic"]):
+            taken.setdefault(queue_of(entry.event), entry)
+    return taken
 
 
 def _started(evidence: Evidence) -> Seen[ActionTaken] | None:
-    found = evidence.actions("StartConsumer")
-    return found[-1] if found else None
+    starts = evidence.actions("StartConsumer")
+    return starts[-1] if starts else None
 
 
 def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
-    """What is wrong with how a group was started; None: nothing."""
+    """Return the mistake in how a group was started; None: there is none."""
     fields = started.event.fields
     if fields["from_where"] != "CONSUME_FROM_LAST_OFFSET":
         return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started.seq])
@@ -75,7 +75,7 @@ def _began_at_zero(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{group} began at offset 0 in every queue, although it asked for LAST."),
         group=n["group"],
-        rests_on=[seen.seq for seen in taken.values()],
+        rests_on=[entry.seq for entry in taken.values()],
     )
 
 
@@ -91,13 +91,13 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
     taken = _taken(evidence, n["second"])
     if len(taken) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(taken), all=QUEUES)
-    early = [seen for seen in taken.values() if IN_MEMORY in seen.event.trace]
+    early = [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]
     if early:
-        return Verdict.wrong(EARLY, second=n["second"], rests_on=[seen.seq for seen in early])
+        return Verdict.wrong(EARLY, second=n["second"], rests_on=[entry.seq for entry in early])
     return Verdict.met(
         _("{second} began at the end of every queue."),
         second=n["second"],
-        rests_on=[seen.seq for seen in taken.values()],
+        rests_on=[entry.seq for entry in taken.values()],
     )
 
 
@@ -106,8 +106,8 @@ def _start(group: str) -> "Question":
 
     def right(evidence: Evidence) -> Truth:
         n = evidence.numbers
-        seen = _taken(evidence, n[group], since=0).get(f"{n['topic']}/{n['row'].replace(':', '/')}")
-        return Truth(0.0) if seen is None else Truth(float(seen.event.start_offset), (seen.seq,))
+        entry = _taken(evidence, n[group], since=0).get(f"{n['topic']}/{n['row'].replace(':', '/')}")
+        return Truth(0.0) if entry is None else Truth(float(entry.event.start_offset), (entry.seq,))
 
     return Question(
         text=_("At which offset did it begin in {row}? Read the start in the journal."),
@@ -117,9 +117,9 @@ def _start(group: str) -> "Question":
         misreadings=(
             Misreading(
                 COMMITTED,
-                lambda e, given: (
-                    given == float(e.end(f"{e.numbers['topic']}/{e.numbers['row'].replace(':', '/')}"))
-                    and given != right(e).value
+                lambda e, answer: (
+                    answer == float(e.end(f"{e.numbers['topic']}/{e.numbers['row'].replace(':', '/')}"))
+                    and answer != right(e).value
                 ),
             ),
         ),
@@ -136,7 +136,7 @@ def _code(group: str, code: str) -> "Question":
                 ("stored", _("The offset committed before.")),
             )
         ),
-        right=lambda e: Truth(code, tuple(seen.seq for seen in _taken(e, e.numbers[group], since=0).values())),
+        right=lambda e: Truth(code, tuple(entry.seq for entry in _taken(e, e.numbers[group], since=0).values())),
         again=_("Read the trace behind the start in the journal again."),
         misreadings=(Misreading(STORED, chosen("stored")),),
     )
@@ -173,8 +173,8 @@ def _solve(hands: Hands) -> None:
     taken = _taken(hands.evidence, hands.numbers["second"])
     hands.say(
         next(
-            seen.event.start_offset
-            for queue, seen in taken.items()
+            entry.event.start_offset
+            for queue, entry in taken.items()
             if queue.endswith(hands.numbers["row"].replace(":", "/"))
         )
     )

@@ -39,7 +39,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
     """Starts of members by the student, in the open step or since an event."""
     group = evidence.numbers["group"]
-    return [seen for seen in evidence.actions("StartConsumer", since=since) if seen.event.fields["group"] == group]
+    return [entry for entry in evidence.actions("StartConsumer", since=since) if entry.event.fields["group"] == group]
 
 
 def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
@@ -49,12 +49,12 @@ def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
-    """What each member had computed before an event: client id → its newest assignment."""
+    """Return each member's newest assignment before an event, by client id."""
     n = evidence.numbers
     return {
-        seen.event.client_id: seen.event
-        for seen in evidence.of(QueuesAssigned, since=0)
-        if seen.seq < seq and (seen.event.group, seen.event.topic) == (n["group"], n["topic"])
+        entry.event.client_id: entry.event
+        for entry in evidence.of(QueuesAssigned, since=0)
+        if entry.seq < seq and (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
     }
 
 
@@ -64,12 +64,12 @@ def _owners(assigned: dict[str, QueuesAssigned]) -> dict[str, str]:
 
 def _after(evidence: Evidence) -> dict[str, QueuesAssigned]:
     newest = evidence.assigned(evidence.numbers["group"], evidence.numbers["topic"])
-    return {client_id: seen.event for client_id, seen in newest.items()}
+    return {client_id: entry.event for client_id, entry in newest.items()}
 
 
 def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
     """Every member knows all others, and every queue has one owner."""
-    joined = sum(seen.event.fields["copies"] for seen in _joins(evidence, since=0))
+    joined = sum(entry.event.fields["copies"] for entry in _joins(evidence, since=0))
     return (
         len(after) == evidence.numbers["members"] + joined
         and all(len(event.members) == len(after) for event in after.values())
@@ -251,7 +251,7 @@ STRATEGIES = Lab(
                 kind=Number(_("queues")),
                 right=_number_of_moves,
                 again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
-                misreadings=(Misreading(NEW_ONES, lambda e, given: given == e.numbers["each"]),),
+                misreadings=(Misreading(NEW_ONES, lambda e, answer: answer == e.numbers["each"]),),
             ),
             why=Question(
                 text=_("Why do members that stay give queues to one another?"),

@@ -41,12 +41,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
     """The newest subscription of the topic that took another's place."""
     n = evidence.numbers
-    found = [
-        seen
-        for seen in evidence.of(SubscriptionChanged, since=since)
-        if (seen.event.group, seen.event.topic) == (n["group"], n["topic"]) and seen.event.replaced is not None
+    changes = [
+        entry
+        for entry in evidence.of(SubscriptionChanged, since=since)
+        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]) and entry.event.replaced is not None
     ]
-    return found[-1] if found else None
+    return changes[-1] if changes else None
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
@@ -104,7 +104,9 @@ def _clicks(evidence: Evidence) -> Truth:
 def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
     """The newest change of each member's expression in this step."""
     return {
-        seen.event.fields["actor"]: seen for seen in evidence.actions("ChangeActor") if seen.event.fields["expression"]
+        entry.event.fields["actor"]: entry
+        for entry in evidence.actions("ChangeActor")
+        if entry.event.fields["expression"]
     }
 
 
@@ -114,7 +116,9 @@ def _is_mended(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Both members still have their own subscriptions."))
     mended = changed.get(n["other"])
     if mended is None:
-        return Verdict.wrong(FIRST, other=n["other"], kept=n["kept"], rests_on=[seen.seq for seen in changed.values()])
+        return Verdict.wrong(
+            FIRST, other=n["other"], kept=n["kept"], rests_on=[entry.seq for entry in changed.values()]
+        )
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
         return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended.seq])

@@ -51,9 +51,9 @@ def _read_offsets(evidence: Evidence, queue: str, *, since: int | None = None) -
 def _stored(evidence: Evidence, queue: str) -> list[Seen[MessagesStored]]:
     queue_id = int(queue.rsplit("/", 1)[1])
     return [
-        seen
-        for seen in evidence.of(MessagesStored, since=0)
-        if (seen.event.topic, seen.event.queue_id) == (evidence.numbers["topic"], queue_id)
+        entry
+        for entry in evidence.of(MessagesStored, since=0)
+        if (entry.event.topic, entry.event.queue_id) == (evidence.numbers["topic"], queue_id)
     ]
 
 
@@ -122,7 +122,8 @@ def _is_read(evidence: Evidence) -> Verdict:
 
 def _end_at(evidence: Evidence, queue: str, seq: int) -> int:
     return max(
-        (seen.event.first_offset + seen.event.count for seen in _stored(evidence, queue) if seen.seq < seq), default=0
+        (entry.event.first_offset + entry.event.count for entry in _stored(evidence, queue) if entry.seq < seq),
+        default=0,
     )
 
 
@@ -140,8 +141,8 @@ def _silent(evidence: Evidence) -> list[str]:
     n, upper = evidence.numbers, set(_upper(evidence.numbers))
     return [
         client
-        for client, seen in evidence.assigned(n["group"], n["topic"]).items()
-        if seen.event.queues and set(seen.event.queues) <= upper
+        for client, entry in evidence.assigned(n["group"], n["topic"]).items()
+        if entry.event.queues and set(entry.event.queues) <= upper
     ]
 
 
@@ -296,7 +297,7 @@ WRITE_AND_READ_COUNTS = Lab(
                 again=_(
                     "You wrote {given}; open {topic} on the page Topics, and count again the queues that are not read."
                 ),
-                misreadings=(Misreading(NONE, lambda e, given: given == 0),),
+                misreadings=(Misreading(NONE, lambda e, answer: answer == 0),),
             ),
             why=Question(
                 text=_("Why does no member read them?"),

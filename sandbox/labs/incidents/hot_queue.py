@@ -21,9 +21,9 @@ MENDED = act("StartProducer", actor="intake-3")
 def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
     """The share of the fullest queue in what was stored between two events."""
     counted: Counter[str] = Counter()
-    for seen in evidence.of(MessagesStored, since=from_seq):
-        if seen.event.topic == TOPIC and seen.seq < to_seq:
-            counted[queue_of(seen.event)] += seen.event.count
+    for entry in evidence.of(MessagesStored, since=from_seq):
+        if entry.event.topic == TOPIC and entry.seq < to_seq:
+            counted[queue_of(entry.event)] += entry.event.count
     return 100 * max(counted.values()) / counted.total() if counted else 0.0
 
 
@@ -35,10 +35,10 @@ def _share_of(actor: str, messages: int) -> Find:
         if started is None:
             return None
         count = 0
-        for seen in evidence.of(MessagesStored, since=started.seq):
-            count += seen.event.count if seen.event.topic == TOPIC else 0
+        for entry in evidence.of(MessagesStored, since=started.seq):
+            count += entry.event.count if entry.event.topic == TOPIC else 0
             if count >= messages:
-                return Moment(seen.seq, {"percent": round(hottest_percent(evidence, started.seq, seen.seq + 1))})
+                return Moment(entry.seq, {"percent": round(hottest_percent(evidence, started.seq, entry.seq + 1))})
         return None
 
     return find

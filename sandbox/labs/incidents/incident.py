@@ -38,7 +38,7 @@ class Marker:
 
 
 class Note(NamedTuple):
-    """What a marker says of one run; `text` names `values`."""
+    """A marker's text about one run; `text` names `values`."""
 
     title: str
     seq: int
@@ -70,22 +70,22 @@ class Incident:
         return SEED + self.slug
 
     def is_after(self, entry: Entry) -> bool:
-        """Whether it was written after the incident's end: what came then is the reader's own."""
+        """Return whether it was written after the incident's end: later events are the reader's own."""
         return entry.at_ms > BEGIN_MS + self.until_ms
 
     def notes(self, evidence: Evidence) -> tuple[Note, ...]:
-        """Of the markers whose moments have come, in the order of their events."""
-        found = ((marker, marker.find(evidence)) for marker in self.markers)
+        """Return the notes of the markers whose moments have come, in the order of their events."""
+        moments = ((marker, marker.find(evidence)) for marker in self.markers)
         notes = [
             Note(marker.title, moment.seq, marker.text, moment.values, marker.question)
-            for marker, moment in found
+            for marker, moment in moments
             if moment is not None
         ]
         return tuple(sorted(notes, key=lambda note: note.seq))
 
 
 def timed(*steps: tuple[float, tuple[Action, ...]]) -> tuple[Done, ...]:
-    """Of seconds since the beginning and what is done then, in order."""
+    """Return timed actions, in order; each step is the seconds since the beginning and the actions then."""
     return tuple(_done(steps))
 
 

@@ -14,13 +14,15 @@ MENDED = act("ChangeActor", actor="B", expression=BOTH)
 
 
 def _replaced(evidence: Evidence) -> Moment | None:
-    found = [
-        seen
-        for seen in evidence.of(SubscriptionChanged)
-        if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and seen.event.replaced
+    changes = [
+        entry
+        for entry in evidence.of(SubscriptionChanged)
+        if (entry.event.group, entry.event.topic) == (GROUP, TOPIC) and entry.event.replaced
     ]
     return (
-        None if not found else Moment(found[0].seq, {"old": found[0].event.replaced, "new": found[0].event.expression})
+        None
+        if not changes
+        else Moment(changes[0].seq, {"old": changes[0].event.replaced, "new": changes[0].event.expression})
     )
 
 

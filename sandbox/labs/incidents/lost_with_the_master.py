@@ -24,20 +24,20 @@ PROMOTED = act("PromoteSlave")
 
 
 def given_twice(evidence: Evidence) -> list[Seen[MessagesStored]]:
-    """What was stored at offsets at which there had been other messages before."""
+    """List the messages stored at offsets that earlier messages had before."""
     ends: dict[str, int] = {}
-    found = []
-    for seen in evidence.of(MessagesStored):
-        queue, first = queue_of(seen.event), seen.event.first_offset
-        if seen.event.topic == TOPIC:
+    entries = []
+    for entry in evidence.of(MessagesStored):
+        queue, first = queue_of(entry.event), entry.event.first_offset
+        if entry.event.topic == TOPIC:
             if first < ends.get(queue, 0):
-                found.append(seen)
-            ends[queue] = max(ends.get(queue, 0), first + seen.event.count)
-    return found
+                entries.append(entry)
+            ends[queue] = max(ends.get(queue, 0), first + entry.event.count)
+    return entries
 
 
 def lost(evidence: Evidence) -> int:
-    return sum(seen.event.count for seen in given_twice(evidence))
+    return sum(entry.event.count for entry in given_twice(evidence))
 
 
 def missing(evidence: Evidence) -> list[int]:
@@ -47,20 +47,22 @@ def missing(evidence: Evidence) -> list[int]:
 
 
 def _first_twice(evidence: Evidence) -> Moment | None:
-    found = given_twice(evidence)
+    entries = given_twice(evidence)
     return (
         None
-        if not found
+        if not entries
         else Moment(
-            found[0].seq,
-            {"offset": found[0].event.first_offset, "queue": found[0].event.queue_id, "lost": lost(evidence)},
+            entries[0].seq,
+            {"offset": entries[0].event.first_offset, "queue": entries[0].event.queue_id, "lost": lost(evidence)},
         )
     )
 
 
 def _dead(evidence: Evidence) -> Moment | None:
-    found = [seen for seen in evidence.of(BrokerStopped) if seen.event.broker == BROKER and seen.event.broker_id == 0]
-    return Moment(found[0].seq, {}) if found else None
+    stops = [
+        entry for entry in evidence.of(BrokerStopped) if entry.event.broker == BROKER and entry.event.broker_id == 0
+    ]
+    return Moment(stops[0].seq, {}) if stops else None
 
 
 LOST_WITH_THE_MASTER = Incident(

@@ -1,4 +1,4 @@
-"""Where the markers of incidents stand: each of these makes a function of the evidence."""
+"""Moments of the markers of incidents: each of these makes a function of the evidence."""
 
 from collections.abc import Callable, Iterator
 from heapq import merge
@@ -23,12 +23,12 @@ def act(name: str, number: int = 1, **fields: Any) -> Find:
     """The action of this name with these fields, of several the `number`-th."""
 
     def find(evidence: Evidence) -> Moment | None:
-        found = [
-            seen
-            for seen in evidence.actions(name)
-            if all(seen.event.fields[field] == value for field, value in fields.items())
+        entries = [
+            entry
+            for entry in evidence.actions(name)
+            if all(entry.event.fields[field] == value for field, value in fields.items())
         ]
-        return Moment(found[number - 1].seq, {}) if len(found) >= number else None
+        return Moment(entries[number - 1].seq, {}) if len(entries) >= number else None
 
     return find
 
@@ -43,34 +43,36 @@ def fact(
     """The event of this kind, of several that fit the `number`-th; `says`: the values of its text."""
 
     def find(evidence: Evidence) -> Moment | None:
-        found = [seen for seen in evidence.of(kind) if fits(seen.event)]
-        return Moment(found[number - 1].seq, says(found[number - 1].event)) if len(found) >= number else None
+        entries = [entry for entry in evidence.of(kind) if fits(entry.event)]
+        return Moment(entries[number - 1].seq, says(entries[number - 1].event)) if len(entries) >= number else None
 
     return find
 
 
 def lags(evidence: Evidence, group: str, topic: str) -> Iterator[Lag]:
     """At each event that changes it."""
-    stored = [seen for seen in evidence.of(MessagesStored) if seen.event.topic == topic]
-    commits = [seen for seen in evidence.of(OffsetCommitted) if (seen.event.group, seen.event.topic) == (group, topic)]
+    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == topic]
+    commits = [
+        entry for entry in evidence.of(OffsetCommitted) if (entry.event.group, entry.event.topic) == (group, topic)
+    ]
     ends: dict[str, int] = {}
     done: dict[str, int] = {}
-    changes: Iterator[Seen[Any]] = merge(stored, commits, key=lambda seen: seen.seq)
-    for seen in changes:
-        queue = queue_of(seen.event)
-        if isinstance(seen.event, MessagesStored):
-            ends[queue] = seen.event.first_offset + seen.event.count
+    changes: Iterator[Seen[Any]] = merge(stored, commits, key=lambda entry: entry.seq)
+    for entry in changes:
+        queue = queue_of(entry.event)
+        if isinstance(entry.event, MessagesStored):
+            ends[queue] = entry.event.first_offset + entry.event.count
         else:
-            done[queue] = seen.event.offset
-        yield Lag(seen.seq, seen.at_ms, sum(end - done.get(queue, 0) for queue, end in ends.items()))
+            done[queue] = entry.event.offset
+        yield Lag(entry.seq, entry.at_ms, sum(end - done.get(queue, 0) for queue, end in ends.items()))
 
 
 def lag_reaches(group: str, topic: str, messages: int) -> Find:
     """The first event with at least so much; its text may name `lag`."""
 
     def find(evidence: Evidence) -> Moment | None:
-        found = next((lag for lag in lags(evidence, group, topic) if lag.messages >= messages), None)
-        return None if found is None else Moment(found.seq, {"lag": found.messages})
+        reached = next((lag for lag in lags(evidence, group, topic) if lag.messages >= messages), None)
+        return None if reached is None else Moment(reached.seq, {"lag": reached.messages})
 
     return find
 
@@ -80,34 +82,34 @@ def lag_falls(group: str, topic: str, messages: int, *, after: Find) -> Find:
 
     def find(evidence: Evidence) -> Moment | None:
         since = after(evidence)
-        found = (
+        fallen = (
             None
             if since is None
             else next(
                 (lag for lag in lags(evidence, group, topic) if lag.seq > since.seq and lag.messages <= messages), None
             )
         )
-        return None if found is None else Moment(found.seq, {"lag": found.messages})
+        return None if fallen is None else Moment(fallen.seq, {"lag": fallen.messages})
 
     return find
 
 
 def given_again(evidence: Evidence, group: str, topic: str) -> list[Delivery]:
     """Deliveries of messages that a listener of the group had been given before, the oldest first."""
-    given: set[tuple[str, int]] = set()
+    delivered: set[tuple[str, int]] = set()
     again = []
     for row in evidence.deliveries_of(group):
         if row.queue.startswith(f"{topic}/"):
-            if (row.queue, row.offset) in given:
+            if (row.queue, row.offset) in delivered:
                 again.append(row)
-            given.add((row.queue, row.offset))
+            delivered.add((row.queue, row.offset))
     return again
 
 
 def lag_at(evidence: Evidence, group: str, topic: str, seq: int) -> int:
-    """What it is once this event is written."""
-    found = [lag.messages for lag in lags(evidence, group, topic) if lag.seq <= seq]
-    return found[-1] if found else 0
+    """Return the lag once this event is written, in messages."""
+    counts = [lag.messages for lag in lags(evidence, group, topic) if lag.seq <= seq]
+    return counts[-1] if counts else 0
 
 
 def given_keys(rows: list[Delivery], prefix: str) -> set[int]:

@@ -15,21 +15,21 @@ WIDER = act("ChangeTopic")
 
 
 def divisions(evidence: Evidence) -> list[Seen[QueuesAssigned]]:
-    return [seen for seen in evidence.of(QueuesAssigned) if (seen.event.group, seen.event.topic) == (GROUP, TOPIC)]
+    return [entry for entry in evidence.of(QueuesAssigned) if (entry.event.group, entry.event.topic) == (GROUP, TOPIC)]
 
 
 def _first_idle(evidence: Evidence) -> Moment | None:
-    found = [seen for seen in divisions(evidence) if len(seen.event.members) == MEMBERS and not seen.event.queues]
-    return Moment(found[0].seq, {"members": MEMBERS, "queues": QUEUES}) if found else None
+    idle = [entry for entry in divisions(evidence) if len(entry.event.members) == MEMBERS and not entry.event.queues]
+    return Moment(idle[0].seq, {"members": MEMBERS, "queues": QUEUES}) if idle else None
 
 
 def _all_work(evidence: Evidence) -> Moment | None:
     """The first division after which no member is idle any more."""
     queues: dict[str, int] = {}
-    for seen in divisions(evidence):
-        queues[seen.event.client_id] = len(seen.event.queues)
+    for entry in divisions(evidence):
+        queues[entry.event.client_id] = len(entry.event.queues)
         if sum(count > 0 for count in queues.values()) == MEMBERS:
-            return Moment(seen.seq, {"members": MEMBERS})
+            return Moment(entry.seq, {"members": MEMBERS})
     return None
 
 

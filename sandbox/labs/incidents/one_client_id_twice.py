@@ -16,7 +16,7 @@ OWN = act("StartConsumer", actor=MENDED)
 
 
 def is_doubled(event: QueuesAssigned) -> bool:
-    """Whether a member computed its queues of a list that names a client id twice."""
+    """Return whether a member computed its queues from a list that names a client id twice."""
     return (event.group, event.topic) == (GROUP, TOPIC) and len(set(event.members)) < len(event.members)
 
 
@@ -31,23 +31,23 @@ def _read_again(evidence: Evidence) -> Moment | None:
     """The first commit after the copy's end in a queue that no member read."""
     stopped = act("StopActor")(evidence)
     idle = unread(evidence)
-    found = (
+    commits = (
         []
         if stopped is None
         else [
-            seen
-            for seen in evidence.of(OffsetCommitted)
-            if (seen.event.group, seen.event.topic) == (GROUP, TOPIC)
-            and seen.seq > stopped.seq
-            and seen.event.queue_id in idle
+            entry
+            for entry in evidence.of(OffsetCommitted)
+            if (entry.event.group, entry.event.topic) == (GROUP, TOPIC)
+            and entry.seq > stopped.seq
+            and entry.event.queue_id in idle
         ]
     )
-    return Moment(found[0].seq, {"queue": f"q{found[0].event.queue_id}"}) if found else None
+    return Moment(commits[0].seq, {"queue": f"q{commits[0].event.queue_id}"}) if commits else None
 
 
 def unread(evidence: Evidence) -> set[int]:
     """The queues that no member took by the doubled list."""
-    doubled = [seen.event for seen in evidence.of(QueuesAssigned) if is_doubled(seen.event)]
+    doubled = [entry.event for entry in evidence.of(QueuesAssigned) if is_doubled(entry.event)]
     taken = {int(key.rpartition("/")[2]) for event in doubled for key in event.queues}
     return set(range(QUEUES)) - taken if doubled else set()
 

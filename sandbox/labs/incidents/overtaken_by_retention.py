@@ -26,8 +26,8 @@ def leap(evidence: Evidence) -> Moment | None:
     moved = fact(OffsetMoved, lambda event: event.group == GROUP)(evidence)
     if moved is None:
         return None
-    commits = [seen for seen in evidence.of(OffsetCommitted, since=moved.seq) if seen.event.group == GROUP]
-    far = [seen for seen in commits if seen.event.offset - (seen.event.previous or 0) > 40]
+    commits = [entry for entry in evidence.of(OffsetCommitted, since=moved.seq) if entry.event.group == GROUP]
+    far = [entry for entry in commits if entry.event.offset - (entry.event.previous or 0) > 40]
     return None if not far else Moment(far[0].seq, {"lost": far[0].event.offset - (far[0].event.previous or 0)})
 
 

@@ -28,10 +28,10 @@ def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
     """One member after another."""
     return tuple(
         step
-        for place, label in enumerate(MEMBERS)
+        for index, label in enumerate(MEMBERS)
         for step in (
-            (from_s + place * BETWEEN_S, (StopActor(actor=label),)),
-            (from_s + place * BETWEEN_S + AWAY_S, (RestartActor(actor=label),)),
+            (from_s + index * BETWEEN_S, (StopActor(actor=label),)),
+            (from_s + index * BETWEEN_S + AWAY_S, (RestartActor(actor=label),)),
         )
     )
 
@@ -43,9 +43,9 @@ def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Se
         []
         if first is None
         else [
-            seen
-            for seen in evidence.of(QueueTaken, since=first.seq)
-            if (seen.event.group, seen.event.topic) == (GROUP, TOPIC) and (last is None or seen.seq < last.seq)
+            entry
+            for entry in evidence.of(QueueTaken, since=first.seq)
+            if (entry.event.group, entry.event.topic) == (GROUP, TOPIC) and (last is None or entry.seq < last.seq)
         ]
     )
 

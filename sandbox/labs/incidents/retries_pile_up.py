@@ -15,32 +15,32 @@ MENDED = act("ChangeActor", fail_percent=0.0)
 
 def waiting(evidence: Evidence, seq: int) -> set[str]:
     """Keys that were refused and not done by then."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for row in evidence.deliveries_of(GROUP):
         if row.seq > seq:
             break
         if row.outcome == "SUCCESS":
-            found.discard(row.key)
+            keys.discard(row.key)
         else:
-            found.add(row.key)
-    return found
+            keys.add(row.key)
+    return keys
 
 
 def _first_refused(evidence: Evidence) -> Moment | None:
-    found = [row for row in evidence.deliveries_of(GROUP) if row.outcome != "SUCCESS"]
-    return Moment(found[0].seq, {"key": found[0].key}) if found else None
+    refused = [row for row in evidence.deliveries_of(GROUP) if row.outcome != "SUCCESS"]
+    return Moment(refused[0].seq, {"key": refused[0].key}) if refused else None
 
 
 def _retried(times: int) -> Find:
     """The first message that is to be tried again after so many retries; how many wait with it."""
 
     def find(evidence: Evidence) -> Moment | None:
-        found = [
-            seen
-            for seen in evidence.of(MessageRetried)
-            if seen.event.group == GROUP and seen.event.reconsume_times == times
+        retries = [
+            entry
+            for entry in evidence.of(MessageRetried)
+            if entry.event.group == GROUP and entry.event.reconsume_times == times
         ]
-        return Moment(found[0].seq, {"count": len(waiting(evidence, found[0].seq))}) if found else None
+        return Moment(retries[0].seq, {"count": len(waiting(evidence, retries[0].seq))}) if retries else None
 
     return find
 
@@ -51,7 +51,7 @@ def _mended(evidence: Evidence) -> Moment | None:
 
 
 def _last_done(evidence: Evidence) -> Moment | None:
-    """With it no refused message is left."""
+    """Return the moment at which the last refused message succeeded; None: one is left."""
     mended = MENDED(evidence)
     if mended is None or not (left := waiting(evidence, mended.seq)):
         return None
@@ -64,7 +64,7 @@ def _last_done(evidence: Evidence) -> Moment | None:
 
 
 def _at_ms(evidence: Evidence, seq: int) -> int:
-    return next(seen.at_ms for seen in evidence.actions("ChangeActor") if seen.seq == seq)
+    return next(entry.at_ms for entry in evidence.actions("ChangeActor") if entry.seq == seq)
 
 
 RETRIES_PILE_UP = Incident(

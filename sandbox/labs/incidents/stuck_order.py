@@ -32,8 +32,8 @@ def _first_failure(evidence: Evidence) -> Moment | None:
 
 
 def _pinned(evidence: Evidence) -> Moment | None:
-    found = [seen for seen in evidence.of(MessagePinned) if seen.event.group == GROUP]
-    return Moment(found[0].seq, {"key": found[0].event.key, "queue": found[0].event.queue_id}) if found else None
+    pins = [entry for entry in evidence.of(MessagePinned) if entry.event.group == GROUP]
+    return Moment(pins[0].seq, {"key": pins[0].event.key, "queue": pins[0].event.queue_id}) if pins else None
 
 
 STUCK_ORDER = Incident(

@@ -124,10 +124,10 @@ class ResetOffsetBody(NamedTuple):
     def decode(cls, data: bytes | None) -> Self:
         """Either form."""
         with reading("set of offsets"):
-            found = loads(data).get("offsetTable")
-            if isinstance(found, list):
-                return cls({queue_of(row): number(row["offset"]) for row in found})
-            return cls({queue_of(key): number(offset) for key, offset in table(found).items()})
+            offsets = loads(data).get("offsetTable")
+            if isinstance(offsets, list):
+                return cls({queue_of(row): number(row["offset"]) for row in offsets})
+            return cls({queue_of(key): number(offset) for key, offset in table(offsets).items()})
 
 
 class ConsumerStatusBody(NamedTuple):

@@ -56,8 +56,8 @@ def _inflated(data: bytes) -> bytes:
     inflate = zlib.decompressobj()
     try:
         plain = inflate.decompress(data, MAX_PLAIN_BYTES)
-    except zlib.error as why:
-        raise Malformed(f"the body is no packed registration: {why}") from None
+    except zlib.error as error:
+        raise Malformed(f"the body is no packed registration: {error}") from None
     if not inflate.eof:
         raise Malformed(f"a packed registration ends too early, or grows over {MAX_PLAIN_BYTES} bytes")
     return plain

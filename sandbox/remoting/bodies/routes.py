@@ -61,7 +61,7 @@ class TopicRouteData(NamedTuple):
     order_topic_conf: str | None = None
 
     def encode(self) -> bytes:
-        """With quoted broker ids, which all clients read (spec remoting 3.2)."""
+        """Encode with quoted broker ids, which all clients read (spec remoting 3.2)."""
         value: dict[str, Any] = {"brokerDatas": [broker.to_json() for broker in self.brokers], "filterServerTable": {}}
         if self.order_topic_conf is not None:
             value["orderTopicConf"] = self.order_topic_conf

@@ -18,7 +18,7 @@ class QueueTimeSpan(NamedTuple):
     delay_ms: int
 
     def to_json(self, utc_offset_minutes: int) -> dict[str, Any]:
-        """With RocketMQ's own text forms of the times."""
+        """Return the JSON value, with RocketMQ's own text forms of the times."""
         named = {"minTimeStamp": self.min_ms, "maxTimeStamp": self.max_ms, "consumeTimeStamp": self.consumed_ms}
         texts = {f"{name}Str": _human(at_ms, utc_offset_minutes) for name, at_ms in named.items()}
         return {"messageQueue": queue_json(self.queue), "delayTime": self.delay_ms, **named, **texts}
@@ -95,7 +95,9 @@ class ConsumeStatsList(NamedTuple):
             {
                 "brokerAddr": self.broker_address,
                 "totalDiff": self.lag,
-                "consumeStatsList": [{group: [stats.to_json() for stats in found]} for group, found in self.groups],
+                "consumeStatsList": [
+                    {group: [stats.to_json() for stats in stats_list]} for group, stats_list in self.groups
+                ],
             }
         )
 
@@ -104,9 +106,9 @@ class ConsumeStatsList(NamedTuple):
         with reading("list of consume statistics"):
             value = loads(data)
             groups = tuple(
-                (group, tuple(map(ConsumeStats.from_json, rows(found))))
+                (group, tuple(map(ConsumeStats.from_json, rows(stats_list))))
                 for row in rows(value.get("consumeStatsList"))
-                for group, found in table(row).items()
+                for group, stats_list in table(row).items()
             )
             return cls(str(value.get("brokerAddr", "")), groups, number(value.get("totalDiff", 0)))
 

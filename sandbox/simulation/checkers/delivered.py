@@ -12,42 +12,42 @@ JUST_DUE_MS = 5_000
 
 
 def check_delivered(observed: Observed) -> list[Violation]:
-    """For every clustering group, at the end of the run (spec client-behaviour 8.1; fidelity 0.7, 2.1 to 2.13)."""
+    """Check every clustering group at the end of the run (spec client-behaviour 8.1; fidelity 0.7, 2.1 to 2.13)."""
     book = Book(observed)
     for entry in observed.entries:
         book.take(entry)
     diverged = {slave.partition(".")[0] for slave in observed.diverged()}
-    found = _not_due(observed)
-    found += [
+    violations = _not_due(observed)
+    violations += [
         Violation("at least once", f"without any trouble there was no end of {what}")
         for what in observed.final.unfinished
         if not any(f"/{broker}/" in what for broker in diverged)
     ]
     for group in observed.setup.counting:
         succeeded, elsewhere = _succeeded(observed, group), _buried_or_lost(observed, group)
-        for place, stored in _readable(observed, group).items():
-            queue, offset = place
+        for position, stored in _readable(observed, group).items():
+            queue, offset = position
             page = book.page(group.name, queue)
             how = page.how(offset) if page is not None else None
             if how is None:
-                found.append(Violation("at least once", f"{group.name} never got {_name(stored)}"))
+                violations.append(Violation("at least once", f"{group.name} never got {_name(stored)}"))
             elif how == SENT_BACK and stored.unique_key not in succeeded and stored.unique_key not in elsewhere:
-                found.append(
+                violations.append(
                     Violation("at least once", (f"{group.name} sent {_name(stored)} back and never got it again"))
                 )
-    return found
+    return violations
 
 
 def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
     """The messages the group should have received, as stored at the end."""
     final = observed.final
     return {
-        place: stored
+        position: stored
         for inventory in final.masters.values()
-        for place, stored in inventory.messages.items()
-        if place[0].topic in (TOPIC, f"%RETRY%{group.name}")
-        and place[0].queue_id < final.read_queues.get((place[0].topic, place[0].broker), 0)
-        and wants(group, place[0].topic, stored.tags)
+        for position, stored in inventory.messages.items()
+        if position[0].topic in (TOPIC, f"%RETRY%{group.name}")
+        and position[0].queue_id < final.read_queues.get((position[0].topic, position[0].broker), 0)
+        and wants(group, position[0].topic, stored.tags)
     }
 
 

@@ -17,7 +17,7 @@ def check_offsets(observed: Observed) -> list[Violation]:
 
 def _passed(observed: Observed) -> list[Violation]:
     book = Book(observed)
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for entry in observed.entries:
         book.take(entry)
         event = entry.event
@@ -25,7 +25,7 @@ def _passed(observed: Observed) -> list[Violation]:
             continue
         page = book.page(event.group, MessageQueue(event.topic, event.broker, event.queue_id))
         if page is not None and event.offset > (first := page.first_open()):
-            found.append(
+            violations.append(
                 Violation(
                     "committed",
                     (
@@ -34,12 +34,12 @@ def _passed(observed: Observed) -> list[Violation]:
                     ),
                 )
             )
-    return found
+    return violations
 
 
 def _outside(observed: Observed) -> list[Violation]:
     """min ≤ committed corrected ≤ max, for every queue the group reads."""
-    found: list[Violation] = []
+    violations: list[Violation] = []
     final = observed.final
     for inventory in final.masters.values():
         for queue, ends in inventory.ends.items():
@@ -50,10 +50,10 @@ def _outside(observed: Observed) -> list[Violation]:
                     continue
                 committed = final.committed.get((group.name, queue))
                 if committed is None or max(committed, ends.low) > ends.high:
-                    found.append(
+                    violations.append(
                         Violation(
                             "committed",
                             (f"{group.name} ends at {committed} of {queue.key}, which has {ends.low} to {ends.high}"),
                         )
                     )
-    return found
+    return violations

@@ -22,14 +22,14 @@ def check_order(observed: Observed) -> list[Violation]:
         if isinstance(entry.event, MessagesConsumed) and entry.event.group in orderly:
             moments.append((life, entry.event.started_ms, BEGUN, entry.seq, entry))
     moments.sort(key=lambda moment: moment[:4])
-    book, found = Book(observed), []
+    book, violations = Book(observed), []
     for _, _, what, _, entry in moments:
         if what == ENDED:
             book.take(entry)
         else:
             assert isinstance(entry.event, MessagesConsumed)
-            found += _begun(book, entry, entry.event)
-    return found
+            violations += _begun(book, entry, entry.event)
+    return violations
 
 
 def _begun(book: Book, entry: Entry, event: MessagesConsumed) -> list[Violation]:

@@ -24,7 +24,7 @@ class _Grant(NamedTuple):
 
 
 def check_owners(observed: Observed) -> list[Violation]:
-    """By the members' lock state, and by the messages they processed."""
+    """Check the owners of queues by the members' lock state, and by the messages they processed."""
     stops = [
         (entry.at_ms, entry.event.broker)
         for entry in observed.entries
@@ -49,7 +49,7 @@ def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation
     """Each member that began a message in order had the lock, had renewed it, and no other got it since."""
     orderly = {group.name for group in observed.setup.groups if group.kind == "orderly"}
     grants: dict[tuple[str, MessageQueue], list[_Grant]] = {}
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for entry in observed.entries:
         event = entry.event
         if isinstance(event, QueueLocked):
@@ -65,20 +65,22 @@ def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation
         mine = max((n for n, grant in enumerate(before) if grant.client_id == event.client_id), default=None)
         what = f"{event.client_id} of {event.group} began {queue.key}@{event.offsets[0]} at {event.started_ms}"
         if mine is None:
-            found.append(Violation("owners", f"{what} and never had its lock"))
+            violations.append(Violation("owners", f"{what} and never had its lock"))
         elif event.started_ms - before[mine].at_ms > TRUSTED_MS + ANSWER_MS:
-            found.append(Violation("owners", f"{what}, {event.started_ms - before[mine].at_ms} ms after its last lock"))
+            violations.append(
+                Violation("owners", f"{what}, {event.started_ms - before[mine].at_ms} ms after its last lock")
+            )
         elif not _forgotten(stops, queue.broker, event.started_ms):
             others = [
                 grant
                 for grant in before[mine + 1 :]
                 if grant.client_id != event.client_id and grant.at_ms < event.started_ms and grant.seq < entry.seq
             ]  # time goes back with a kill
-            found += [
+            violations += [
                 Violation("owners", f"{what}, though {other.client_id} had got its lock at {other.at_ms}")
                 for other in others[:1]
             ]
-    return found
+    return violations
 
 
 def _forgotten(stops: list[tuple[int, str]], broker: str, at_ms: int) -> bool:

@@ -47,7 +47,7 @@ class Progress:
         return self.done.get(offset, None if promised else SKIPPED)
 
     def is_visible(self, offset: int) -> bool:
-        """Whether the group subscribes to it; unknown offsets count as wanted."""
+        """Return whether the group subscribes to the message; unknown offsets count as subscribed."""
         stored = self.holds.messages.get((self._queue, offset)) if self.holds is not None else None
         return stored is None or wants(self._group, self._queue.topic, stored.tags)
 
@@ -69,9 +69,9 @@ class Book:
     def __init__(self, observed: Observed) -> None:
         self._groups = {group.name: group for group in observed.setup.counting}
         self._by_key: dict[str, list[Place]] = {}
-        for place, known in observed.places().items():
+        for position, known in observed.places().items():
             for stored in known:
-                self._by_key.setdefault(stored.unique_key, []).append(place)
+                self._by_key.setdefault(stored.unique_key, []).append(position)
         self._losses: list[PowerLoss] = sorted(observed.losses, key=attrgetter("at_ms"))
         self._retries: list[Ack] = sorted(
             (ack for ack in observed.acks if ack.queue.topic.startswith("%RETRY%")), key=attrgetter("at_ms")
@@ -96,8 +96,8 @@ class Book:
         return page
 
     def _held(self, queue: MessageQueue) -> Inventory | None:
-        found = self._holds.get(queue.broker)
-        return found[0] if found else None
+        holds = self._holds.get(queue.broker)
+        return holds[0] if holds else None
 
     def _unpromised_from(self, queue: MessageQueue) -> int:
         """The offset where a power cut left the queue's master with less than its slave."""

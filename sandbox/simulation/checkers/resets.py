@@ -11,7 +11,7 @@ CARRIED_OUT_MS = 45_000  # 10 s of waiting at each member, one rebalance, one ro
 
 def check_resets(observed: Observed) -> list[Violation]:
     """Backward: the group gets every message again.  Forward: it continues from there (spec client-behaviour 9)."""
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for step in observed.played:
         if step.kind == "calm reset":
             entry = next(
@@ -23,22 +23,22 @@ def check_resets(observed: Observed) -> list[Violation]:
                 None,
             )
             if entry is not None:
-                found += _one(observed, step, entry)
-    return found
+                violations += _one(observed, step, entry)
+    return violations
 
 
 def _one(observed: Observed, step: Played, entry: Entry) -> list[Violation]:
     reset = entry.event
     assert isinstance(reset, OffsetsReset)
     later = [other for other in observed.entries if other.seq > entry.seq]
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for key, before, after in reset.rows:
         queue = MessageQueue.from_key(key)
         if after < before:
             begun = _begun_again(later, reset, queue, step)
             missing = sorted(_wanted(observed, reset.group, queue, after, before) - begun)
             if missing:
-                found.append(
+                violations.append(
                     Violation(
                         "reset",
                         (
@@ -50,7 +50,7 @@ def _one(observed: Observed, step: Played, entry: Entry) -> list[Violation]:
         elif after > before:
             committed = _committed_by(later, reset.group, queue, before, entry.at_ms + CARRIED_OUT_MS)
             if committed < after:
-                found.append(
+                violations.append(
                     Violation(
                         "reset",
                         (
@@ -59,7 +59,7 @@ def _one(observed: Observed, step: Played, entry: Entry) -> list[Violation]:
                         ),
                     )
                 )
-    return found
+    return violations
 
 
 def _wanted(observed: Observed, group: str, queue: MessageQueue, first: int, end: int) -> set[int]:

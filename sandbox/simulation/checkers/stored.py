@@ -9,12 +9,12 @@ SEND_OK = 0
 
 def check_stored(observed: Observed) -> list[Violation]:
     """Every answer that confirmed a message, and every power cut (spec broker-behaviour 2 and 11, store-format 7)."""
-    found = [
+    violations = [
         violation
         for loss in observed.losses
         for violation in (*_cut_too_deep(observed, loss), *_check_report(observed, loss))
     ]
-    found += _not_replicated(observed)
+    violations += _not_replicated(observed)
     for ack in observed.acks:
         inventory = observed.final.masters.get(ack.queue.broker)
         if inventory is None or _holds(inventory, ack):
@@ -31,13 +31,15 @@ def check_stored(observed: Observed) -> list[Violation]:
             None,
         )
         if cut is None:
-            found.append(Violation("stored", f"{_name(ack)} was acknowledged at {ack.at_ms} and is not in its queue"))
-    return found
+            violations.append(
+                Violation("stored", f"{_name(ack)} was acknowledged at {ack.at_ms} and is not in its queue")
+            )
+    return violations
 
 
 def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
     """Flushed bytes survive a power cut, and with SYNC_FLUSH a message with SEND_OK was flushed."""
-    found = [
+    violations = [
         Violation(
             "stored",
             (
@@ -49,7 +51,7 @@ def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
         if stored.physical_offset + stored.store_bytes <= loss.before.flushed_to
     ]
     if observed.setup.flush == "SYNC_FLUSH":
-        found += [
+        violations += [
             Violation(
                 "stored",
                 (f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost with {loss.node}'s power at {loss.at_ms}"),
@@ -61,7 +63,7 @@ def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
             and _holds(loss.before, ack)
             and not _holds(loss.after, ack)
         ]
-    return found
+    return violations
 
 
 def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
@@ -106,7 +108,7 @@ def _not_replicated(observed: Observed) -> list[Violation]:
     diverged = observed.diverged()
     if observed.setup.replication != "SYNC_MASTER":
         return []
-    found: list[Violation] = []
+    violations: list[Violation] = []
     looks = [(loss.node, loss.at_ms, loss.slaves) for loss in observed.losses if loss.node in observed.setup.slaves]
     looks += [
         (
@@ -125,7 +127,7 @@ def _not_replicated(observed: Observed) -> list[Violation]:
             (loss.at_ms for loss in observed.losses if loss.node.partition(".")[0] == name and loss.at_ms < at_ms),
             default=0,
         )
-        found += [
+        violations += [
             Violation("stored", f"{_name(ack)} got SEND_OK with SYNC_MASTER and no slave had it at {at_ms}")
             for ack in observed.acks
             if slaves
@@ -134,12 +136,14 @@ def _not_replicated(observed: Observed) -> list[Violation]:
             and began_ms < ack.at_ms <= at_ms
             and not any(_holds(slave, ack) for slave in slaves)
         ]
-    return found
+    return violations
 
 
 def _holds(inventory: Inventory, ack: Ack) -> bool:
-    """Whether the message is where the answer said: for a delayed or half message that is the offset in the queue where
-    it waits, beside the queue it was sent to.  Retention may have deleted it: then its place in the log is gone.
+    """Return whether the message is where the answer reported it.
+
+    A delayed or half message has its offset in the queue where it waits, beside the queue it was sent to.  Retention
+    may have deleted it, with its position in the log: that counts as stored.
     """
     if ack.physical_offset < inventory.log_begins:
         return True

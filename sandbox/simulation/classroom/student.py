@@ -69,8 +69,8 @@ class Student:
         try:
             self._world.act(action, **fields)
             self.done += 1
-        except ActionRefused as why:
-            if why.status not in NO_NEWS:
+        except ActionRefused as error:
+            if error.status not in NO_NEWS:
                 raise
 
     # Choices, read as a page shows them.
@@ -102,9 +102,9 @@ Step = Callable[[Student], None]
 
 def _there_and_back(action: str, back: str, low_s: float, high_s: float) -> Step:
     def step(student: Student) -> None:
-        if (who := student.member()) is not None:
-            student.plan(0.0, action, actor=who)
-            student.plan(student.soon(low_s, high_s), back, actor=who)
+        if (member := student.member()) is not None:
+            student.plan(0.0, action, actor=member)
+            student.plan(student.soon(low_s, high_s), back, actor=member)
 
     return step
 
@@ -115,15 +115,15 @@ _hang = _there_and_back("HangActor", "ResumeActor", 5.0, 150.0)
 
 
 def _slow(student: Student) -> None:
-    if (who := student.member()) is not None:
-        student.plan(0.0, "ChangeActor", actor=who, work_ms=list(student.pick(*SLOW_MS)))
-        student.plan(student.soon(20.0, 180.0), "ChangeActor", actor=who, work_ms=list(USUAL_MS))
+    if (member := student.member()) is not None:
+        student.plan(0.0, "ChangeActor", actor=member, work_ms=list(student.pick(*SLOW_MS)))
+        student.plan(student.soon(20.0, 180.0), "ChangeActor", actor=member, work_ms=list(USUAL_MS))
 
 
 def _fail(student: Student) -> None:
-    if (who := student.member()) is not None:
-        student.plan(0.0, "ChangeActor", actor=who, fail_percent=student.pick(10, 40, 100))
-        student.plan(student.soon(10.0, 90.0), "ChangeActor", actor=who, fail_percent=0)
+    if (member := student.member()) is not None:
+        student.plan(0.0, "ChangeActor", actor=member, fail_percent=student.pick(10, 40, 100))
+        student.plan(student.soon(10.0, 90.0), "ChangeActor", actor=member, fail_percent=0)
 
 
 def _add(student: Student) -> None:
