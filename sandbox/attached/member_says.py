@@ -63,7 +63,9 @@ class MemberSays(NamedTuple):
 
     @property
     def strategy(self) -> str | None:
-        """By its class, with which Java's `toString` begins; None: another one, or not reported."""
+        """The member's strategy, from the class name at the start of Java's `toString`.  None: another class, or not
+        reported.
+        """
         name = self.properties.get("allocateMessageQueueStrategy", "").partition("@")[0].rpartition(".")[2]
         return _STRATEGIES.get(name)
 
@@ -111,9 +113,11 @@ NOWHERE: Position = {"in_memory": None, "cells_from": None, "cached": None}
 
 
 def position(held: HeldQueue, committed: int | None) -> Position:
-    """What its member would commit now, and its cached offsets; the smallest of them is the oldest unfinished.
+    """Return the offset the member would commit now, and its cached offsets; their smallest is the oldest unfinished
+    one.
 
-    A member is polled less often than a broker: offsets below the committed one are left out.
+    A member is polled less often than its broker.  If its offset is below `committed`, the report is outdated: return
+    unknowns.
     """
     if committed is not None and 0 <= held.committed_offset < committed:
         return NOWHERE

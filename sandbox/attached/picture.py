@@ -62,7 +62,7 @@ class BrokerSeen:
 
 
 class Picture:
-    """Of one cluster.  Tables are by broker name: those of its master."""
+    """The last reported state of one cluster.  Tables are keyed by broker name and hold the master's values."""
 
     def __init__(self, rates: Rates[MessageQueue], commits: CommitRates) -> None:
         self.rates = rates
@@ -88,7 +88,7 @@ class Picture:
     # Brokers.
 
     def masters(self) -> dict[str, BrokerSeen]:
-        """By name, answering or not."""
+        """Return the masters by broker name, including those that do not answer."""
         return self._masters
 
     def in_order(self) -> list[BrokerSeen]:
@@ -132,7 +132,7 @@ class Picture:
                 del self.ends[place], self.ends_ms[place]
 
     def is_routed(self, name: str) -> bool:
-        """Whether a name server names such a broker, so that members allocate its queues."""
+        """Return whether a name server lists a broker of that name, so that members allocate its queues."""
         return any(seen.name == name and seen.named for seen in self.brokers.values())
 
     def silent_since_ms(self, name: str) -> int | None:
@@ -170,7 +170,7 @@ class Picture:
         )
 
     def configs(self, topic: str) -> dict[str, TopicConfig]:
-        """By broker name, sorted."""
+        """Return the topic's configuration by broker name, sorted."""
         return {name: table[topic] for name, table in sorted(self.topics.items()) if topic in table}
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
@@ -242,7 +242,7 @@ class Picture:
         return [table[group] for _, table in sorted(self.members.items()) if group in table]
 
     def members_of(self, group: str) -> dict[str, Connection]:
-        """By client id, sorted."""
+        """Return the group's connections by client id, sorted."""
         found = {member.client_id: member for reported in self.connections(group) for member in reported.connections}
         return dict(sorted(found.items()))
 

@@ -13,7 +13,10 @@ MADE_UP = "new member {number}"
 
 
 def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
-    """In the shape of `queries.questions.rebalance.plan`; strategies with rooms or lists are refused (422)."""
+    """Plan a rebalance; the result has the shape of `queries.questions.rebalance.plan`.
+
+    Raises ActionRefused: 404 for an unknown topic, 422 for a strategy that needs rooms or lists.
+    """
     seen = GroupSeen(picture, question.group)
     now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:

@@ -128,7 +128,7 @@ class Reach:
         return await self.lanes.through(address, lambda: self.admin.groups.members(address, group))
 
     async def consume_stats(self, address: str, group: str) -> ConsumeStats:
-        """With its pulled messages per second."""
+        """Return the group's consumption statistics, including the messages pulled per second."""
         return await self.lanes.through(
             address,
             lambda: self._requests.read(
@@ -144,7 +144,7 @@ class Reach:
         return await self.lanes.to_member(lambda: self._patient.groups.running_info(address, group, client_id))
 
     async def producers(self, address: str) -> dict[str, dict[str, Connection]]:
-        """By group and client id (328; 4.9 from its later releases on)."""
+        """Return the producers by group and client id (request 328; supported from later releases of 4.9 on)."""
         return await self.lanes.through(
             address,
             lambda: self._requests.read(

@@ -254,7 +254,7 @@ class Search:
         return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
 
     def _address(self, broker: str) -> str:
-        """Of a master by its name, or of any node (`broker-a.1`)."""
+        """Return the address of a master by its name, or of any node (`broker-a.1`).  Raises ActionRefused (404)."""
         for seen in self._picture.in_order():
             if seen.node == broker:
                 return seen.address

@@ -87,7 +87,9 @@ def begins_again(cluster: Cluster, after: Action) -> BeginStepAgain | None:
 
 
 def _member(cluster: Cluster) -> ConsumerActor:
-    """Of the lab's group, where it has one that runs."""
+    """Return a running consumer of the lab's group, or any running consumer if the group has none.  Raises
+    ActionRefused (409).
+    """
     running = [actor for actor in cluster.actors.consumers() if actor.state == "running"]
     group = _number(cluster, "group")
     found = [actor for actor in running if actor.group == group] or running

@@ -239,7 +239,7 @@ class Transactions:
         self.producer = producer
 
     def send(self, message: Message, execute: Callable[[Message], bool | None]) -> TransactionSendResult:
-        """How the half message was stored, and the state of the local transaction."""
+        """Send a half message and return how it was stored, and the state of the local transaction."""
         result: TransactionSendResult = self.producer.send_in_transaction(message, _outcome(execute))
         return result
 

@@ -1,4 +1,4 @@
-"""What one journal gives for grades: rows of plain values, by the function that graded live (`sandbox.labs.grade`)."""
+"""The grades of one journal: rows of plain values, by the function that graded live (`sandbox.labs.grade`)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile, zip_longest
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Of each table that `jobs.grading` describes."""
+    """The rows of each table that `jobs.grading` describes."""
 
     attempts: list[Row] = []
     steps: list[Row] = []
@@ -61,7 +61,7 @@ def tables_of(session: "SparkSession", rows: Rows) -> "dict[str, DataFrame]":
 
 
 def graded(piece: Piece) -> Rows:
-    """Of every attempt in the journal."""
+    """Grade every attempt in the journal."""
     try:
         entries = map(from_row, rows_since(piece.directory, 0))
         found = grade(takewhile(lambda entry: entry.seq <= piece.true_to, entries))
@@ -144,7 +144,10 @@ def _receipts(one: Graded) -> Iterator[Row]:
 
 
 def _differences(one: Graded) -> Iterator[Row]:
-    """In their order; the grade found again may be ahead of what was written before the server was killed."""
+    """Yield the steps graded differently, in order.
+
+    The recomputed grade may be ahead of the live one if the server was killed before it wrote that.
+    """
     for live, found in zip_longest(one.live, one.found):
         if live != found:
             yield _step_of(live or found), _said(live), _said(found)

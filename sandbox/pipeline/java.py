@@ -23,7 +23,10 @@ class NoJava(SandboxError):
 
 
 def java_home(environment: Mapping[str, str], beside: Path) -> str:
-    """For `JAVA_HOME`.  `beside`: a directory of ours for the wrapper of the one from PyPI.  Raises NoJava."""
+    """Return the directory for `JAVA_HOME`.  Raises NoJava.
+
+    `beside`: a directory of ours for the wrapper of the Java installed from PyPI.
+    """
     for candidate in (environment.get("JAVA_HOME"), _on_path(environment)):
         if candidate and (version := version_of(Path(candidate))) is not None and version >= LEAST_VERSION:
             return candidate

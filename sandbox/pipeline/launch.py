@@ -146,7 +146,7 @@ class Child:
         self._ends.close()
 
     def kill(self) -> None:
-        """For one that does not respond; call `close` after it."""
+        """Kill a process that does not respond; call `close` after it."""
         self._process.kill()
 
     def _say(self, value: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ class Child:
 
 
 def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
-    """With Java, our own Python in the workers too, and all sockets on this machine only.
+    """Return the child's environment: Java, our own Python in the workers too, and all sockets on this machine only.
 
     The path of our code is not set: workers get it from the session (`session.packed`).
     """

@@ -1,8 +1,8 @@
-"""What a query reads, from the plan of Spark's own parser, before anything of it is run: one SELECT, and of our tables.
+"""Check of a query before it runs, from the plan of Spark's own parser: one SELECT, of our tables only.
 
-A query has the rights of who asks it.  Refused is what would change, run or open something: every plan node but those
-of `NODES` (commands, INSERT, SELECT TRANSFORM, which starts a program, scripts), tables that are files
-(parquet.`/path`), names that are put together at run time, and functions that call Java or open a file.
+A query runs with the rights of the user who submits it.  Plan nodes outside `NODES` are refused, because they change,
+run or open something: commands, INSERT, scripts, and SELECT TRANSFORM, which starts a program.  Also refused are tables
+that are files (parquet.`/path`), names put together at run time, and functions that call Java or open a file.
 """
 
 import re

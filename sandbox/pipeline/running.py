@@ -215,12 +215,12 @@ def job_of(order: Order) -> Job:
 
 
 def format_of(job: Job, options: Mapping[str, str]) -> str:
-    """Of the files it writes.  Raises WrongOption."""
+    """Return the format of the files the job writes.  Raises WrongOption."""
     return one_of(options, "format", job.formats) if len(job.formats) > 1 else job.formats[0]
 
 
 def has_ended(session: "SparkSession | None") -> bool:
-    """Whether its Java process, which we started, has ended."""
+    """Return whether the session's Java process, if we started it, has ended."""
     process = java_of(session)
     return process is not None and process.poll() is not None
 
@@ -247,7 +247,10 @@ def ends_of(source: Source) -> dict[str, int]:
 
 
 def end_of(directory: Path) -> int | None:
-    """Of one whose end is no entry, all is to be read: the job says what is wrong with it, and reads the others."""
+    """Return the last entry's number.  None: the journal is empty.
+
+    If the end is not an entry, return EVERYTHING: the job reads all, and reports what is wrong with that journal.
+    """
     try:
         seq = last_seq(directory)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):

@@ -1,4 +1,6 @@
-"""What Spark says of a query or a value, without its condition, its state and its plan: `[NAME] text. SQLSTATE: …`."""
+"""Spark's sentence about a query or a value, without its condition, its state and its plan: `[NAME] text.  SQLSTATE:
+…`.
+"""
 
 import re
 

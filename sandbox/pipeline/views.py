@@ -29,7 +29,9 @@ Make = Callable[[Asked], "DataFrame"]
 
 
 def views_of(given: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
-    """By name in lower case, as Spark compares names; `results`: directory by job.  Raises CorruptRecord."""
+    """Return the views by name in lower case, as Spark compares names; `results`: directory by job.  Raises
+    CorruptRecord.
+    """
     found: dict[str, Make] = {}
     if given.source.stores:
         found[MESSAGES] = partial(_messages, given)
@@ -46,7 +48,7 @@ def views_of(given: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
 
 
 def named(views: Mapping[str, Make]) -> str:
-    """For a sentence: events of one class are too many to list."""
+    """Return the names of the views for a sentence; event classes are too many to list."""
     names = [name for name in views if not name.startswith(f"{EVENTS}_")]
     return ", ".join(names + ([f"{EVENTS}_<Event>"] if EVENTS in views else [])) or "none, as nothing was read yet"
 

@@ -1,4 +1,4 @@
-"""Where Spark runs: checks the address, and that it answers, before a process is started.
+"""The Spark to run on: its address is checked, and that it answers, before a process is started.
 
 Spark itself takes a minute to report a missing master, and ten for a missing Connect server.
 """
@@ -32,7 +32,7 @@ class Where(NamedTuple):
 
     @property
     def has_workers_here(self) -> bool:
-        """Whether a whole cluster is started on this machine for the run."""
+        """True if a whole cluster is started on this machine for the run."""
         return self.master is not None and self.master.startswith("local-cluster")
 
 

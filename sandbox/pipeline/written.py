@@ -44,7 +44,7 @@ def write(table: "DataFrame", out: Path, path: str, kind: str, partition_by: Seq
 
 
 def plain(table: "DataFrame", kind: str) -> "DataFrame":
-    """With columns that the format can hold."""
+    """Convert the columns to types that the format supports."""
     from pyspark.sql import functions as f
 
     if kind not in ("ndjson", "csv"):

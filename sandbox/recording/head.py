@@ -45,7 +45,7 @@ class ChunkPlace(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What stands before the first chunk."""
+    """The head of a recording, which precedes its first chunk."""
 
     about: About
     channels: list[str]

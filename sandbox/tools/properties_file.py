@@ -33,7 +33,10 @@ def read_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """With the number of the first line of each; those that end with an odd number of `\\` go on in the next."""
+    """Yield each logical line with the number of its first physical line.
+
+    A line that ends with an odd number of `\\` continues on the next one.
+    """
     begun, number = "", 0
     for at, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         line = natural.lstrip(BLANKS)

@@ -1,4 +1,4 @@
-"""What the live pages read of an attached cluster: board, locks, topics (catalogue 10)."""
+"""Board, locks and topics of an attached cluster, as the live pages read them (catalogue 10)."""
 
 from collections.abc import Mapping
 

@@ -65,8 +65,10 @@ class GroupSeen:
         return computed_strategy(says.strategy if says is not None else self.strategy)
 
     def shares(self, mqs: list[MessageQueue], members: list[str] | None = None) -> dict[str, list[MessageQueue]]:
-        """What each member computes, if it knows what brokers and name servers know now; each divides by its own
-        strategy, and no one divides the queues of a broker that is not named."""
+        """Return the queues each member would compute from what brokers and name servers report now.
+
+        Each member assigns queues by its own strategy.  Queues of a broker that no name server lists are left out.
+        """
         routed = {name for name in {mq.broker for mq in mqs} if self.picture.is_routed(name)}
         mqs = [mq for mq in mqs if mq.broker in routed]
         among = self.online_members() if members is None else members
@@ -94,7 +96,7 @@ class GroupSeen:
         return {mq: client_id for client_id, mine in self.shares(mqs).items() for mq in mine}
 
     def member_rows(self, topic: str | None = None) -> dict[str, MemberRow]:
-        """By client id, as cards show them.  `topic`: count only its queues."""
+        """Return the members' cards by client id.  With `topic`, count only its queues."""
         rows: dict[str, MemberRow] = {}
         for client_id, member in self.members.items():
             first = next(iter(self.connections.get(client_id, ())), member)
@@ -103,7 +105,10 @@ class GroupSeen:
         return rows
 
     def _member_row(self, key: str, member: Connection, number: int, topic: str | None) -> MemberRow:
-        """Of two connections with one id a broker asks only one (307): of the other nothing is known."""
+        """Return one member's card.
+
+        If two connections share a client id, a broker queries only one of them (307); the other's state is unknown.
+        """
         says = self.says.get(key)
         return {
             "actor": None,
@@ -133,8 +138,10 @@ class GroupSeen:
         }
 
     def words(self, client_id: str) -> MemberWords:
-        """What the member reports (307, as `mqadmin consumerStatus` asks).  Brokers report the group's subscription
-        alone (203), and no broker says what a client drops."""
+        """Return the subscriptions, model and listener that the member reports (307, as `mqadmin consumerStatus`).
+
+        Brokers report only the group's subscription (203).  No broker reports the messages that a client drops.
+        """
         says = self.says.get(client_id)
         wanted = () if says is None else says.subscriptions
         return {

@@ -12,7 +12,7 @@ from sandbox.queries.snapshot.groups import worst_topic
 
 
 class Waiting:
-    """What a group has not consumed, of its topics and of its retry topic; the queues it counts are those of topics."""
+    """Messages a group has not consumed, in its topics and its retry topic.  Queue counts exclude the retry topic."""
 
     def __init__(self, seen: GroupSeen) -> None:
         self.rows = {topic: queue_rows(seen, topic, {}, divided=False) for topic in topics_read(seen)}
@@ -50,7 +50,7 @@ def with_retries(lag: Lag, again: int | None) -> Lag:
 
 
 def flow_of(seen: GroupSeen) -> Flow:
-    """By its commits on its own topics, and by what brokers hand out of all, retries included: both of a minute."""
+    """Return the rates of one minute: commits on the group's own topics, and deliveries by brokers including retries."""
     picture = seen.picture
     if picture.member_count(seen.group) == 0:
         return Flow(0.0, 0.0)

@@ -17,9 +17,9 @@ Causes = dict[tuple[str, MessageQueue], int]
 
 
 def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, ReportedQueueRow]:
-    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that report.
+    """Return rows by `broker-a:3`; when broadcasting, by `broker-a:3@<client id>` for the members that report.
 
-    `divided` False: `assigned` is left None, because no one reads it.
+    If `divided` is False, `assigned` stays None, because no caller reads it.
     """
     mqs = seen.picture.read_queues(topic)
     if seen.model == "BROADCASTING":
@@ -57,7 +57,7 @@ def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: Hel
 def _row(
     picture: Picture, mq: MessageQueue, committed: str | None, reported: Position, *, from_zero: bool
 ) -> ReportedQueueRow:
-    """What clusters do not report is None, and so are owner, lock and cause until they are filled in."""
+    """Return a row with None for all that clusters do not report; callers fill in owner, lock and cause."""
     ends = ends_row(picture, mq)
     return {
         **ends,

@@ -1,9 +1,9 @@
-"""What members should hold against what they say they hold (channel `rebalance/k.<name>/<group>`).
+"""Queues that members should hold, beside those they report to hold (channel `rebalance/k.<name>/<group>`).
 
-The shape is `queries.snapshot.rebalance`'s.  A member reports the queues it holds and its strategy's class; what
-it was sent and when it divided is unknown: beliefs, claims, waits, rounds and moves are empty.  `due` is computed here,
-from what brokers know now; trouble: `twice` (two hold it), `nobody` (no member does, and all have reported), `lingers`
-(a member holds it that should not).
+The shape is that of `queries.snapshot.rebalance`.  A member reports the queues it holds and its strategy's class.  It
+does not report what it received or when it rebalanced: beliefs, claims, waits, rounds and moves are empty.  `due` is
+computed here, from what brokers report now.  Trouble: `twice` (two members hold the queue), `nobody` (no member holds
+it, and all have reported), `lingers` (a member holds it that should not).
 """
 
 from sandbox.attached.picture import RUNNING

@@ -65,7 +65,7 @@ def _broker(seen: BrokerSeen) -> BrokerOfTopology:
 
 
 def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, str], int]]:
-    """By client id, and with how many connections each is connected to which broker."""
+    """Return the client rows by client id, and the number of connections by client id and broker."""
     rows: dict[str, ClientNode] = {}
     places: dict[tuple[str, str], int] = {}
 

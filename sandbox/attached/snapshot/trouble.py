@@ -1,4 +1,4 @@
-"""What a cluster's pages must say above all else, in plain words."""
+"""The problems of a cluster that its pages show first, as plain sentences."""
 
 from datetime import UTC, datetime
 from typing import Any, NamedTuple

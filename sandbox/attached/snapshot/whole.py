@@ -40,7 +40,7 @@ def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: li
 
 
 class _Budget:
-    """How many rows a snapshot may still hold."""
+    """The number of rows that a snapshot may still add."""
 
     def __init__(self, limits: AttachedLimits) -> None:
         self._queues = {"topics": limits.queues, "groups": limits.queues}
@@ -166,7 +166,10 @@ def _queue(topic: str, key: str, row: ReportedQueueRow) -> GroupQueueRow:
 
 
 def _subscription(seen: GroupSeen) -> list[SubscriptionRow]:
-    """What brokers hold for the members; of a group that is offline, the topics it has offsets of (expression None)."""
+    """Return the subscription that brokers store for the group.
+
+    An offline group has none: return the topics it has offsets of, with expression None.
+    """
     topics = seen.picture.topics_of_group(seen.group)
     found: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))
     found |= {

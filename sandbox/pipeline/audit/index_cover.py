@@ -15,7 +15,7 @@ from sandbox.store.reader_index import index_files
 
 
 def stretches_of(place: Place) -> list[Stretch]:
-    """By the heads and the ends of the index files alone."""
+    """Return the log ranges that no index file covers, from the heads and the ends of the index files alone."""
     with OpenFiles() as opened:
         files, faults = readable(index_files(place.root / "index", opened, place.index_slots), in_use=place.open)
         return uncovered(files, faults.keys(), log_start=place.logs[0].start if place.logs else 0, in_use=place.open)
@@ -52,7 +52,9 @@ def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -
 
 
 def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
-    """Of records that begin in `[begin, end)`.  The walk starts at the record before, whose place is known."""
+    """Yield the keys of records that begin in `[begin, end)`.  The walk starts at the record before, whose position is
+    known.
+    """
     if begin >= end:
         return
     for keys in keys_between(log, max(log.start, begin - 1), end - 1):

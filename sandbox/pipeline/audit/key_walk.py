@@ -29,7 +29,7 @@ class LogKeys(NamedTuple):
 
 
 def keys_between(log: StoreLog, begin: int, end: int) -> Iterator[LogKeys]:
-    """Of the records that begin in `[begin, end]`."""
+    """Yield the keys of the records that begin in `[begin, end]`."""
     logs = [one for one in log.logs if one.end > begin and one.start <= end]
     for found in log.walk(logs, begin):
         if not isinstance(found, Stopped):

@@ -50,7 +50,7 @@ class Records(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Where a file's records end, and why; `Blank` for a normal end."""
+    """The position where a file's records end, and the reason; `Blank` is a normal end."""
 
     at: int
     found: Blank | Broken
@@ -84,7 +84,7 @@ class LogFile:
                 return
 
     def stop_at(self, at: int) -> Blank | Broken:
-        """What is at a position without a record."""
+        """Return the reason why no record begins at a position."""
         found = self.examined(at)
         if isinstance(found, Blank) and at + found.size != len(self.view):
             return Broken(None, f"a blank of {found.size} bytes does not end its file")
@@ -103,7 +103,7 @@ class LogFile:
         return record.examine(self.view, at, len(self.view), check_crc=False)
 
     def holds(self, at: int) -> bool:
-        """Whether a valid record begins there."""
+        """Return whether a valid record begins there."""
         found = self.examined(at)
         return isinstance(found, Layout) and found.physical_offset == self.log.start + at
 
@@ -154,7 +154,7 @@ class LogFile:
         return [held[begin:end] for begin, end in zip(found.text_at.tolist(), ends.tolist(), strict=True)]
 
     def same_text(self, at: Longs, text: bytes) -> NDArray[np.bool_]:
-        """Where exactly these bytes are."""
+        """Return a mask of the positions in `at` where exactly these bytes are."""
         inside = at + len(text) <= len(self.view)
         windows = sliding_window_view(self.bytes, len(text))[np.where(inside, at, 0)]
         same: NDArray[np.bool_] = inside & (windows == np.frombuffer(text, np.uint8)).all(axis=1)

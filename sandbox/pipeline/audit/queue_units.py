@@ -65,9 +65,9 @@ class QueueUnits:
         return self.stretch(max(self.first, self.end - NEWEST), self.end)
 
     def leads_to(self, code: int, tags_code: int) -> bool:
-        """Whether it is an address in the queue's extension, of a unit with this tags code.
+        """Return whether `code` is an address in the queue's extension, of a unit with this tags code.
 
-        Or of one deleted with the first files, which RocketMQ allows.
+        Return True also for an address deleted with the first files, which RocketMQ allows.
         """
         if code > EXT_LIMIT or not self._ext.files:
             return False

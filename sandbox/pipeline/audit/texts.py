@@ -70,7 +70,7 @@ class Texts:
         return {int(row): self._text(found, i) for i, row in enumerate(found.row.tolist())}
 
     def _values(self, name: str) -> Values:
-        """Of every row that has one: the last that is not empty."""
+        """Return the last non-empty value of the property, for each row that has one."""
         wanted = name.encode() + _NAME_END
         head = wanted[:8]
         shift = np.uint64(8 * (8 - len(head)))

@@ -36,7 +36,7 @@ OF_UNITS = ("missing_unit", "wrong_unit", "orphan_unit", "two_records")
 
 
 class Verdict(NamedTuple):
-    """Of one store."""
+    """The verdict on one store."""
 
     store: str
     findings: list[Found]
@@ -135,7 +135,7 @@ def joined(findings: Iterable[Found]) -> list[Found]:
 
 
 def _goes_on(last: Found, found: Found) -> bool:
-    """Whether it is of the unit after those of the last one."""
+    """Return whether `found` concerns the unit that follows those of `last`."""
     if found.kind not in OF_UNITS or found.queue_offset is None or last.queue_offset is None:
         return False
     same = found.kind == "missing_unit" or found.file == last.file
@@ -234,7 +234,7 @@ def _rubbish_behind(place: Place, parts: Sequence[Part]) -> list[Stopped]:
 
 
 def _gaps(place: Place) -> list[tuple[int, int]]:
-    """Where a file is missing between two."""
+    """Return the byte ranges between two log files where a file is missing."""
     size = StoreLog(place.root, place.logs).file_bytes
     return [
         (one.start + size, following.start)

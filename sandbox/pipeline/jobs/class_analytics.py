@@ -1,4 +1,4 @@
-"""What a class found hard: time, wrong predictions, wrong observations, hints and dead ends, by lab and step.
+"""Difficulties of a class: time, wrong predictions, wrong observations, hints and dead ends, by lab and step.
 
     steps         lab, step, met, median_ms, p90_ms, hints, hinted, predicted, wrong: how many attempts met the step,
                   how long the sandbox was awake meanwhile, hints, attempts with hints, predictions given and wrong
@@ -7,7 +7,7 @@
                   which is the misconception's; `said` is that of one of them
     dead_ends     lab, step, phase, count, sandboxes: attempts that were given up or stand there
 
-Every attempt counts.  Journals that cannot be read, and labs that this release does not know, are left out.
+Every attempt counts. Journals that cannot be read, and labs that this release does not know, are left out.
 """
 
 from collections.abc import Mapping

@@ -86,7 +86,7 @@ def _path(text: str | None) -> Path:
 
 
 def _read(given: Given, kind: str, path: Path, names: Mapping[str, str]) -> "DataFrame":
-    """With a column `BAD` for text formats."""
+    """Read a file of this kind; tables of text formats get a column `BAD`."""
     reader = given.session.read.option("columnNameOfCorruptRecord", BAD)
     if kind == "parquet":
         return given.session.read.parquet(str(path))

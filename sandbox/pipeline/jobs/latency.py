@@ -84,7 +84,7 @@ def delivered_first(heard: "DataFrame") -> "DataFrame":
 
 
 def committed_first(messages: "DataFrame", heard: "DataFrame") -> "DataFrame":
-    """With `committed_ms`: the earliest commit beyond each message; null where none came after its delivery.
+    """Add `committed_ms`: the earliest commit beyond each message; null if none came after its delivery.
 
     One sweep from the end of each queue: a commit of offset n covers everything below n.
     """

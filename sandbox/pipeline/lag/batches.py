@@ -86,7 +86,7 @@ def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
 
 
 def _with_nulls(table: pa.Table, name: str) -> pa.Table:
-    """With missing columns added, and the name of its table."""
+    """Return the table with null columns for the missing ones, and its name in the column `table`."""
     count = table.num_rows
     arrays = [
         pa.array([name] * count, pa.string())

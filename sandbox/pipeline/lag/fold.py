@@ -59,7 +59,9 @@ class Held(NamedTuple):
 
 
 class Fold:
-    """Of one journal.  `take` entries in order, then `rows` has the emitted rows, by table; empty them and continue."""
+    """The fold of one journal.  Call `take` with entries in order, then read `rows` (emitted rows by table), empty
+    them, repeat.
+    """
 
     def __init__(self) -> None:
         self.state = GroupState()

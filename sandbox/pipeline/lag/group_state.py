@@ -40,8 +40,9 @@ class Slot:
         return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
 
     def begin(self) -> int | None:
-        """Where the lag counts from; None: unknown, as of a broadcasting member before its first commit: it begins
-        where its file or its `from_where` says.
+        """Return the offset from which the lag counts.  None: unknown.
+
+        A broadcasting member before its first commit is unknown: it begins at its file's offset or at its `from_where`.
         """
         if self.committed == NO_RECORD:
             return None if self.member else 0
@@ -113,7 +114,9 @@ class GroupState:
                 del self.slots[name]
 
     def delete_group(self, group: str, broker: str) -> None:
-        """Whether its offsets were deleted is unknown."""
+        """Remove the group's subscriptions.  Its offsets at the broker become unknown: they may or may not have been
+        deleted.
+        """
         self.subscribed = {pair for pair in self.subscribed if pair[0] != group}
         for slot in self.slots.values():
             if slot.group == group and slot.key[1] == broker:

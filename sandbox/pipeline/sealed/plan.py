@@ -50,7 +50,9 @@ class Task(NamedTuple):
 
 
 def is_closed(root: Path) -> bool:
-    """Whether no broker has the store open, as far as its files and locks on this machine say.  Raises StoreError."""
+    """Return whether no broker has the store open, as far as its files and locks on this machine show.  Raises
+    StoreError.
+    """
     with StoreReader(root) as reader:
         return not reader.aborted and reader.lock().holder == 0
 
@@ -81,7 +83,7 @@ def sealed_of(root: Path, directory: Path) -> list[Entry]:
 
 
 def is_whole(root: Path, looked: Sequence[Looked]) -> bool:
-    """Whether the sealed files are all there is to read now."""
+    """Return whether the sealed files contain everything there is to read now."""
     return is_closed(root) and all(one.is_sealed or one.is_empty for one in looked)
 
 

@@ -29,8 +29,10 @@ _GLOB = re.compile(r"([\\*?{}\[\]])")
 
 
 class Parts(NamedTuple):
-    """Of one store.  `files`: Parquet files to read; `skipped`: the parts of the log they stand for; `is_whole`: there
-    is nothing else to read.
+    """The sealed parts of one store.
+
+    `files`: Parquet files to read.  `skipped`: the parts of the log they replace.  `is_whole`: there is nothing else to
+    read.
     """
 
     files: list[Path]

@@ -44,12 +44,13 @@ def seal_stores(
     *,
     tabled: bool = False,
 ) -> list[Outcome]:
-    """What became of each log file: `writing.Outcome`, or with the state `kept` (was sealed, and still is), `left` (for
-    the reason `why`), `dropped` (its log file is gone).
+    """Seal the stores' log files and return an outcome for each file.
 
-    `sealed`: the directory of each store.  Where less than `least_bytes` of logs are due, nothing new is sealed.
-    `tabled`: an Iceberg table is kept of the sealed files from now on; one that there is, is kept in any case.
-    Raises SealedElsewhere, NoIceberg, StoreError, or OSError; stores before that are sealed.
+    An outcome is that of `writing.Outcome`, or has the state `kept` (was sealed, and still is), `left` (for the reason
+    `why`) or `dropped` (its log file is gone).  `sealed`: the directory of each store.  If less than `least_bytes` of
+    logs are due, nothing new is sealed.  `tabled`: keep an Iceberg table of the sealed files from now on; an existing
+    table is kept in any case.  Raises SealedElsewhere, NoIceberg, StoreError, or OSError; the stores before the failing
+    one are sealed.
     """
     names = sorted(stores)
     groups = [names[start : start + MOST_HELD] for start in range(0, len(names), MOST_HELD)]
@@ -63,7 +64,7 @@ def seal_stores(
 def _sealed(
     session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path], least_bytes: int, *, tabled: bool
 ) -> list[Outcome]:
-    """Of a group of stores, whose directories are held together."""
+    """Seal a group of stores, and hold all their directories meanwhile."""
     with ExitStack() as stack:
         for name in stores:
             stack.enter_context(held(sealed[name]))
@@ -143,6 +144,6 @@ def seal_ahead(given: "Given") -> None:
 
 
 def unsealed_bytes(root: Path, directory: Path) -> int:
-    """Of log files that others follow and that have no entry."""
+    """Return the size in bytes of log files that have no entry, without the last log file."""
     entries = entries_in(directory)
     return sum(log.end - log.start for log in log_files(root)[:-1] if log.start not in entries)

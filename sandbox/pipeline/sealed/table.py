@@ -32,7 +32,7 @@ METRICS = {
 
 
 class Kept(NamedTuple):
-    """What the newest snapshot holds.  `catalog`: its file; `snapshot`: its id, None before the first."""
+    """The content of the newest snapshot.  `catalog`: its file.  `snapshot`: its id, None before the first."""
 
     catalog: Path
     rows: int
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
 
 
 def is_in(directory: Path) -> bool:
-    """Whether a table is kept of the sealed files in it."""
+    """Return whether the directory has a table of its sealed files."""
     return (directory / ICEBERG / CATALOG_FILE).exists()
 
 

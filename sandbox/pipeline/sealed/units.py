@@ -23,13 +23,13 @@ class Units(NamedTuple):
     spans: dict[tuple[str, int], tuple[int, int]]
 
     def within(self, bounds: Bounds) -> bool:
-        """Whether a reader within these bounds has a row of each of them."""
+        """Return whether a reader within these bounds has a row of each unit."""
         found = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
         return all(begin <= least and most < end for (least, most), (begin, end) in found)
 
 
 def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]:
-    """Of each log file; small files are looked up together."""
+    """Yield each log file with its units; small files are looked up together."""
     queues = queues_of(root)
     group: list[Log] = []
     for number, log in enumerate(logs):
@@ -41,7 +41,7 @@ def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]
 
 
 def units_of(queues: Sequence[tuple[str, int]], parts: Sequence[Part], logs: Sequence[Log]) -> list[Units]:
-    """Of each of these log files, which follow each other; `parts` are all that lead into them."""
+    """Return the units of each of these consecutive log files; `parts` are all that lead into them."""
     return [_units(queues, into) for into in _split(parts, logs)]
 
 

@@ -135,7 +135,7 @@ def wait_a_tick(path: str) -> None:
 
 
 def _must_be_sound(task: Task, part: Part) -> None:
-    """What the audit of the store will find in it is left for the reader of damaged files."""
+    """Refuse a log file in which the audit has findings: the reader of damaged files reads it.  Raises _Refused."""
     if part.found:
         raise _Refused(f"the audit finds: {part.found[0].says}")
     unexplained = [stop for stop in part.stops if task.is_rolled or part.pointed_at or not stop.untouched]
@@ -146,7 +146,7 @@ def _must_be_sound(task: Task, part: Part) -> None:
 
 
 def _pages_end(path: Path) -> int:
-    """Where the last page of a Parquet file ends."""
+    """Return the byte position after the last page of a Parquet file."""
     found = pq.read_metadata(path)
     ends = [0]
     for group in map(found.row_group, range(found.num_row_groups)):

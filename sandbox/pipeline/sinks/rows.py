@@ -97,7 +97,7 @@ class Naming:
 
 
 def message(row: Row, name: str) -> Message:
-    """For the client library.  The columns for keys and tags win over `properties`."""
+    """Make the client library's message of a row.  The columns for keys and tags take precedence over `properties`."""
     made = Message.make(row.topic, row.body, keys=row.keys, tags=row.tags, delay_level=row.delay_level)
     made.properties.update(pair for pair in row.properties if pair[0] not in SET_BY_OTHERS)
     made.properties[names.UNIQ_KEY] = name

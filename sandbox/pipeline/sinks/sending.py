@@ -43,7 +43,7 @@ class Cluster(NamedTuple):
 
 
 class Sender:
-    """Of one partition.  `open`, `send` for each chunk of rows, `close`, all on one loop.
+    """The sender of one partition.  Call `open`, `send` for each chunk of rows, and `close`, all on one loop.
 
     `asks`: an earlier attempt may have sent some of these rows.
     """

@@ -54,7 +54,7 @@ Schema = dict[str, Any]
 
 
 class WrongBodies(SandboxError):
-    """What bodies hold cannot be read as it was asked; the sentence says what can."""
+    """Bodies that cannot be read as requested; the sentence names what can be read."""
 
 
 def avro_schema(text: str) -> Schema:

@@ -78,7 +78,9 @@ def _with_text(rows: "DataFrame") -> "DataFrame":
 
 
 def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
-    """In an object around it, a body with something behind its own object is malformed too."""
+    """Read the bodies as JSON.  Each is parsed inside an object, so that text after its own object makes it malformed
+    too.
+    """
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -100,7 +102,7 @@ def _with_avro(rows: "DataFrame", text: str) -> "DataFrame":
 
 
 def _inferred(rows: "DataFrame") -> "StructType":
-    """What Spark's JSON reader makes of the first bodies."""
+    """Return the schema that Spark's JSON reader infers from the first bodies.  Raises WrongBodies."""
     from pyspark.sql import functions as f
 
     objects = rows.select(_text().alias(_TEXT)).limit(SAMPLE).where(f.col(_TEXT).rlike(r"^\s*\{"))

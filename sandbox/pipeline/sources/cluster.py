@@ -57,7 +57,7 @@ def batches(line: Line, piece: Range, asked: Asked) -> Iterator[pa.RecordBatch]:
 
 
 async def planned(link: Link, asked: Asked) -> list[Range]:
-    """What a batch reads.  Raises SandboxError with a sentence."""
+    """Return the ranges that a read covers.  Raises SandboxError with a sentence."""
     found = await there(link, asked.chosen)
     starting, ending = ({} if isinstance(given, str) else given for given in (asked.starting, asked.ending))
     check_range(
@@ -75,7 +75,7 @@ async def planned(link: Link, asked: Asked) -> list[Range]:
 
 
 async def started(link: Link, asked: Asked, found: dict[MessageQueue, Ends]) -> dict[MessageQueue, int]:
-    """Where reading begins for the first time."""
+    """Return the offsets where a first read begins."""
     if asked.from_time is None:
         return offsets.resolved("startingOffsets", asked.starting, found, "earliest")
     starts = {}

@@ -1,7 +1,7 @@
-"""What a source asks a running cluster: its topics, queues and their ends, and messages by their offsets.
+"""Requests of a source to a running cluster: its topics, queues and their ends, and messages by their offsets.
 
-Nothing in the cluster changes: no group is joined, no offset committed, no topic made.  Pulls go in the name of the
-tools' group (TOOLS_CONSUMER), which every broker has and for which nothing is delivered.
+Nothing in the cluster changes: no group is joined, no offset committed, no topic made.  Pulls use the tools' group
+(TOOLS_CONSUMER), which every broker has and to which nothing is delivered.
 """
 
 import asyncio

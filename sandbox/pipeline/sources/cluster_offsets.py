@@ -1,4 +1,4 @@
-"""Where a read of a running cluster begins and ends, queue by queue: numbers only.
+"""Begin and end offsets of a read of a running cluster, queue by queue: numbers only.
 
 A position is the next offset of every queue; it is what a stream's checkpoint holds (`cluster_options.plain`).
 """
@@ -73,9 +73,9 @@ def resolved(
 def begins(
     position: Offsets, found: Mapping[MessageQueue, Ends], *, fail_on_data_loss: bool
 ) -> dict[MessageQueue, int]:
-    """Where reading goes on; a queue without a position is new and begins with its first message.
+    """Return the offsets where reading continues; a queue without a position is new and begins with its first message.
 
-    Raises StoreError when messages from there on were deleted; else they are left out.
+    Raises StoreError if messages from there on were deleted; without `fail_on_data_loss` they are left out.
     """
     chosen = {}
     for queue, (low, high, by_master) in found.items():
@@ -93,10 +93,10 @@ def begins(
 
 
 def between(start: Offsets, end: Offsets, *, is_first: bool = False) -> list[Range]:
-    """What a batch of a stream reads, from its checkpoint alone: the same after any restart.
+    """Return the ranges of one batch of a stream, from its checkpoint alone: the same after any restart.
 
-    A new queue is read from 0; one that ends before its place was made anew.  Of the first batch it was begun by an
-    earlier start of the stream, before messages came that this one begins behind.
+    A new queue is read from 0.  A queue that ends before its position was made anew, so it is read from 0 too.  In the
+    first batch such an end comes from an earlier start of the stream: this start begins later, so nothing is read.
     """
     found = []
     for queue, stop in sorted(end.items()):

@@ -42,17 +42,17 @@ class Chosen(NamedTuple):
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """By the pattern; topics of groups (retries, dead letters) only where it begins with %."""
+        """Return whether the pattern matches.  Topics of groups (retries, dead letters) match only if it begins with %."""
         assert self.pattern is not None
         of_group = topic.startswith(OF_GROUPS) and not self.pattern.pattern.startswith("%")
         return not of_group and self.pattern.fullmatch(topic) is not None
 
     def has(self, queue: MessageQueue) -> bool:
-        """Of one in a chosen topic."""
+        """Return whether the queue is chosen, given that its topic is."""
         return self.queues is None or queue in self.queues
 
     def includes(self, queue: MessageQueue) -> bool:
-        """Of any."""
+        """Return whether a queue of any topic is chosen."""
         return (
             self.matches(queue.topic) if self.pattern is not None else (queue.topic in self.topics and self.has(queue))
         )
@@ -79,7 +79,7 @@ def schema_of(options: Mapping[str, str]) -> str:
 
 
 def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
-    """Of reading once.  Raises ValueError."""
+    """Return the parsed options of a batch read.  Raises ValueError."""
     asked = _asked(options, schema, "earliest")
     no_pace(options)
     late = isinstance(asked.starting, dict) and LATEST in asked.starting.values()
@@ -163,7 +163,7 @@ def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    """With brokers' names: every broker has a queue 0."""
+    """Return the queues that option `assign` names, with their brokers: every broker has a queue 0.  Raises ValueError."""
     try:
         found = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
     except ValueError as why:

@@ -18,7 +18,7 @@ FILTERED = "NO_MATCHED_MESSAGE"  # the status of a pull that passes over filtere
 
 
 class Step(NamedTuple):
-    """What one answer says: its records, where the next pull begins, and the first offset that was lost before."""
+    """The result of one pull: its records, where the next pull begins, and the first offset that was lost before."""
 
     pulled: Pulled
     at: int
@@ -85,7 +85,7 @@ class Pulls:
         return [pulled for pulled in found if pulled.records]
 
     async def close(self) -> None:
-        """What is under way is given up."""
+        """Cancel the pull in progress."""
         if self._ahead is not None:
             self._ahead.cancel()
             await asyncio.gather(self._ahead, return_exceptions=True)

@@ -27,7 +27,7 @@ _HEAD = Struct(">i16xqq")  # TOTALSIZE, QUEUEOFFSET, PHYSICALOFFSET
 
 
 class Record(NamedTuple):
-    """Where a record is in `body`, and in its queue and log."""
+    """The position of a record in `body`, in its queue and in its log."""
 
     at: int
     size: int
@@ -43,7 +43,7 @@ class Pulled(NamedTuple):
 
 
 def records_in(body: bytes) -> list[Record]:
-    """In the order of the answer.  Raises CorruptRecord for what is no sequence of records."""
+    """Return the records in the order of the response.  Raises CorruptRecord if the body is not a sequence of records."""
     found: list[Record] = []
     at, end = 0, len(body)
     while at < end:

@@ -97,7 +97,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def _begins_late(self) -> bool:
-        """Whether its start depends on the time of the call."""
+        """True if the start depends on the time of the call."""
         starting = self.asked.starting
         return (
             self.asked.from_time is not None

@@ -1,4 +1,4 @@
-"""Where the queues of a stream end now, and which of them are away for how long."""
+"""The current end offsets of a stream's queues, and the queues that are absent, with the time since when."""
 
 from sandbox.kernel.errors import ConnectFailed, RemotingError, SandboxError, StoreError
 from sandbox.message.queue import MessageQueue
@@ -23,10 +23,10 @@ class Watch:
         self._away: dict[str, tuple[float, SandboxError]] = {}  # brokers: when they are asked again, and why
 
     async def ends(self, link: Link, position: Offsets, *, waits: bool) -> dict[MessageQueue, Ends]:
-        """Of the queues that can be asked now; `waits`: until all of them can, or have been away too long.
+        """Return the ends of the queues that can be reached now.  `waits`: wait for all, until absent ones are overdue.
 
-        Raises ConnectFailed for a queue whose broker is away for `link.patience_s`, StoreError for one that name
-        servers do not know so long (unless failOnDataLoss is off), NoTopic, NotForUs.
+        Raises ConnectFailed for a queue whose broker is absent for `link.patience_s`.  Raises StoreError for one that
+        name servers have not known for so long (unless failOnDataLoss is off).  Raises NoTopic, NotForUs.
         """
         while True:
             found, absent = await self._seen(link, position)

@@ -1,4 +1,4 @@
-"""How far a stream has read a journal: a segment and a byte of it, always after a complete line.
+"""Positions of a stream in a journal: a segment and a byte of it, always after a complete line.
 
 Segments are only appended to or deleted, oldest first, so a position is exact.  In Spark's checkpoint: {sandbox:
 {"segment": first seq, "byte": n}}.

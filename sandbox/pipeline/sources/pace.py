@@ -1,4 +1,6 @@
-"""How many messages a batch of a stream has, and how long few of them wait: options that the Kafka source names."""
+"""Batch limits of a stream: messages per batch, and the longest wait for more; the options have the Kafka source's
+names.
+"""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +14,10 @@ UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_0
 
 
 class Pace(NamedTuple):
-    """Of a stream: messages of a batch, of all queues together, and how long fewer than `least` may wait."""
+    """The limits of a stream, over all queues together.
+
+    `most`: messages per batch.  `delay_ms`: how long fewer than `least` messages may wait.  None: no limit.
+    """
 
     most: int | None = None
     least: int | None = None
@@ -34,6 +39,6 @@ def pace_of(options: Mapping[str, str]) -> Pace:
 
 
 def no_pace(options: Mapping[str, str]) -> None:
-    """Of reading once.  Raises ValueError."""
+    """Refuse these options for a batch read.  Raises ValueError."""
     if given := [name for name in PACE if name in options]:
         raise ValueError(f"Reading once has no triggers: option {given[0]} is for a stream.")

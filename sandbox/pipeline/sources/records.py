@@ -114,7 +114,7 @@ def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def with_store(name: str | None, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """With the name of the store if the columns have it, and only those columns."""
+    """Return the batch with only these columns, including the name of the store if they name it."""
     if STORE in columns:
         batch = batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
     return batch.select(columns)
@@ -183,7 +183,7 @@ class _Piece:
         self._keep(self._is_of_its_topic(every))
 
     def _is_of_its_topic(self, every: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Where the record has the topic of its queue."""
+        """Return a mask of the records that have the topic of their queue."""
         numbers = {topic: number for number, (topic, _) in enumerate(self.found.queues)}
         topics = np.array([numbers[topic] for topic, _ in self.found.queues], np.int64)[self.found.queue]
         same = np.zeros(len(topics), np.bool_)

@@ -94,7 +94,10 @@ def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
 
 
 def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
-    """Where reading continues.  Raises StoreError when messages after that were deleted; else those are left out."""
+    """Return the offsets where reading continues.  Raises StoreError if messages from there on were deleted.
+
+    Without `fail_on_data_loss` the deleted ones are left out.
+    """
     chosen = {}
     for queue, extent in found.items():
         start = position.offsets.get(queue)
@@ -216,7 +219,7 @@ def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> N
 def check_asked(
     starting: str | Position, ending: str | Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool
 ) -> None:
-    """Of one read, not of a stream.  Raises StoreError."""
+    """Check the requested offsets of a batch read, not of a stream.  Raises StoreError."""
     starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
     check_range(
         starts,
@@ -244,7 +247,7 @@ def resolved(
 def started(
     asked: str | Position, from_time: FromTime | None, found: Mapping[Queue, Extent], roots: Iterable[Root]
 ) -> Position:
-    """Where reading begins for the first time.  Raises StoreError where there has to be a later message."""
+    """Return the position where a first read begins.  Raises StoreError if a later message is required and missing."""
     paths = {root.name or "": root.path for root in roots}
     if from_time is None:
         return resolved(asked, found, frozenset(paths), otherwise="earliest")

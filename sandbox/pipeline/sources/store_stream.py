@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
     @property
     def begins_late(self) -> bool:
-        """Whether its start depends on the time of the call."""
+        """True if the start depends on the time of the call."""
         starting = self.starting
         return (
             self.from_time is not None
