@@ -1,4 +1,4 @@
-"""What is different between the states at two events, as rows."""
+"""Differences between the states at two events, as rows."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

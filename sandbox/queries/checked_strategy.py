@@ -1,4 +1,4 @@
-"""How a group is to divide its queues, checked against the cluster: for the action, and for a plan of it."""
+"""Check of a group's allocation strategy against the cluster, for the action and for a plan of it."""
 
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ DEFAULT_VIRTUAL_NODES = 10
 
 
 class StrategyWish(Protocol):
-    """What `SetStrategy` and `PlanRebalance` have in common."""
+    """The fields that `SetStrategy` and `PlanRebalance` have in common."""
 
     @property
     def group(self) -> str: ...
@@ -28,7 +28,10 @@ class StrategyWish(Protocol):
 def checked_strategy(
     cluster: Cluster, wish: StrategyWish, strategy: str, absent: AbstractSet[str] = frozenset()
 ) -> dict[str, Any]:
-    """What is remembered of it.  Raises ActionRefused (422) for a field the strategy does not read, or lacks."""
+    """Return the strategy's settings to store.
+
+    Raises ActionRefused (422) for a field that the strategy does not read, or lacks.
+    """
     chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
     if wish.virtual_nodes != DEFAULT_VIRTUAL_NODES and strategy != "CONSISTENT_HASH":
         raise _unread("virtual_nodes", strategy, "Choose CONSISTENT_HASH.")

@@ -141,7 +141,7 @@ class _Fold:
                 self._carried[name] -= frozenset(fields)
 
     def folded(self) -> Folded:
-        """What was lost on the way is given back as the keyframe had it."""
+        """Return the folded state.  Fields that events no longer cover get the keyframe's values back."""
         before: Any = self._keyframe
         for now, then in zip(self._snapshot["topics"], before["topics"], strict=True):
             self._restore(now, then, TOPIC_FIELDS - self._carried["topics"])
@@ -182,7 +182,7 @@ class _Fold:
             row.update(fields)
 
     def _is_shared(self, event: MemberStateChanged) -> bool:
-        """Whether several processes have the client id; a second one starts while the first holds queues."""
+        """Return whether several processes share the client id: a second one starts while the first holds queues."""
         place = event.group, event.client_id
         if event.state == "starting" and place in self._ours:
             self._shared.add(place)

@@ -27,8 +27,9 @@ WANTED_CHARS = 255
 
 
 class Wanted(NamedTuple):
-    """What is let through: everything, or messages of a topic, of a queue (`broker-a:3`), with a tag, with a text in
-    one of their keys."""
+    """A filter of messages: all, or those of a topic, of a queue (`broker-a:3`), with a tag, or with a text in one of
+    their keys.
+    """
 
     topic: str = ""
     queue: str = ""
@@ -61,7 +62,7 @@ class Wanted(NamedTuple):
 
     @property
     def looks_inside(self) -> bool:
-        """Whether a message must be read to know if it is wanted."""
+        """True if a message must be read to decide if it matches."""
         return bool(self.tag or self.key)
 
 
@@ -132,7 +133,7 @@ class MessageTail:
         self.rows.append((self._number, message_row(message, mq.broker)))
 
     def _room(self, now_s: float) -> int:
-        """How many rows this second still has."""
+        """Return how many rows may still be shown in this second."""
         if int(now_s) != self._second:
             self._second, self._used = int(now_s), 0
         return max(0, ROWS_PER_S - self._used)
@@ -161,7 +162,7 @@ def _low(stores: dict[str, MessageStore], mq: MessageQueue) -> int:
 
 
 def _read(stores: dict[str, MessageStore], wanted: dict[MessageQueue, range]) -> list[Arrived]:
-    """In the order they were stored."""
+    """Return the messages in the order they were stored."""
     found: list[Arrived] = []
     for mq, offsets in wanted.items():
         store = stores[mq.broker]

@@ -1,6 +1,6 @@
-"""How each group's queues came to be where they are: rounds, moves and claims, from the journal's facts.
+"""The history of each group's queues, from the journal's facts: rounds, moves and claims.
 
-What happened while a sandbox slept, or in clients that are not ours, is not among them.
+It lacks what happened while a sandbox slept, and in clients that are not ours.
 """
 
 from collections import Counter, deque
@@ -31,7 +31,10 @@ GONE = ("crashed", "stopped", "refused")
 
 
 class LetGo(NamedTuple):
-    """Who let go of a queue last.  None: no one had it; without a moment: who had it has it still."""
+    """The last release of a queue: client id, time and reason.  All None: no member held it.
+
+    Without a time, the client still holds the queue.
+    """
 
     client_id: str | None = None
     at_ms: int | None = None

@@ -1,6 +1,6 @@
-"""What a reset of offsets would do, queue by queue: the one computation behind preview and apply (product 4.9).
+"""The plan of an offset reset, queue by queue: one computation for preview and apply (product 4.9).
 
-Sandboxes and real clusters supply an `OffsetsView`; nothing here changes anything.
+Sandboxes and real clusters supply an `OffsetsView`; this module changes nothing.
 """
 
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ class Holding(NamedTuple):
 
 
 class OffsetsView(Protocol):
-    """What a plan reads: a topic's queues, and offsets and members of a group, at one moment."""
+    """The input of a plan: a topic's queues, and the offsets and members of a group, at one moment."""
 
     queues: list[MessageQueue]  # readable; at least one
     online_members: tuple[str, ...]
@@ -136,7 +136,7 @@ class OffsetsView(Protocol):
 
 
 def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
-    """Of a checked wish.  Raises ActionRefused (422) when it names a queue that does not exist."""
+    """Make the plan of a checked wish.  Raises ActionRefused (422) if it names a queue that does not exist."""
     known = {mq.row for mq in view.queues}
     wanted = set(wish.queues) or known
     if unknown := sorted(wanted - known):
@@ -167,7 +167,7 @@ def _row(view: OffsetsView, wish: ResetWish, mq: MessageQueue, method: str, *, s
 
 
 def _wished(view: OffsetsView, wish: ResetWish, mq: MessageQueue, committed: int | None) -> int | None:
-    """Where the group shall go on, before it is fitted into what the queue holds; None: it stays where it is."""
+    """Return the requested offset, before it is limited to the queue's range.  None: the offset stays."""
     value = wish.value or 0
     match wish.target:
         case "time":
@@ -254,7 +254,7 @@ def check_wish(wish: ResetWish) -> None:
 
 
 def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
-    """What a plan says without its cluster: the time until the lag is gone and the messages' times are unknown."""
+    """Return the plan as JSON values without those a cluster supplies: the catch-up time and the messages' times."""
     return {
         "seq": str(seq),
         "at_ms": at_ms,

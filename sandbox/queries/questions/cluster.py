@@ -17,7 +17,10 @@ Row = dict[str, Any]
 
 
 def route(cluster: Cluster, question: Route) -> Row:
-    """What one name server answers a client that asks for the topic, or what all do: one that is down knows nothing."""
+    """Return the route that one name server, or each of them, returns for the topic.
+
+    A name server that is down returns no route.  Raises ActionRefused (404) if the named one does not run.
+    """
     if question.everywhere:
         return {
             "topic": question.topic,

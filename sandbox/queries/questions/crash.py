@@ -1,4 +1,4 @@
-"""What a crash would repeat, before one is made."""
+"""A preview of the messages that a crash would cause to be redelivered."""
 
 from typing import Any
 

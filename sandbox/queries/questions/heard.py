@@ -1,4 +1,4 @@
-"""What the journal's memory says of some messages: who pulled them, and what listeners made of them."""
+"""Pulls and deliveries of some messages, from the journal's memory."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ class Heard(NamedTuple):
 
 
 def heard_of(cluster: Cluster, places: Places) -> Heard:
-    """What the journal's memory (10 000 entries) holds of them."""
+    """Return the facts about these messages that the journal's memory (10 000 entries) holds."""
     journal, history = cluster.journal, cache_of(cluster).queue_history
     history.read(journal)
     found = Heard(

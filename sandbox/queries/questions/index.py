@@ -42,7 +42,7 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
 
 
 def _messages_of(store: MessageStore, topic: str) -> int:
-    """How many messages a search without an index would have to look at."""
+    """Return how many messages a search without an index would have to read."""
     return sum(
         store.max_offset(name, queue_id) - max(0, store.min_offset(name, queue_id))
         for name, queue_id in store.queues()

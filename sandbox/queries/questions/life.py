@@ -1,4 +1,4 @@
-"""What became of a message: where its copies lie, and how far each group has come with it."""
+"""The life of a message: where its copies are stored, and how far each group has processed it."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
 
 
 def _groups(cluster: Cluster, topic: str, chain: list[Row], heard: Heard) -> list[str]:
-    """Who reads the topic, or did; who wants one of the copies, or pulled one."""
+    """Return the groups that read or have read the topic, that a copy is for, or that pulled a copy."""
     found = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
     for node in cluster.nodes.masters():
         found |= set(node.running.consumer_offsets.groups_of(topic))
@@ -115,7 +115,10 @@ def _subscription(view: GroupView, topic: str) -> SubscriptionData | None:
 
 
 def _wants(wanted: SubscriptionData, message: StoredMessage) -> bool | None:
-    """By hash at the broker, then by text at the client (spec broker-behaviour 3.3)."""
+    """Return whether the message matches: by tag hash at the broker, then by text at the client.
+
+    None: an SQL92 condition, which is not evaluated here (spec broker-behaviour 3.3).
+    """
     if wanted.expression_type not in (TAG, "", None):
         return None
     tag = message.properties.get("TAGS", "")

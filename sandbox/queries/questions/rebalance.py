@@ -1,4 +1,4 @@
-"""Who would get what: the strategy itself is asked, with members added, removed or made up."""
+"""A preview of a rebalance: the strategy itself runs, with members added, removed or made up."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -27,7 +27,7 @@ COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lis
 
 
 class Divided(NamedTuple):
-    """What strategies are given."""
+    """The input of a strategy."""
 
     mqs: list[MessageQueue]
     members: list[str]
@@ -162,7 +162,7 @@ def compared_with_itself(
 
 
 class Nowhere:
-    """For strategies that read neither lists nor rooms."""
+    """The place of members for strategies that read neither lists nor rooms."""
 
     def label_of(self, client_id: str) -> str | None:
         return None

@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """Where a search goes on: which queue of those it goes through, and where in it; and what it has done so far."""
+    """The position where a search continues: the queue's index, the offset in it, and the counts so far."""
 
     place: int
     offset: int | None
@@ -137,7 +137,7 @@ def _all(by: str, rows: list[Row], *, more: bool = False) -> Row:
 
 
 def _by_key(cluster: Cluster, question: FindMessages) -> Row:
-    """What the index knows; other keys of the same hash are left out, as a client leaves them out."""
+    """Return the messages the index has for the key.  Other keys with the same hash are left out, as a client does."""
     assert question.key is not None
     begin_ms, end_ms = question.from_ms or 0, FOREVER_MS if question.to_ms is None else question.to_ms
     met = _query(cluster, question.topic, question.key, begin_ms, end_ms)
@@ -153,7 +153,7 @@ def _has_key(message: StoredMessage, key: str) -> bool:
 
 
 def _query(cluster: Cluster, topic: str | None, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> list[Found]:
-    """By store time; of all topics where none is named."""
+    """Return the messages with the key by store time; without a topic, those of all topics."""
     found: list[Found] = []
     for node in cluster.nodes.masters():
         store = node.running.store

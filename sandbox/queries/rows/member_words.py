@@ -14,7 +14,7 @@ TOPICS, EXPRESSIONS, MODEL, LISTENER = "topics", "expressions", "model", "listen
 
 
 class SubscriptionRow(TypedDict):
-    """What a group or a member wants of a topic."""
+    """The subscription of a group or a member to one topic."""
 
     topic: str
     expression: str | None  # None: the group is offline, and a real cluster does not say
@@ -22,7 +22,7 @@ class SubscriptionRow(TypedDict):
 
 
 class MemberWords(TypedDict):
-    """What one member asks for itself, and what came of it; None: not known."""
+    """The subscription and settings that one member requests, and messages left out.  None: not known."""
 
     subscriptions: list[SubscriptionRow] | None  # without its retry topic
     model: str | None  # CLUSTERING, BROADCASTING

@@ -190,7 +190,7 @@ def _identity(
 
 
 def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> ClientSettings:
-    """Of the process while it lives; of the actor's next one else."""
+    """Return the settings of the process while it runs, else those of the actor's next process."""
     instance = found.instance
     chosen = instance.name_servers.chosen if instance is not None else None
     row: ClientSettings = {
@@ -226,7 +226,7 @@ def _names(cluster: Cluster) -> dict[str, str]:
 
 
 def _sender(cluster: Cluster, found: Found) -> ProducerInfo | None:
-    """What a broker knows of a producer's connection: of several, the one that heard of it last."""
+    """Return a broker's record of the producer's connection: of several, that with the last heartbeat."""
     known = [
         info
         for node in cluster.nodes.masters()

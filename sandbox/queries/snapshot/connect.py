@@ -1,4 +1,4 @@
-"""Who came over a real wire, how far they got, and who was refused (channel `connect/<slug>`, product page Connect)."""
+"""Clients on real connections, how far they got, and refusals (channel `connect/<slug>`, product page Connect)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.listeners import Port
@@ -132,7 +132,7 @@ def _groups(cluster: Cluster, client_id: str) -> list[str]:
 
 
 def _counts(cluster: Cluster) -> dict[str, LimitCount]:
-    """By reason, as ConnectionRefused names them."""
+    """Return the limits and their refusals by reason, as ConnectionRefused names them."""
     guard, limits = cluster.listeners.guard, cluster.listeners.limits
     used: dict[str, tuple[int | None, int | None]] = {
         "connections": (guard.connections, limits.connections),

@@ -1,4 +1,4 @@
-"""What lies on a broker's disk, and how much of it would survive a power cut (channel `store/<slug>/<node>/disk`)."""
+"""A broker's disk, and the part of it that would survive a power cut (channel `store/<slug>/<node>/disk`)."""
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster

@@ -30,8 +30,10 @@ def group_names(cluster: Cluster) -> list[str]:
 
 
 def topics_read(view: GroupView) -> list[str]:
-    """What members subscribe to, and at brokers where the group is offline the topics it has offsets in, as mqadmin
-    counts (`rows.lag`); its retry topic left out."""
+    """Return the topics that members subscribe to, without the retry topic.
+
+    At brokers where the group is offline, the topics it has offsets in are added, as mqadmin counts (`rows.lag`).
+    """
     topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
     for broker in view.masters.values():
         if view.group in broker.consumers.groups:

@@ -1,6 +1,6 @@
-"""How far the lab in progress is (channel `lab/<slug>`).
+"""The progress of the lab in progress (channel `lab/<slug>`).
 
-Of a lab's numbers, and of a verdict's values, only those that a text of theirs names are shown: others may be answers.
+Only those numbers of a lab and values of a verdict are shown that one of their texts names: others may be answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

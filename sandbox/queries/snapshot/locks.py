@@ -1,4 +1,4 @@
-"""Who owns which queue, how long, and why someone waits (channel `locks/<slug>/<group>`)."""
+"""The owner of each queue, since when, and the reasons why members wait (channel `locks/<slug>/<group>`)."""
 
 from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService

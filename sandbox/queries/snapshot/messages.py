@@ -44,7 +44,9 @@ def read_messages(cluster: Cluster, query: str) -> Row:
 
 
 def _one(cluster: Cluster, asked: str) -> Row:
-    """Of a unique key the record that was stored first: copies for retries come later."""
+    """Return the record with this id; of a unique key the one stored first, because copies for retries are stored
+    later.
+    """
     found = by_id(cluster, asked)
     if not found:
         return {"id": asked, "record": None, "others": [], "why": why_not(cluster, asked)}

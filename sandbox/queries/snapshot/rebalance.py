@@ -1,6 +1,6 @@
-"""Who believes what of a group's queues, who really holds them, how they moved (channel `rebalance/<slug>/<group>`).
+"""Assigned and held queues of a group: each member's view, and the moves (channel `rebalance/<slug>/<group>`).
 
-Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads everything: no trouble, and no moves
+Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads every queue: no trouble, and no moves
 between members.
 """
 
@@ -96,7 +96,7 @@ def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember
 
 
 def _lives(view: GroupView) -> RebalanceLives:
-    """Of a member that runs, else RocketMQ's."""
+    """Return the periods of a running member, else RocketMQ's defaults."""
     running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
     config = running or ClientConfig
     return {"rebalance_ms": config.rebalance_ms, "route_ms": config.poll_name_server_ms}
@@ -156,7 +156,7 @@ def subscription_of(row: MemberRow) -> dict[str, str] | None:
 
 
 def _own(actor: ConsumerActor | None) -> MemberMind:
-    """What only the process itself knows; `subscription` follows."""
+    """Return the state that only the process itself has; the caller fills in `subscription`."""
     if actor is None or actor.consumer is None or not actor.lives:
         return {"strategy": None, "subscription": None, "due_ms": None, "route_due_ms": None, "rounds": None}
     consumer = actor.consumer
@@ -278,7 +278,7 @@ def _queues(
 def _trouble(
     history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: dict[str, HeldBy], *, secret: bool
 ) -> tuple[str | None, int | None]:
-    """What is wrong with one queue, and since when.  `secret`: who computes it does not report so."""
+    """Return one queue's problem and its begin.  `secret`: the member that computes it does not report so."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(
             ms

@@ -54,8 +54,10 @@ def read_index(cluster: Cluster, node: BrokerNode) -> Index:
 
 
 def _newest_keys(records: dict[str, TapeRecord]) -> list[IndexedKey]:
-    """Of the last records of the log: each key once, the newest first.  A message may have several, with blanks
-    between."""
+    """Return the keys of the log's last records: each key once, the newest first.
+
+    A message may have several keys, separated by blanks.
+    """
     found = {
         (record["topic"], key): None
         for record in reversed(records.values())

@@ -55,7 +55,10 @@ def read_tile(cluster: Cluster) -> Tile:
 
 
 def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
-    """Of members by label, brokers and name servers that ever changed in the attempt: state, and since which event."""
+    """Return the state, and the event since when, of every node whose state changed in the attempt.
+
+    Nodes are members by label, brokers and name servers.
+    """
     if attempt is None:
         return {}
     evidence = attempt.evidence
@@ -109,7 +112,9 @@ def _number(attempt: Attempt | None, name: str) -> str | None:
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:
-    """Of a queue whose master is down the lag is unknown: a tile has no room for the time it was known at."""
+    """Return a queue's strip.  If its master is down the lag is unknown, as a tile has no room for the time of the last
+    report.
+    """
     lag = row_lag(row) if row["down"] is None else None
     owner = row["owner"]
     colour = str(colours[owner]) if owner in colours else UNKNOWN

@@ -20,7 +20,7 @@ class Open(NamedTuple):
 
 
 class Talk:
-    """Who is connected with whom in this turn.  An external client goes by its id, or else by its address."""
+    """The open connections between nodes in this turn.  An external client is named by its id, else by its address."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -52,7 +52,7 @@ class Talk:
         return connection.name
 
     def _client_ids(self) -> dict[str, str]:
-        """Of connections whose client has sent a heartbeat."""
+        """Return the client ids by remote address, of connections whose client has sent a heartbeat."""
         if self._ids is None:
             self._ids = {
                 known.channel.remote: known.client_id
@@ -65,7 +65,7 @@ class Talk:
 
 
 def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Link]:
-    """By `a~b`: every link with an open connection, and those something was done to."""
+    """Return by `a~b` every link that has an open connection, or that an action has changed."""
     rows: dict[Ends, LinkState] = {}
     for one in talk.open:
         row = rows.setdefault(one.ends, _row(cluster, one.ends))

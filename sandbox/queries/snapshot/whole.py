@@ -227,7 +227,7 @@ def _producers(cluster: Cluster) -> list[ProducerRow]:
 
 
 def _wire_producers(cluster: Cluster) -> list[ProducerRow]:
-    """Of those brokers know the heartbeats, and nothing of what they mean to send."""
+    """Return the external producers.  Brokers have only their heartbeats, not what they will send."""
     found = {
         info.client_id
         for node in cluster.nodes.masters()
@@ -340,7 +340,9 @@ def _lock(row: LockRow | None) -> Lock | None:
 
 
 def _subscription(view: GroupView) -> list[SubscriptionRow]:
-    """What brokers hold for the group; before its first heartbeat, what its actors will ask for."""
+    """Return the subscription that brokers store for the group; before its first heartbeat, that of its actors'
+    settings.
+    """
     found: dict[str, tuple[str, str]] = {
         sub.topic: (sub.expression, sub.kind) for actor in view.actors for sub in actor.settings.subscriptions
     }
