@@ -50,7 +50,7 @@ def with_retries(lag: Lag, again: int | None) -> Lag:
 
 
 def flow_of(seen: GroupSeen) -> Flow:
-    """Return the rates of one minute: commits on the group's own topics, and deliveries by brokers including retries."""
+    """Return the rates of one minute: commits on the group's own topics, and deliveries by brokers with retries."""
     picture = seen.picture
     if picture.member_count(seen.group) == 0:
         return Flow(0.0, 0.0)

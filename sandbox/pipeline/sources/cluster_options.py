@@ -42,7 +42,9 @@ class Chosen(NamedTuple):
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """Return whether the pattern matches.  Topics of groups (retries, dead letters) match only if it begins with %."""
+        """Return whether the pattern matches.  Topics of groups (retries, dead letters) need a pattern that begins with
+        %.
+        """
         assert self.pattern is not None
         of_group = topic.startswith(OF_GROUPS) and not self.pattern.pattern.startswith("%")
         return not of_group and self.pattern.fullmatch(topic) is not None
@@ -163,7 +165,9 @@ def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    """Return the queues that option `assign` names, with their brokers: every broker has a queue 0.  Raises ValueError."""
+    """Return the queues that option `assign` names with their brokers, as every broker has a queue 0.  Raises
+    ValueError.
+    """
     try:
         found = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
     except ValueError as why:

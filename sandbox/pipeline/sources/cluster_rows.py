@@ -43,7 +43,7 @@ class Pulled(NamedTuple):
 
 
 def records_in(body: bytes) -> list[Record]:
-    """Return the records in the order of the response.  Raises CorruptRecord if the body is not a sequence of records."""
+    """Return the records in the order of the response.  Raises CorruptRecord if the body is no sequence of records."""
     found: list[Record] = []
     at, end = 0, len(body)
     while at < end:

@@ -97,7 +97,7 @@ class ComingRow(TypedDict):
 
 
 class HoldRow(TypedDict):
-    """The teacher's interventions in this sandbox.  `acts`: the teacher who has taken over."""
+    """A teacher's control of this sandbox.  `acts`: the teacher who has taken over."""
 
     frozen: bool
     acts: str | None

@@ -73,7 +73,7 @@ def _not_taken(
 
 
 def _state(cluster: Cluster, client_id: str) -> str:
-    """Return the state of a lock's holder; an ended process is stopped or crashed."""
+    """Return the state of a lock's holder; of an ended process its last one, or `unknown` if none is recorded."""
     for actor in sorted(cluster.actors.by_label.values(), key=lambda actor: not actor.lives):  # of two with one id
         if actor.client_id == client_id:
             return actor.state

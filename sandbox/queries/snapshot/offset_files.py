@@ -31,7 +31,7 @@ def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
 
 
 def member_offsets(store: object, queues: list[Any]) -> dict[str, WrittenOffset] | None:
-    """Return the rows by `topic/broker/id` of a member that keeps its offsets in a file.  None: its broker keeps them."""
+    """Return the rows by `topic/broker/id` of a member that keeps its offsets in a file.  None: a broker keeps them."""
     if not isinstance(store, LocalFileOffsetStore):
         return None
     now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}
