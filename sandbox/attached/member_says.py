@@ -63,9 +63,7 @@ class MemberSays(NamedTuple):
 
     @property
     def strategy(self) -> str | None:
-        """The member's strategy, from the class name at the start of Java's `toString`.  None: another class, or not
-        reported.
-        """
+        """The strategy, by the class name that begins Java's `toString`.  None: another class, or not reported."""
         name = self.properties.get("allocateMessageQueueStrategy", "").partition("@")[0].rpartition(".")[2]
         return _STRATEGIES.get(name)
 
@@ -113,11 +111,10 @@ NOWHERE: Position = {"in_memory": None, "cells_from": None, "cached": None}
 
 
 def position(held: HeldQueue, committed: int | None) -> Position:
-    """Return the offset the member would commit now, and its cached offsets; their smallest is the oldest unfinished
-    one.
+    """Return the offset the member would commit now, and its cached offsets.
 
-    A member is polled less often than its broker.  If its offset is below `committed`, the report is outdated: return
-    unknowns.
+    The smallest cached offset is the oldest unfinished one.  A member is polled less often than its broker: if its
+    offset is below `committed`, its report is outdated, and all values are None.
     """
     if committed is not None and 0 <= held.committed_offset < committed:
         return NOWHERE

@@ -87,9 +87,7 @@ def begins_again(cluster: Cluster, after: Action) -> BeginStepAgain | None:
 
 
 def _member(cluster: Cluster) -> ConsumerActor:
-    """Return a running consumer of the lab's group, or any running consumer if the group has none.  Raises
-    ActionRefused (409).
-    """
+    """Return a running consumer, of the lab's group if it has one.  Raises ActionRefused (409)."""
     running = [actor for actor in cluster.actors.consumers() if actor.state == "running"]
     group = _number(cluster, "group")
     found = [actor for actor in running if actor.group == group] or running

@@ -32,8 +32,9 @@ class Archive(NamedTuple):
 
 
 def archive_of(java: Path, environment: Mapping[str, str], folder: Path | None = None) -> Archive | None:
-    """Return the class archive for a Java home.  None if there can be none: another Spark, set by environment, has
-    other jars.
+    """Return the class archive for a Java home.  None: no archive is possible.
+
+    If the environment selects another Spark, there is none, because that Spark has other jars.
     """
     if "SPARK_HOME" in environment or "SPARK_CONF_DIR" in environment:
         return None

@@ -1,6 +1,4 @@
-"""Spark's sentence about a query or a value, without its condition, its state and its plan: `[NAME] text.  SQLSTATE:
-…`.
-"""
+"""Spark's sentence about a query or a value: `[NAME] text. SQLSTATE: …` without its condition, state and plan."""
 
 import re
 

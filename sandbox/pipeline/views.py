@@ -29,8 +29,9 @@ Make = Callable[[Asked], "DataFrame"]
 
 
 def views_of(given: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
-    """Return the views by name in lower case, as Spark compares names; `results`: directory by job.  Raises
-    CorruptRecord.
+    """Return the views by name in lower case, as Spark compares names.  Raises CorruptRecord.
+
+    `results`: directory by job.
     """
     found: dict[str, Make] = {}
     if given.source.stores:

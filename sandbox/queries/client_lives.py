@@ -73,7 +73,7 @@ class ClientLives:
         return list(self._lives)
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact."""
+        """Record a fact."""
         seq, at_ms, _, event, _ = entry
         match event:
             case LifecycleStep():

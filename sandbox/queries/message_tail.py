@@ -27,9 +27,7 @@ WANTED_CHARS = 255
 
 
 class Wanted(NamedTuple):
-    """A filter of messages: all, or those of a topic, of a queue (`broker-a:3`), with a tag, or with a text in one of
-    their keys.
-    """
+    """A filter of messages: all, or by topic, queue (`broker-a:3`), tag, or a text in one of their keys."""
 
     topic: str = ""
     queue: str = ""

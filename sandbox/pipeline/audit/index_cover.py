@@ -52,8 +52,9 @@ def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -
 
 
 def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
-    """Yield the keys of records that begin in `[begin, end)`.  The walk starts at the record before, whose position is
-    known.
+    """Yield the keys of records that begin in `[begin, end)`.
+
+    The walk starts at the record before, whose position is known.
     """
     if begin >= end:
         return

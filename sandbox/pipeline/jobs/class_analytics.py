@@ -7,7 +7,7 @@
                   which is the misconception's; `said` is that of one of them
     dead_ends     lab, step, phase, count, sandboxes: attempts that were given up or stand there
 
-Every attempt counts. Journals that cannot be read, and labs that this release does not know, are left out.
+Every attempt counts.  Journals that cannot be read, and labs that this release does not know, are left out.
 """
 
 from collections.abc import Mapping

@@ -59,8 +59,9 @@ class Held(NamedTuple):
 
 
 class Fold:
-    """The fold of one journal.  Call `take` with entries in order, then read `rows` (emitted rows by table), empty
-    them, repeat.
+    """The fold of one journal.
+
+    Call `take` with entries in order, then read `rows`, the emitted rows by table.  Empty them and continue.
     """
 
     def __init__(self) -> None:

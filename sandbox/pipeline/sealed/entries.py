@@ -5,7 +5,7 @@
     <directory>/.…                                             being written, or left by a run that was killed
     <directory>/lock                                           held by the run that seals
 
-A log file is unchanged if its size, inode and times are those it was sealed with; else its SHA-256 is compared. The
+A log file is unchanged if its size, inode and times are those it was sealed with; else its SHA-256 is compared.  The
 rows also depend on the units that lead into the file: their CRC is compared at each read.
 """
 

@@ -50,9 +50,7 @@ class Task(NamedTuple):
 
 
 def is_closed(root: Path) -> bool:
-    """Return whether no broker has the store open, as far as its files and locks on this machine show.  Raises
-    StoreError.
-    """
+    """Return whether no broker has the store open, by its files and the locks on this machine.  Raises StoreError."""
     with StoreReader(root) as reader:
         return not reader.aborted and reader.lock().holder == 0
 

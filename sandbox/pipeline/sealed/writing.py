@@ -135,7 +135,10 @@ def wait_a_tick(path: str) -> None:
 
 
 def _must_be_sound(task: Task, part: Part) -> None:
-    """Refuse a log file in which the audit has findings: the reader of damaged files reads it.  Raises _Refused."""
+    """Refuse a log file with audit findings, or with records that are not in their queues yet.  Raises _Refused.
+
+    The reader of damaged files reads it instead.
+    """
     if part.found:
         raise _Refused(f"the audit finds: {part.found[0].says}")
     unexplained = [stop for stop in part.stops if task.is_rolled or part.pointed_at or not stop.untouched]

@@ -78,8 +78,9 @@ def _with_text(rows: "DataFrame") -> "DataFrame":
 
 
 def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
-    """Read the bodies as JSON.  Each is parsed inside an object, so that text after its own object makes it malformed
-    too.
+    """Read the bodies as JSON.
+
+    Each is parsed inside an outer object, so that a body with text after its own object is malformed too.
     """
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType

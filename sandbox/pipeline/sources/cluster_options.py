@@ -42,8 +42,9 @@ class Chosen(NamedTuple):
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """Return whether the pattern matches.  Topics of groups (retries, dead letters) need a pattern that begins with
-        %.
+        """Return whether the pattern matches.
+
+        Topics of groups (retries, dead letters) match only if the pattern begins with %.
         """
         assert self.pattern is not None
         of_group = topic.startswith(OF_GROUPS) and not self.pattern.pattern.startswith("%")
@@ -165,9 +166,7 @@ def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    """Return the queues that option `assign` names with their brokers, as every broker has a queue 0.  Raises
-    ValueError.
-    """
+    """Return the queues of option `assign`, with brokers' names: every broker has a queue 0.  Raises ValueError."""
     try:
         found = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
     except ValueError as why:

@@ -1,4 +1,4 @@
-"""The current end offsets of a stream's queues, and the queues that are absent, with the time since when."""
+"""The current end offsets of a stream's queues, and the queues that are absent, with how long."""
 
 from sandbox.kernel.errors import ConnectFailed, RemotingError, SandboxError, StoreError
 from sandbox.message.queue import MessageQueue

@@ -1,6 +1,4 @@
-"""Batch limits of a stream: messages per batch, and the longest wait for more; the options have the Kafka source's
-names.
-"""
+"""Batch limits of a stream: messages per batch, and the longest wait for more.  Options have the Kafka source's names."""
 
 import re
 from collections.abc import Mapping

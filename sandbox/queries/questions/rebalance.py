@@ -162,7 +162,7 @@ def compared_with_itself(
 
 
 class Nowhere:
-    """The place of members for strategies that read neither lists nor rooms."""
+    """A lookup without labels and rooms, for strategies that read neither lists nor rooms."""
 
     def label_of(self, client_id: str) -> str | None:
         return None

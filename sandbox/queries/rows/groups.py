@@ -238,8 +238,7 @@ class GroupView:
         return self._connections
 
     def online_members(self) -> list[str]:
-        """Return a broker's answer to request 38, sorted as clients sort it: a client id once for each of its
-        connections.
+        """Return a broker's answer to request 38, sorted as clients sort it, with a client id once per connection.
 
         RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so a client id with two
         connections is listed twice.  A client takes the share of its id's first entry; no client takes the other

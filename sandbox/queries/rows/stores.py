@@ -52,8 +52,9 @@ def summary_row(store: StoreReader) -> Row:
 
 
 def queue_row(store: StoreReader, topic: str, queue_id: int) -> Row:
-    """Return a queue's minimum and maximum offset, and its first message's store time; -1 for none, as a broker returns
-    it.
+    """Return a queue's minimum and maximum offset, and the store time of its first message.
+
+    The store time is -1 for an empty queue, as a broker returns it.
     """
     min_offset, max_offset = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
     first = next(store.read(topic, queue_id, min_offset, min(min_offset + 1, max_offset)), None)

@@ -11,7 +11,7 @@ RUNS_SHOWN = 24  # of cached offsets
 
 
 def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: str) -> dict[str, ClientQueue]:
-    """Return the rows by `topic/broker/id`.  A wire client's rows are the queues it pulled last; it reports no others."""
+    """Return the rows by `topic/broker/id`.  A wire client's are the queues it pulled last; it reports no others."""
     if view is None:
         return {}
     if consumer is None:

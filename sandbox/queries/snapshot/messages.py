@@ -44,9 +44,7 @@ def read_messages(cluster: Cluster, query: str) -> Row:
 
 
 def _one(cluster: Cluster, asked: str) -> Row:
-    """Return the record with this id; of a unique key the one stored first, because copies for retries are stored
-    later.
-    """
+    """Return the record with this id; of a unique key the record stored first, as copies for retries come later."""
     found = by_id(cluster, asked)
     if not found:
         return {"id": asked, "record": None, "others": [], "why": why_not(cluster, asked)}

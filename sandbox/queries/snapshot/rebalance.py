@@ -278,9 +278,7 @@ def _queues(
 def _trouble(
     history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: dict[str, HeldBy], *, secret: bool
 ) -> tuple[str | None, int | None]:
-    """Return one queue's problem and its begin.  `secret`: members that do not report their computed queues may claim
-    it.
-    """
+    """Return one queue's problem and its begin.  `secret`: some members do not report the queues they compute."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(
             ms

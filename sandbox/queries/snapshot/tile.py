@@ -112,8 +112,9 @@ def _number(attempt: Attempt | None, name: str) -> str | None:
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:
-    """Return a queue's strip.  If its master is down the lag is unknown, as a tile has no room for the time of the last
-    report.
+    """Return a queue's strip.
+
+    If its master is down the lag is unknown: a tile has no room for the time of the last report.
     """
     lag = row_lag(row) if row["down"] is None else None
     owner = row["owner"]

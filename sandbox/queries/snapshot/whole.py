@@ -340,9 +340,7 @@ def _lock(row: LockRow | None) -> Lock | None:
 
 
 def _subscription(view: GroupView) -> list[SubscriptionRow]:
-    """Return the subscription that brokers store for the group; before its first heartbeat, that of its actors'
-    settings.
-    """
+    """Return the subscription brokers store for the group; before its first heartbeat, that of its actors."""
     found: dict[str, tuple[str, str]] = {
         sub.topic: (sub.expression, sub.kind) for actor in view.actors for sub in actor.settings.subscriptions
     }
