@@ -114,7 +114,7 @@ class GroupState:
                 del self.slots[name]
 
     def delete_group(self, group: str, broker: str) -> None:
-        """Remove the group's subscriptions, and mark its offsets at the broker unknown, as they may have been deleted."""
+        """Remove the group's subscriptions, and mark its offsets at the broker unknown: they may be deleted."""
         self.subscribed = {pair for pair in self.subscribed if pair[0] != group}
         for slot in self.slots.values():
             if slot.group == group and slot.key[1] == broker:

@@ -1,4 +1,7 @@
-"""Batch limits of a stream: messages per batch, and the longest wait for more.  Options have the Kafka source's names."""
+"""Batch limits of a stream: messages per batch, and the longest wait for more.
+
+The options have the names of the Kafka source.
+"""
 
 import re
 from collections.abc import Mapping
