@@ -45,9 +45,9 @@ def is_few(stores: Mapping[str, str], journals: Mapping[str, str], options: Mapp
 
 
 @contextmanager
-def settings_of(session: "SparkSession", *, few: bool) -> Iterator[None]:
+def settings_of(session: "SparkSession", *, is_small: bool) -> Iterator[None]:
     """Apply the settings for one run, and restore the session's own settings afterwards."""
-    if not few:
+    if not is_small:
         yield
         return
     before = {name: session.conf.get(name, None) for name in SETTINGS}

@@ -45,8 +45,8 @@ def version_of(home: Path) -> int | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(\d+)', asked.stderr)
-    return int(found.group(1)) if found else None
+    version = re.search(r'version "(\d+)', asked.stderr)
+    return int(version.group(1)) if version else None
 
 
 def overlay(real: Path, beside: Path) -> Path:
@@ -83,5 +83,5 @@ def link(target: Path, name: Path) -> None:
 
 
 def _on_path(environment: Mapping[str, str]) -> str | None:
-    found = shutil.which("java", path=environment.get("PATH", os.defpath))
-    return str(Path(found).resolve().parent.parent) if found else None
+    java = shutil.which("java", path=environment.get("PATH", os.defpath))
+    return str(Path(java).resolve().parent.parent) if java else None

@@ -55,14 +55,14 @@ class Runner:
             job = job_of(order)
             make_room(out)
             is_more = order.options.get("append") == "true"
-            seen = results.manifest_of(out) if is_more else None
+            earlier = results.manifest_of(out) if is_more else None
             self._report(order.run, state="starting")
             session = self._opened(kept)
             if order.run in self._cancelled:
                 raise Cancelled
-            few = is_few(order.stores, order.journals, order.options)
+            is_small = is_few(order.stores, order.journals, order.options)
             with (
-                settings_of(session, few=few),
+                settings_of(session, is_small=is_small),
                 Progress(session, order.run, lambda **values: self._report(order.run, **values)),
             ):
                 source = Source(
@@ -89,7 +89,7 @@ class Runner:
                     for name, table in tables.items()
                 }
                 if is_more:
-                    check_unchanged(out, seen)
+                    check_unchanged(out, earlier)
                 if kind == ICEBERG:
                     made = {
                         name: registered(out, order.run, name, table, append=is_more) for name, table in made.items()
@@ -120,16 +120,16 @@ class Runner:
                 tables={name: table.rows for name, table in made.items()},
                 **({"malformed": malformed} if malformed else {}),
             )
-        except Exception as why:
+        except Exception as error:
             results.discard(out, order.run)
             if order.run in self._cancelled:
                 self._report(order.run, state="cancelled")
             else:
                 sentence = (
-                    SPARK_GONE if has_ended(self._session) else sentence_of(why, said=last_words(sys.stderr.fileno()))
+                    SPARK_GONE if has_ended(self._session) else sentence_of(error, log=last_words(sys.stderr.fileno()))
                 )
                 self.is_useless = sentence == SPARK_GONE
-                ours = {"is_ours": True} if isinstance(why, SandboxError | WrongOption) else {}
+                ours = {"is_ours": True} if isinstance(error, SandboxError | WrongOption) else {}
                 self._report(order.run, state="failed", why=sentence, **ours)
         finally:
             shutil.rmtree(kept, ignore_errors=True)

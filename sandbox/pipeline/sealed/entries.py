@@ -66,8 +66,8 @@ class Entry(NamedTuple):
 
 def state_of(path: str | Path) -> FileState:
     """Raises OSError."""
-    found = os.stat(path)
-    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    status = os.stat(path)
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def sha256_of(path: str | Path) -> str:
@@ -98,8 +98,8 @@ def entries_in(directory: Path) -> dict[int, Entry]:
         names = sorted(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    found = (entry_of(directory / name) for name in names if _ENTRY.fullmatch(name))
-    return {entry.log_start: entry for entry in found if entry is not None}
+    entries = (entry_of(directory / name) for name in names if _ENTRY.fullmatch(name))
+    return {entry.log_start: entry for entry in entries if entry is not None}
 
 
 def entry_of(path: Path) -> Entry | None:

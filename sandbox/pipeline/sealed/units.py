@@ -24,8 +24,8 @@ class Units(NamedTuple):
 
     def within(self, bounds: Bounds) -> bool:
         """Return whether a reader within these bounds has a row of each unit."""
-        found = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
-        return all(begin <= least and most < end for (least, most), (begin, end) in found)
+        ranges = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
+        return all(begin <= least and most < end for (least, most), (begin, end) in ranges)
 
 
 def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]:
@@ -62,7 +62,7 @@ def _units(queues: Sequence[tuple[str, int]], parts: Sequence[Part]) -> Units:
 
 def _split(parts: Sequence[Part], logs: Sequence[Log]) -> list[list[Part]]:
     """The parts of each log file."""
-    found: list[list[Part]] = [[] for _ in logs]
+    split: list[list[Part]] = [[] for _ in logs]
     edges = np.array([log.start for log in logs] + [logs[-1].end])
     for number, at, units in parts:
         physical = units["physical"].astype(np.int64)
@@ -70,7 +70,7 @@ def _split(parts: Sequence[Part], logs: Sequence[Log]) -> list[list[Part]]:
             order = np.argsort(physical, kind="stable")
             physical, at, units = physical[order], at[order], units[order]
         cuts = np.searchsorted(physical, edges)
-        for into, low, high in zip(found, cuts, cuts[1:], strict=False):
+        for into, low, high in zip(split, cuts, cuts[1:], strict=False):
             if low < high:
                 into.append((number, at[low:high], units[low:high]))
-    return found
+    return split

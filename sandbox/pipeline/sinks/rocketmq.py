@@ -71,8 +71,8 @@ def batch_writer(options: Any, schema: Any, *, overwrite: bool) -> "BatchWriter"
 class Sent(WriterCommitMessage):
     """The result of one partition: rows sent, and rows already in the topic."""
 
-    def __init__(self, sent: int, found: int) -> None:
-        self.sent, self.found = sent, found
+    def __init__(self, sent: int, existing: int) -> None:
+        self.sent, self.found = sent, existing
 
 
 class BatchWriter(DataSourceArrowWriter):

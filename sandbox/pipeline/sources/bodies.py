@@ -92,8 +92,8 @@ def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFra
     read = rows.withColumn(_TEXT, f.from_json(wrapped, kind, options))
     bad = f.coalesce(f.col(f"{_TEXT}.{MALFORMED}").isNotNull() | f.col(f"{_TEXT}.{BODY}").isNull(), f.lit(True))
     names = _named(fields.fieldNames(), rows.columns)
-    found = [f.when(~bad, f.col(f"{_TEXT}.{BODY}").getField(name)).alias(names[name]) for name in fields.fieldNames()]
-    return read.select(*_others(rows), *found, _malformed(bad))
+    columns = [f.when(~bad, f.col(f"{_TEXT}.{BODY}").getField(name)).alias(names[name]) for name in fields.fieldNames()]
+    return read.select(*_others(rows), *columns, _malformed(bad))
 
 
 def _with_avro(rows: "DataFrame", text: str) -> "DataFrame":
@@ -107,13 +107,13 @@ def _inferred(rows: "DataFrame") -> "StructType":
     from pyspark.sql import functions as f
 
     objects = rows.select(_text().alias(_TEXT)).limit(SAMPLE).where(f.col(_TEXT).rlike(r"^\s*\{"))
-    found = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
-    if not found.fields:
+    schema = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
+    if not schema.fields:
         raise WrongBodies(
             f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
             '--option bodySchema, such as "carrier STRING, miles BIGINT".'
         )
-    return found
+    return schema
 
 
 def _of_ddl(ddl: str) -> "StructType":
@@ -121,12 +121,12 @@ def _of_ddl(ddl: str) -> "StructType":
     from pyspark.sql.types import StructType
 
     try:
-        found = StructType.fromDDL(ddl)
-    except PySparkException as why:
-        raise WrongBodies(of_spark(str(why), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
-    if not isinstance(found, StructType):
+        schema = StructType.fromDDL(ddl)
+    except PySparkException as error:
+        raise WrongBodies(of_spark(str(error), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
+    if not isinstance(schema, StructType):
         raise WrongBodies(f"bodySchema {ddl} is no list of columns: write name and type of each.")
-    return found
+    return schema
 
 
 def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:

@@ -33,13 +33,13 @@ def pace_of(options: Mapping[str, str]) -> Pace:
     if most is not None and least is not None and least > most:
         raise ValueError(f"Option minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most}).")
     text = options.get("maxTriggerDelay", f"{DELAY_MS}ms").strip().lower()
-    found = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
-    if found is None or found[2] not in UNITS_MS:
+    match = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
+    if match is None or match[2] not in UNITS_MS:
         raise ValueError(f"Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and {text} is none.")
-    return Pace(most, least, int(found[1]) * UNITS_MS[found[2]])
+    return Pace(most, least, int(match[1]) * UNITS_MS[match[2]])
 
 
 def no_pace(options: Mapping[str, str]) -> None:
     """Refuse these options for a batch read.  Raises ValueError."""
-    if given := [name for name in PACE if name in options]:
-        raise ValueError(f"Reading once has no triggers: option {given[0]} is for a stream.")
+    if names := [name for name in PACE if name in options]:
+        raise ValueError(f"Reading once has no triggers: option {names[0]} is for a stream.")

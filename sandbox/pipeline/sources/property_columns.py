@@ -55,8 +55,8 @@ class Properties:
     def _unended(self) -> Longs:
         """Texts that are not empty and have no separator at the end."""
         filled: Longs = np.flatnonzero(np.diff(self._offsets))
-        found: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
-        return found
+        unended: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
+        return unended
 
     @cached_property
     def _separators(self) -> Longs:
@@ -66,9 +66,9 @@ class Properties:
     @cached_property
     def _is_plain(self) -> bool:
         """Only pairs, each with a name and a value."""
-        found = self._separators
-        kinds = self._data[found]
-        return len(found) % 2 == 0 and bool(
+        separators = self._separators
+        kinds = self._data[separators]
+        return len(separators) % 2 == 0 and bool(
             (kinds[::2] == _NAME_END).all()
             and (kinds[1::2] == _PAIR_END).all()
             and (self._name_bytes > 0).all()
