@@ -62,22 +62,22 @@ class Reach:
         return await self.lanes.through(address, lambda: self.admin.brokers.system_topics(address))
 
     async def group_names(self, address: str) -> frozenset[str]:
-        found = await self.lanes.through(address, lambda: self.admin.brokers.subscription_groups(address))
-        return frozenset(found.groups)
+        groups = await self.lanes.through(address, lambda: self.admin.brokers.subscription_groups(address))
+        return frozenset(groups.groups)
 
     async def all_offsets(self, address: str) -> Offsets:
         """Every committed offset: the one table that distinguishes none from 0."""
         reported = await self.lanes.through(address, lambda: self.admin.brokers.consumer_offsets(address))
-        found: Offsets = {}
+        offsets: Offsets = {}
         for name, queues in reported.offsets.items():
             topic, mark, group = name.partition("@")
             if mark:
-                found.setdefault(group, {})[topic] = dict(queues)
-        return found
+                offsets.setdefault(group, {})[topic] = dict(queues)
+        return offsets
 
     async def topic_ends(self, address: str, topic: str) -> dict[int, TopicOffset]:
-        found = await self.lanes.through(address, lambda: self.admin.topics.stats(address, topic))
-        return {mq.queue_id: row for mq, row in found.items()}
+        rows_by_queue = await self.lanes.through(address, lambda: self.admin.topics.stats(address, topic))
+        return {mq.queue_id: row for mq, row in rows_by_queue.items()}
 
     async def at_time(self, address: str, mq: MessageQueue, time_ms: int) -> int:
         return await self.lanes.through(address, lambda: self.admin.offsets.at_time(address, mq, time_ms))
@@ -164,7 +164,7 @@ def _producers(body: bytes | None) -> dict[str, dict[str, Connection]]:
                     str(row.get("language") or "OTHER"),
                     number(row.get("version") or 0),
                 )
-                for row in rows(found)
+                for row in rows(producers)
             }
-            for group, found in table(loads(body).get("data")).items()
+            for group, producers in table(loads(body).get("data")).items()
         }

@@ -54,18 +54,18 @@ def lab_of(name: str) -> Lab:
 
 
 def task_of(row: LabRow) -> LabTask:
-    numbers, found = row["numbers"], row["open"]
-    if found is None:
+    numbers, step = row["numbers"], row["open"]
+    if step is None:
         return LabTask(row["number"], row["title"], len(row["steps"]), "done", "", "", "", (), "All steps are done.")
-    asked = {"predict": found["predict"], "say": found["say"], "why": found["why"]}.get(found["phase"])
-    verdict = found["verdict"]
+    asked = {"predict": step["predict"], "say": step["say"], "why": step["why"]}.get(step["phase"])
+    verdict = step["verdict"]
     return LabTask(
         row["number"],
         row["title"],
-        found["step"],
-        found["phase"],
-        _filled(found["do"], numbers),
-        _filled(found["watch"], numbers),
+        step["step"],
+        step["phase"],
+        _filled(step["do"], numbers),
+        _filled(step["watch"], numbers),
         "" if asked is None else _filled(asked["text"], numbers),
         () if asked is None else tuple((value, _filled(text, numbers)) for value, text in asked["options"]),
         _filled(verdict["text"], verdict["values"]),

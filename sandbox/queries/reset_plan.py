@@ -138,8 +138,8 @@ class OffsetsView(Protocol):
 def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
     """Make the plan of a checked wish.  Raises ActionRefused (422) if it names a queue that does not exist."""
     known = {mq.row for mq in view.queues}
-    wanted = set(wish.queues) or known
-    if unknown := sorted(wanted - known):
+    selected = set(wish.queues) or known
+    if unknown := sorted(selected - known):
         raise ActionRefused(
             422,
             "{topic} has no queue {queue}.",
@@ -148,8 +148,8 @@ def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
             topic=wish.topic,
             queue=unknown[0],
         )
-    method, instead = view.method(wish, of_all=wanted == known)
-    rows = tuple(_row(view, wish, mq, method, selected=mq.row in wanted) for mq in view.queues)
+    method, instead = view.method(wish, of_all=selected == known)
+    rows = tuple(_row(view, wish, mq, method, selected=mq.row in selected) for mq in view.queues)
     refused = _refusal(view, [row.mq for row in rows if row.selected], method, instead)
     return ResetPlan(rows, view.online_members, view.members, refused, method, instead)
 
@@ -235,8 +235,8 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
 
 def fingerprint(wish: ResetWish) -> str:
     """The same for the same wish: a preview carries it, and an apply that wishes anything else is refused."""
-    said = (wish.group, wish.topic, wish.target, wish.value, wish.source_group, sorted(set(wish.queues)), wish.method)
-    return sha256(repr(said).encode()).hexdigest()[:16]
+    fields = (wish.group, wish.topic, wish.target, wish.value, wish.source_group, sorted(set(wish.queues)), wish.method)
+    return sha256(repr(fields).encode()).hexdigest()[:16]
 
 
 def check_wish(wish: ResetWish) -> None:

@@ -120,8 +120,8 @@ def pack_facts(rows: Sequence[Row]) -> bytes:
         tables.setdefault((row["type"], tuple(sorted(row.keys() - {"type"}))), []).append(row)
     return pack_part(
         [
-            [kind, {name: columns.pack([row[name] for row in found]) for name in names}]
-            for (kind, names), found in sorted(tables.items())
+            [kind, {name: columns.pack([row[name] for row in table]) for name in names}]
+            for (kind, names), table in sorted(tables.items())
         ]
     )
 

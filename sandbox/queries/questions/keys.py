@@ -13,12 +13,12 @@ def records_by_key(
     store: MessageStore, topic: str, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS
 ) -> list[StoredMessage]:
     """Return the topic's messages in log order.  As from a broker, keys with the same hash are included."""
-    found: list[StoredMessage] = []
+    messages: list[StoredMessage] = []
     for raw in store.query(topic, key, FOUND_BY_KEY, begin_ms, end_ms).records:
         try:
             message = record.decode(raw)
         except CorruptRecord:
             continue
         if message.topic == topic:
-            found.append(message)
-    return found
+            messages.append(message)
+    return messages

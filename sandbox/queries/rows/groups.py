@@ -208,11 +208,11 @@ class GroupView:
     def registered(self) -> dict[str, MemberInfo]:
         """Members as brokers know them, by client id; sorted."""
         if self._registered is None:
-            found: dict[str, MemberInfo] = {}
+            members: dict[str, MemberInfo] = {}
             for name, broker in self.answering.items():
                 group = broker.consumers.groups.get(self.group)
                 if group is not None:
-                    found |= (
+                    members |= (
                         group.members
                         if not self._skews[name]
                         else {
@@ -224,7 +224,7 @@ class GroupView:
                             for client_id, info in group.members.items()
                         }
                     )
-            self._registered = dict(sorted(found.items()))
+            self._registered = dict(sorted(members.items()))
         return self._registered
 
     def connections(self) -> dict[str, list[MemberInfo]]:
@@ -257,7 +257,7 @@ class GroupView:
                     mine.setdefault(info.client_id, []).append(info)
                 for client_id, infos in mine.items():
                     if len(infos) > len(self._at_one_broker.get(client_id, ())):
-                        infos.sort(key=lambda one: (one.since_ms, one.channel.remote))
+                        infos.sort(key=lambda info: (info.since_ms, info.channel.remote))
                         self._at_one_broker[client_id] = infos
         return self._at_one_broker
 

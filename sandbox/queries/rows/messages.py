@@ -118,15 +118,15 @@ class PackedBody(NamedTuple):
     def row(self, most: int) -> Row:
         """Return the body's fields of `full_row`; decompress at most `most` bytes."""
         try:
-            found = measure(self.body, self.sys_flag, keep=BODY_BYTES, most=most)
-            over = most if found.size is None else None
+            unpacked = measure(self.body, self.sys_flag, keep=BODY_BYTES, most=most)
+            over = most if unpacked.size is None else None
         except CorruptRecord:
-            found, over = Unpacked(self.body[:BODY_BYTES], None), None
+            unpacked, over = Unpacked(self.body[:BODY_BYTES], None), None
         return {
-            "body_bytes": found.size,
+            "body_bytes": unpacked.size,
             "body_over": over,
-            "body": found.start.decode("utf-8", "replace"),
-            "body_hex": found.start.hex(),
+            "body": unpacked.start.decode("utf-8", "replace"),
+            "body_hex": unpacked.start.hex(),
         }
 
 

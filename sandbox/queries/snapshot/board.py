@@ -100,17 +100,17 @@ def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue
     known = cache_of(cluster).assigned.get((view.group, topic))
     if known is not None and known[0] == inputs:
         return known[1]
-    found: dict[str, list[MessageQueue]] = {}
-    wanted = set(mqs)
+    by_member: dict[str, list[MessageQueue]] = {}
+    queues = set(mqs)
     for member in members:
         strategy = cluster.actors.strategy_for(own[member]) if member in own else group_strategy(cluster, view)
         try:
             mine = strategy.allocate(view.group, member, mqs, members)
         except ClientError:
             continue  # the strategy cannot divide these: no member gets any
-        found[member] = [mq for mq in mine if mq in wanted]
-    cache_of(cluster).assigned[view.group, topic] = (inputs, found)
-    return found
+        by_member[member] = [mq for mq in mine if mq in queues]
+    cache_of(cluster).assigned[view.group, topic] = (inputs, by_member)
+    return by_member
 
 
 def group_strategy(cluster: Cluster, view: GroupView) -> AllocateMessageQueueStrategy:

@@ -77,11 +77,11 @@ def subscription_rows(
     A wire client's are those of its last heartbeat; if it has none, those that brokers store for its group.
     """
     if consumer is not None:
-        wanted = [subscription.data() for subscription in consumer.subscriptions.values()]
+        subscriptions = [subscription.data() for subscription in consumer.subscriptions.values()]
     elif view is not None and (heard := [info.words for info in view.connections().get(client_id, ()) if info.words]):
-        wanted = list(heard[-1].subscriptions)
+        subscriptions = list(heard[-1].subscriptions)
     elif view is not None:
-        wanted = [
+        subscriptions = [
             data
             for broker in view.masters.values()
             if (group := broker.consumers.groups.get(view.group)) is not None
@@ -97,7 +97,7 @@ def subscription_rows(
             "codes": list(data.codes),
             "version": str(data.sub_version),
         }
-        for data in wanted
+        for data in subscriptions
     }
 
 

@@ -82,11 +82,11 @@ def _state(cluster: Cluster, client_id: str) -> str:
 
 
 def _row(
-    why: str,
+    reason: str,
     *,
     topic: str | None = None,
     queue: str | None = None,
     until_ms: int | None = None,
     again_ms: int | None = None,
 ) -> Wait:
-    return {"why": why, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms}
+    return {"why": reason, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms}

@@ -57,8 +57,8 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
     flow, members = flow_of(cluster, view), members_there(view)
     age_ms = None if stored_ms is None else cluster.clock.now_ms() - stored_ms
     known = known_queues(every)
-    there = {client_id: row for client_id, row in member_rows(cluster, view, None).items() if row["state"] in THERE}
-    differ = members_differ(there)
+    online = {client_id: row for client_id, row in member_rows(cluster, view, None).items() if row["state"] in THERE}
+    differ = members_differ(online)
     standing = Standing(
         None if lag is None else int(lag),
         again,
@@ -71,7 +71,7 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
     return {
         "members_differ": differ,
         "shared_ids": view.shared_ids(),
-        "member_words": named(there, {client_id: row["actor"] for client_id, row in there.items()}) if differ else [],
+        "member_words": named(online, {client_id: row["actor"] for client_id, row in online.items()}) if differ else [],
         "state": standing.state,
         "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
         "topics": list(queues),

@@ -16,11 +16,11 @@ THERE = ("starting", "running", "hung", "stopping")
 def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> MemberWords:
     """Return the settings of the actor's process, or of its next one.  With `topic`, count only its messages."""
     consumer, instance = actor.consumer, actor.instance
-    wanted: list[SubscriptionRow] = [
+    subscriptions: list[SubscriptionRow] = [
         {"topic": sub.topic, "expression": sub.expression, "kind": sub.kind} for sub in actor.settings.subscriptions
     ]
     if consumer is not None and actor.lives and consumer.subscriptions:
-        wanted = _rows(view, (subscription.data() for subscription in consumer.subscriptions.values()))
+        subscriptions = _rows(view, (subscription.data() for subscription in consumer.subscriptions.values()))
     dropped = (
         None
         if instance is None
@@ -31,7 +31,7 @@ def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> 
         )
     )
     return {
-        "subscriptions": wanted,
+        "subscriptions": subscriptions,
         "model": actor.settings.model,
         "listener": actor.settings.listener,
         "dropped": dropped,
@@ -81,9 +81,9 @@ def _passed_over(infos: list[MemberInfo], topic: str | None) -> int | None:
     )
 
 
-def _rows(view: GroupView, wanted: Iterable[SubscriptionData]) -> list[SubscriptionRow]:
+def _rows(view: GroupView, subscriptions: Iterable[SubscriptionData]) -> list[SubscriptionRow]:
     return [
         {"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
-        for sub in sorted(wanted)
+        for sub in sorted(subscriptions)
         if sub.topic != retry_topic(view.group)
     ]

@@ -81,9 +81,9 @@ def _labels(cluster: Cluster, history: GroupHistory, members: dict[str, Rebalanc
 def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember]) -> RebalanceGroup:
     broadcasting = view.model == "BROADCASTING"
     strategies = {client_id: row["strategy"] for client_id, row in members.items() if row["strategy"] is not None}
-    wanted = [row["subscription"] for row in members.values() if row["subscription"] is not None]
+    subscriptions = [row["subscription"] for row in members.values() if row["subscription"] is not None]
     apart = ["strategy"] if len(set(strategies.values())) > 1 else []
-    apart += ["subscription"] if any(one != wanted[0] for one in wanted) else []
+    apart += ["subscription"] if any(subscription != subscriptions[0] for subscription in subscriptions) else []
     orderly = next((actor.settings.listener == "orderly" and not broadcasting for actor in view.actors), None)
     return {
         "group": view.group,
@@ -113,10 +113,10 @@ def _known(view: GroupView, broker: str) -> list[str] | None:
 def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
     if mqs is None:
         return None
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for mq in mqs:
-        found[mq.broker] = max(found.get(mq.broker, 0), mq.queue_id + 1)
-    return found
+        counts[mq.broker] = max(counts.get(mq.broker, 0), mq.queue_id + 1)
+    return counts
 
 
 def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
@@ -209,15 +209,15 @@ def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[Mes
             "agrees": None,
             **missed,
         }
-    found = known.division
+    division = known.division
     return {
-        "members": found.members,
-        "queues": _counted(found.queues),
-        "mine": [mq.key for mq in found.mine],
-        "asked_ms": found.at_ms,
+        "members": division.members,
+        "queues": _counted(division.queues),
+        "mine": [mq.key for mq in division.mine],
+        "asked_ms": division.at_ms,
         "trigger": known.trigger,
-        "index": found.members.index(client_id) if client_id in found.members else None,
-        "agrees": found.members == truth and found.queues == mqs,
+        "index": division.members.index(client_id) if client_id in division.members else None,
+        "agrees": division.members == truth and division.queues == mqs,
         **missed,
     }
 
@@ -238,7 +238,7 @@ def _queues(
     secret = any(client_id not in ours and not view.is_leftover(client_id) for client_id in view.online_members())
     thought_of = {mq for mine in claims.values() for mq in mine if mq.topic == topic}
     thought_of |= {mq for consumer in alive.values() for mq in consumer.process_queues if mq.topic == topic}
-    found: list[tuple[MessageQueue, RebalanceQueue]] = []
+    rows: list[tuple[MessageQueue, RebalanceQueue]] = []
     for mq in sorted({*mqs, *thought_of}):
         claimed = {
             key: history.claimed_since_ms(alive[key].client_id, mq) for key, mine in claims.items() if mq in mine
@@ -254,7 +254,7 @@ def _queues(
         hidden = secret and not (view.shared_ids() and not any(mq in mine for mine in due.values()))
         trouble, since_ms = (None, None) if broadcasting else _trouble(history, mq, claimed, held, secret=hidden)
         broker = view.masters.get(mq.broker)
-        found.append(
+        rows.append(
             (
                 mq,
                 {
@@ -272,7 +272,7 @@ def _queues(
                 },
             )
         )
-    return found
+    return rows
 
 
 def _trouble(

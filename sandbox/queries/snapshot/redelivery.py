@@ -23,8 +23,8 @@ def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None
         return None
     again: dict[tuple[str, MessageQueue], int] = {}  # of two members with one client id both have the same messages
     for actor, mq in held:
-        place = view.row_of(actor) if _keeps_its_own(actor) else actor.client_id, mq
-        again[place] = max(again.get(place, 0), sum(redelivered_of(view, actor, mq, now_ms)))
+        key = view.row_of(actor) if _keeps_its_own(actor) else actor.client_id, mq
+        again[key] = max(again.get(key, 0), sum(redelivered_of(view, actor, mq, now_ms)))
     return sum(again.values())
 
 

@@ -215,7 +215,7 @@ def _external(cluster: Cluster, talk: Talk) -> dict[str, ClientNode]:
 
 def _twins(cluster: Cluster) -> dict[str, list[ClientMember]]:
     """Return, by client id, the connections of each consumer id that several connections share, by their addresses."""
-    found: dict[str, list[ClientMember]] = {}
+    twins: dict[str, list[ClientMember]] = {}
     names = {
         name
         for node in cluster.nodes.masters()
@@ -225,8 +225,8 @@ def _twins(cluster: Cluster) -> dict[str, list[ClientMember]]:
     for name in sorted(names):
         view = GroupView(cluster, name)
         for client_id in view.shared_ids():
-            found.setdefault(client_id, []).extend(
+            twins.setdefault(client_id, []).extend(
                 {"label": info.channel.remote, "kind": "consumer", "group": name, "state": "running"}
                 for info in view.at_one_broker()[client_id]
             )
-    return found
+    return twins
